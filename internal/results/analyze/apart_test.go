@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear compares sides that do not differ, but
-// disturbances may have changed the repeats on one side by more than 50 %. The change may be judged
-// only if the repeats of the two sides alternated.
+// TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear compares two sides, of which one was disturbed:
+// the disturbances may have changed its repeats by more than 50 %. The change may be judged only if
+// the repeats of the two sides alternated.
 func TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear(t *testing.T) {
 	now := Repeated{Values: []record.Value{fig(108), fig(107), fig(109), fig(107.5), fig(108.5), fig(108)}, Effects: []float64{-0.6, -0.7, -0.5, -0.9, -0.6, -0.6}}
 	base := Repeated{Values: []record.Value{fig(100), fig(101), fig(99), fig(100.5), fig(99.5), fig(100)}, Effects: []float64{0, 0, 0, 0, 0, 0}}
-	if c := ChangeOf(now, base, false); c.Interval || c.Judged.Word != stats.Unclear || !strings.Contains(c.Lacking, "disturbances may have moved half of the repeats") {
+	if c := ChangeOf(now, base, false); c.Interval || c.Judged.Word != stats.Unclear || !strings.Contains(c.Lacking, "disturbances may have changed half of one side's repeats") {
 		t.Errorf("two runs: %+v", c)
 	}
 	if c := ChangeOf(now, base, true); !c.Interval {

@@ -11,12 +11,12 @@ import (
 // clients.
 const CauseClients = "number of clients"
 
-// Bounds returns what limited a trial's throughput, with the worst cause first. A closed loop
-// always has a limit: if no resource reached its limit, it is the number of clients. An open loop
-// that reached its rate with short response times has no limit.
+// Bounds returns the causes that limited a trial's throughput, in the order of Limits.Causes. A
+// closed loop always has a cause: if no resource reached its limit, the cause is the number of
+// clients. An open loop that reached its rate with short response times has no cause.
 //
-// All output formats report exactly these causes. Each cause is the worst cause of its kind. The
-// result more contains the number of other causes of the same kind.
+// Bounds returns only the worst cause of each kind. For each of these causes, `more` contains the
+// number of other causes of the same kind. All output formats report exactly the returned causes.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
 	if causes, more = l.Worst(); len(causes) > 0 || t.Open() {

@@ -11,7 +11,7 @@ import (
 )
 
 // LimitsOfGenerator returns the load generator's limits, measured by a run of the calibration
-// scenario. Its error names a trial without a usable result.
+// scenario. If a trial has no usable result, the error contains the trial's name.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	names := scenario.Calibrated
 	all, err := loadsOf(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
@@ -74,11 +74,11 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 		for _, t := range all[name] {
 			switch {
 			case t.State != record.Complete:
-				return nil, fmt.Errorf("load %s against the null server did not end; calibrate again", name)
+				return nil, fmt.Errorf("load %s against the null server did not complete; calibrate again", name)
 			case t.WrongAnswers > 0:
 				return nil, fmt.Errorf("load %s got wrong responses from the null server; report this defect of quorumbench", name)
 			case t.Completed == 0:
-				return nil, fmt.Errorf("load %s against the null server completed no operation%s", name, firstError(t))
+				return nil, fmt.Errorf("load %s against the null server completed no operations%s", name, firstError(t))
 			}
 		}
 	}
@@ -103,8 +103,8 @@ func serviceAt(p float64) func(*record.Trial) (float64, bool) {
 	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.Percentile(p)) }
 }
 
-// ns returns a figure in nanoseconds. It returns false if the figure is unknown or falls on a
-// failed operation.
+// ns returns a figure in nanoseconds. It returns false if the figure is unknown or if it is a
+// percentile at whose rank the operation failed.
 func ns(f measure.Figure) (float64, bool) { return f.NS, f.Known && !f.Failed }
 
 // firstError returns ": " and the text of one of the trial's errors. It returns an empty string if
@@ -135,13 +135,13 @@ func CalibrationLine(c *record.Calibration) string {
 		}
 	}
 	g := &c.Generator
-	add("one client p50 %s", g.ServiceP50NS, text.Duration)
-	add("on the null server's CPU %s", g.OneProcessorP50NS, text.Duration)
-	add("on another CPU %s", g.TwoProcessorsP50NS, text.Duration)
+	add("p50 of one client %s", g.ServiceP50NS, text.Duration)
+	add("p50 on the null server's CPU %s", g.OneProcessorP50NS, text.Duration)
+	add("p50 on another CPU %s", g.TwoProcessorsP50NS, text.Duration)
 	add("at most %s", g.ClosedPerSecond, text.PerSecond)
-	add("open loop p50 %s", g.ResponseP50NS, text.Duration)
-	add("lateness p99 %s", g.LateP99NS, text.Duration)
-	words := fmt.Sprintf("%s, median (range) of %s against a null %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
+	add("p50 of an open loop %s", g.ResponseP50NS, text.Duration)
+	add("p99 of the lateness %s", g.LateP99NS, text.Duration)
+	words := fmt.Sprintf("%s, median (range) of %s against a null server for %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
 	if d := c.Disk; d != nil && d.P50().Known {
 		words += fmt.Sprintf("; fdatasync p50 %s on %s", d.P50().Text(), text.OrDash(d.FileSystem))
 	}
@@ -161,8 +161,8 @@ func Rounds(s *record.RoundsSummary, shown func(float64) string) string {
 	return fmt.Sprintf("%s (%s)", shown(s.Median), text.JoinRange(low, high))
 }
 
-// atFloor returns notes about a trial whose figures are no better than the figures of the null
-// server on the same machine.
+// atFloor returns notes about a trial whose p50 is as low, or whose throughput is as high, as that
+// of the null server on the same machine.
 func atFloor(t *record.Trial) (notes []string) {
 	c := t.Calibration
 	if c == nil || c.Outdated != "" || !HasFigures(t) {
@@ -176,7 +176,7 @@ func atFloor(t *record.Trial) (notes []string) {
 		lowest, highest, known = record.RangeOfRounds(g.ResponseP50NS)
 	}
 	if x, ok := ns(time); ok && known && x <= highest {
-		notes = append(notes, fmt.Sprintf("The p50 of %s is not above that of %s against the null server on this machine (%s, calibration): the store's share of it is unknown.",
+		notes = append(notes, fmt.Sprintf("The p50 of %s is not above the p50 of %s against the null server on this machine (%s, calibration), so the store's share of this time is unknown.",
 			text.Duration(x), what, text.JoinRange(text.Duration(lowest), text.Duration(highest))))
 	}
 	most := g.ClosedPerSecond
@@ -184,7 +184,7 @@ func atFloor(t *record.Trial) (notes []string) {
 		most = g.OpenPerSecond
 	}
 	if most != nil && t.PerSecond >= most.Lowest && most.Lowest > 0 {
-		notes = append(notes, fmt.Sprintf("The throughput of %s is as high as that of the null server on this machine (%s, calibration): the load generator may limit it.",
+		notes = append(notes, fmt.Sprintf("The throughput of %s is as high as that of the null server on this machine (%s, calibration), so the load generator may have limited the throughput.",
 			text.PerSecond(t.PerSecond), text.JoinRange(text.PerSecond(most.Lowest), text.PerSecond(most.Highest))))
 	}
 	return notes

@@ -81,7 +81,7 @@ func TestOneClient(t *testing.T) {
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(CalibrationLine(c), ", on the null server's CPU ") {
+	if !strings.Contains(CalibrationLine(c), ", p50 on the null server's CPU ") {
 		t.Error(CalibrationLine(c))
 	}
 	if _, _, err := OneClientTimes(&record.Run{}); err == nil {
@@ -104,8 +104,8 @@ func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 func TestLimitsOfGeneratorExplainsErrors(t *testing.T) {
 	for want, spoil := range map[string]func(*record.Run){
 		"load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
-		"load paced against the null server did not end; calibrate again":        func(r *record.Run) { r.Trials[2].State = record.Interrupted },
-		"load one-client against the null server completed no operation: closed": func(r *record.Run) {
+		"load paced against the null server did not complete; calibrate again":   func(r *record.Run) { r.Trials[2].State = record.Interrupted },
+		"load one-client against the null server completed no operations: closed": func(r *record.Run) {
 			r.Trials[0].Completed, r.Trials[0].ErrorsByKind, r.Trials[0].ErrorTexts = 0, map[string]uint64{"x": 1}, map[string]string{"x": "closed"}
 		},
 		"load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongAnswers = 1 },
@@ -129,13 +129,13 @@ func calibrated(t *testing.T) *record.Calibration {
 
 func TestCalibrated(t *testing.T) {
 	c := calibrated(t)
-	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null s: one client p50 200 µs (100–300 µs), " +
-		"at most 2,000/s (1,000–3,000/s), open loop p50 4.00 ms (2.00–6.00 ms), lateness p99 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
+	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null server for s: p50 of one client 200 µs (100–300 µs), " +
+		"at most 2,000/s (1,000–3,000/s), p50 of an open loop 4.00 ms (2.00–6.00 ms), p99 of the lateness 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
 	if got := CalibrationLine(c); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
-	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2, and had 1"}
-	const old = `outdated: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); measure again with "quorumbench check machine"`
+	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2 instead of 1"}
+	const old = `outdated: the machine has the kernel 2 instead of 1 (measured 2026-03-01 12:00 UTC); measure again with "quorumbench check machine"`
 	if got := CalibrationLine(c); got != old {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}
@@ -144,7 +144,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// Notes appear only for figures that the machine reaches without a store, too.
+// A note appears only for a figure that the machine also reaches without a store.
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {
@@ -156,7 +156,7 @@ func TestAtFloor(t *testing.T) {
 		t    *record.Trial
 		want []string
 	}{
-		{trial(200_000, 10), []string{"The p50 of 200 µs is not above that of one client against the null server on this machine"}},
+		{trial(200_000, 10), []string{"The p50 of 200 µs is not above the p50 of one client against the null server on this machine"}},
 		{trial(310_000, 10), nil},
 		{trial(1_000_000, 999), nil},
 		{trial(1_000_000, 1000), []string{"The throughput of 1,000/s is as high as that of the null server on this machine (1,000–3,000/s,"}},
@@ -176,7 +176,7 @@ func TestAtFloor(t *testing.T) {
 	// an open loop is compared by its response times and its throughput
 	open := trial(200_000, 1500)
 	open.Arrival = scenario.Constant
-	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "The p50 of 4.00 ms is not above that of an open loop") {
+	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "The p50 of 4.00 ms is not above the p50 of an open loop") {
 		t.Errorf("%q", got)
 	}
 	old := trial(50_000, 5000)

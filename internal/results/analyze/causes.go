@@ -23,7 +23,7 @@ const (
 const (
 	limitFsyncP99  = 10 * time.Millisecond
 	limitCommitP99 = 25 * time.Millisecond
-	// for a single sync or commit, which determines the slowest write
+	// for a single sync or commit: the longest one determines the time of the slowest write
 	limitLongSync  = mostSlow / 2
 	limitPeerP99   = 150 * time.Millisecond
 	limitRoundTrip = 100 * time.Millisecond // for the median time of TCP connects
@@ -33,10 +33,11 @@ const (
 	limitRunDelay   = 0.10 // share of the window
 	limitPause      = 100 * time.Millisecond
 	limitSlowAnswer = mostSlow / 2 // for the time until a member returns its metrics
-	limitForeign    = 0.10         // minimum share of all CPUs that is reported
+	limitForeign    = 0.10         // share of all CPUs above which other programs are reported
 )
 
-// Cause is something that limits a trial, with the figure that shows it.
+// Cause describes a resource or an event that limited a trial. Figure is the measured value that
+// shows this.
 type Cause struct {
 	What   string  `json:"what"`             // one of the constants above
 	Member string  `json:"member,omitempty"` // empty if the cause does not concern a single member
@@ -55,7 +56,7 @@ func (c *Cause) excess() float64 {
 	return c.Figure / c.Limit
 }
 
-// causeOver returns a cause with its figure. It returns nil if the figure is within its limit.
+// causeOver returns a cause if the figure exceeds the limit. Otherwise it returns nil.
 func causeOver(what, member string, figure, limit float64, text string) *Cause {
 	if figure <= limit {
 		return nil

@@ -16,7 +16,7 @@ type Table struct {
 	Repeated  bool // set if a row has several repeats
 	Members   bool // set if a column shows sums over all members
 	LeftOut   bool // set if a row has repeats whose figures are not used
-	Doubted   bool // set if a cell is doubted
+	Doubted   bool // set if at least one cell is doubted
 }
 
 // TableKind describes what a table contains.

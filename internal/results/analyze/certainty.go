@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Basis describes from which data a Certainty was computed. Its values are used in files.
+// Basis is the kind of data from which a Certainty was computed. Result files contain its values.
 type Basis string
 
 // The values of Basis.
@@ -18,10 +18,10 @@ const (
 	// WithinRun is the confidence interval within a single run. It does not include the variation
 	// between runs.
 	WithinRun Basis = "run"
-	// RangeOfRepeats is the minimum and maximum of the repeats. It is used if there is no
-	// confidence interval, because there are too few repeats, because a value is 0 or falls on a
-	// failed operation, or because the repeats differ so much that the interval of their mean
-	// reaches 0 or excludes the median that is shown.
+	// RangeOfRepeats is the minimum and maximum of the repeats. It replaces the confidence interval
+	// in three cases: there are too few repeats; a value is 0, or is a percentile at whose rank the
+	// operation failed; or the repeats differ so much that the interval of their mean reaches 0 or
+	// excludes the median that is shown.
 	RangeOfRepeats Basis = "range"
 )
 
@@ -53,8 +53,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// overRepeats returns the certainty over several repeats. The parameter stopped is set if the run
-// repeats only until its figures are precise enough.
+// overRepeats returns the certainty over several repeats. The parameter `stopped` is set if the run
+// stopped repeating as soon as its figures were precise enough.
 func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
@@ -94,19 +94,20 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	// If the throughput is positive but its interval reaches 0, the seconds vary too much.
 	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	if !c.Short { // otherwise the bounds are unknown
+	if !c.Short { // the bounds are known only in this case
 		c.bound(within.Interval, f.Value(t))
 	}
 	return c, true
 }
 
-// bound sets Low and High to the bounds of the interval, with the unit of the value like.
+// bound sets Low and High to the bounds of the interval, with the unit of the value `like`.
 func (c *Certainty) bound(i stats.Interval, like record.Value) {
 	c.Low, c.High = like, like
 	c.Low.Number, c.High.Number = i.Low, i.High
 }
 
-// sayings returns the footnote that explains each basis in a table column.
+// sayings returns, for each basis that a column of intervals may contain, the footnote that
+// explains the basis.
 func sayings(all map[*Row]*Certainty) map[Basis]string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range all {
@@ -121,12 +122,12 @@ func sayings(all map[*Row]*Certainty) map[Basis]string {
 	without := ""
 	for r, c := range all {
 		if c.Basis != WithinRun && c.Repeats < len(r.Done) {
-			without = " that are neither invalid nor interrupted nor without a worker"
+			without = " (without repeats that are invalid, were interrupted or lost a worker)"
 		}
 	}
 	return map[Basis]string{
 		OverRepeats:    "95 % confidence interval of the mean over the repeats" + without + ".",
-		RangeOfRepeats: fmt.Sprintf("Minimum and maximum of the repeats%s. A confidence interval needs %d repeats above 0 that do not differ too much.", without, MinRepeats),
-		WithinRun:      fmt.Sprintf("95 %% confidence interval within this run, without run-to-run variation; effective sample: %s s.", worth),
+		RangeOfRepeats: fmt.Sprintf("Minimum and maximum of the repeats%s. A confidence interval needs at least %d repeats whose values are above 0 and do not differ too much.", without, MinRepeats),
+		WithinRun:      fmt.Sprintf("95 %% confidence interval within this run, without run-to-run variation; effective sample size: %s s.", worth),
 	}
 }

@@ -75,7 +75,8 @@ func TestRangeOfRepeats(t *testing.T) {
 		if c, ok := overRepeats(Repeated{Values: tt.of}, record.Less, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
-		// If the repeats stop when an interval is narrow, the interval is wider.
+		// The interval is wider if the run stopped repeating as soon as the interval was narrow
+		// enough.
 		if c, _ := overRepeats(Repeated{Values: tt.of}, record.Less, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// MinRepeats is the minimum number of repeats on each side for a change to have an interval and to
-// be judged.
+// MinRepeats is the minimum number of repeats that each side needs before a change has an interval
+// and is judged.
 const MinRepeats = 5
 
 // Change is the relative difference between a figure and its baseline. For example, 0.25 means an
@@ -25,13 +25,13 @@ type Change struct {
 	// is set.
 	Low, High float64
 	Interval  bool
-	// Judged contains the word for the change. If Interval is set, the word is based on an interval
-	// that is corrected for the number of changes judged together. Otherwise, the word is
-	// stats.Unclear.
+	// Judged contains the word that describes the change. If Interval is set, the word is based on
+	// an interval that is corrected for the number of changes judged together. Otherwise, the word
+	// is stats.Unclear.
 	Judged                      stats.Judgement
 	CorrectedLow, CorrectedHigh float64
 	// Lacking is the reason why the change has no interval, such as "a repeat has no value above
-	// 0". It is empty if there are only too few repeats.
+	// 0". It is empty if the only reason is that there are too few repeats.
 	Lacking string
 
 	Ratio stats.Ratio
@@ -41,8 +41,8 @@ type Change struct {
 
 // ChangeOf compares the repeats of a figure with the repeats of its baseline. The change is the
 // ratio of their geometric means (stats.Ratio). All repeats need a value above 0. The interval
-// needs MinRepeats repeats on both sides. If rounds is set, the repeats with the same index in now
-// and base belong to the same round.
+// needs MinRepeats repeats on both sides. If `rounds` is set, repeats with the same index in `now`
+// and `base` belong to the same round.
 func ChangeOf(now, base Repeated, rounds bool) Change {
 	a, okA := now.Numbers()
 	b, okB := base.Numbers()
@@ -67,16 +67,16 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
 	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
-		return c.WithoutInterval(fmt.Sprintf("disturbances may have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
+		return c.WithoutInterval(fmt.Sprintf("disturbances may have changed half of one side's repeats by more than %s; repeat the measurement on a quieter machine, or measure the baseline in the same run",
 			text.Share(mostApart)))
 	}
 	return c
 }
 
-// mostApart is the largest typical effect of disturbances with which repeats from two different
-// times are still compared. The effects that are claimed at one time predict little about another
-// time. In a test on a full machine, the claimed effects were 54 to 98 %. One of ten pairs of equal
-// runs was then called better.
+// mostApart limits the typical effect of disturbances if the two sides were measured at different
+// times. If the effect is larger, the change is not judged, because the effects that were estimated
+// at one time say little about another time. In a test on a fully loaded machine, the estimated
+// effects were 54 to 98 %, and one of ten pairs of equal runs was judged to be better.
 const mostApart = 0.25
 
 // typicalEffect returns the median of the absolute values of the effects, or 0 if there are none.
@@ -92,8 +92,8 @@ func typicalEffect(effects []float64) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// WithoutInterval returns the change without its interval, which would be wrong. The parameter
-// lacking is the reason.
+// WithoutInterval returns the change without its interval. The parameter `lacking` is the reason
+// why the interval would be wrong.
 func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
 		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}

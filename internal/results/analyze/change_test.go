@@ -24,8 +24,8 @@ func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
 	return all
 }
 
-// Identical samples have no change, and their interval contains 0. A change of the unit has no
-// effect. Swapping the sides inverts the ratio.
+// Identical samples have no change, and their interval contains 0. Converting the values of both
+// sides to another unit has no effect. Swapping the sides inverts the ratio.
 func TestChangeProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 60 {

@@ -109,7 +109,7 @@ func errorLines(all []Failure) []string {
 	return lines
 }
 
-// ScaleCheck reports how much memory and disk space many keys need in each member.
+// ScaleCheck reports how much memory and disk space a large number of keys needs on each member.
 type ScaleCheck struct {
 	Trial   *record.Trial
 	Pass    bool
@@ -179,7 +179,7 @@ func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 }
 
 // DiskCheck is the result of writing records to a disk and syncing each record before writing the
-// next. It contains the times, and whether they meet the rule of each store.
+// next. It contains the times of the syncs, and whether these times meet each store's rule.
 type DiskCheck struct {
 	Dir        string
 	Record     int // bytes per record
@@ -203,7 +203,7 @@ func (c *DiskCheck) PerSecond() float64 {
 // NS returns the duration of the whole check in nanoseconds.
 func (c *DiskCheck) NS() float64 { return 1e9 * c.Seconds }
 
-// DiskTimes holds the times of one part of writing a record.
+// DiskTimes holds the times of one step: fdatasync alone, or the write including fdatasync.
 type DiskTimes struct {
 	Name string
 	measure.Summary
@@ -271,7 +271,7 @@ func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
 func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
 	o := DiskOpinion{Store: store, Rule: rule, volatile: !c.Durable}
 	if !c.Durable {
-		o.Text = c.FileSystem + " loses its data at power loss, so acknowledged writes are not durable there"
+		o.Text = c.FileSystem + " loses its data at power loss, so acknowledged writes are not durable on it"
 		return o
 	}
 	what, figure := "max", c.Sync.Max

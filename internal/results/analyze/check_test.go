@@ -95,8 +95,8 @@ func TestErrorsAreListedWithTheirCounts(t *testing.T) {
 	}
 }
 
-// The cost is the difference between the first and the last row, in the order of the endpoints. A
-// member that did not respond at the end has no cost.
+// The cost of a member is the difference between its first and its last row. The members are in the
+// order of the endpoints. A member that did not respond at the end has no cost.
 func TestKeysCost(t *testing.T) {
 	row := func(second int, name string, memory, disk float64) record.StoreRow {
 		return record.StoreRow{Time: noon.Add(time.Duration(second) * time.Second), Name: name, Endpoint: name + ":1", Answer: time.Millisecond,
@@ -145,7 +145,7 @@ func TestDiskIsJudged(t *testing.T) {
 		"p99 is 9.00 ms, below 10.0 ms: so it is":                                          {with(func(*DiskCheck) {}), true},
 		"p99 is 10.0 ms, not below 10.0 ms: so it is":                                      {with(func(c *DiskCheck) { c.Sync.Percentiles[6].NS = 1e7 }), false},
 		"p99 is unknown with so few records; use a larger --size":                          {with(func(c *DiskCheck) { c.Sync.Percentiles[6].Known = false }), false},
-		"tmpfs loses its data at power loss, so acknowledged writes are not durable there": {with(func(c *DiskCheck) { c.FileSystem, c.Durable = "tmpfs", false }), false},
+		"tmpfs loses its data at power loss, so acknowledged writes are not durable on it": {with(func(c *DiskCheck) { c.FileSystem, c.Durable = "tmpfs", false }), false},
 	} {
 		if o := test.c.Opinions[0]; o.Text != text || test.c.Pass("etcd") != test.pass || test.c.Pass("zookeeper") {
 			t.Errorf("%+v, and not %q", o, text)

@@ -28,8 +28,8 @@ type CheckedMember struct {
 	// and Commit are the p99s of the timers that the member reports. Each is unknown if there are
 	// no values.
 	RoundTrip, Fsync, Commit measure.Figure
-	// Slow has a phrase for each figure that shows that the member is slow, and a phrase about its
-	// errors.
+	// Slow contains a phrase for each figure that shows that the member is slow, and a phrase about
+	// the member's errors.
 	Slow []string
 }
 
@@ -100,8 +100,8 @@ func timerP99(r store.Reading) measure.Figure {
 	return measure.Figure{NS: seconds * float64(time.Second), Known: ok}
 }
 
-// memberFigure is a figure in which members are compared. The field apart is the minimum difference
-// from the median.
+// memberFigure is a figure in which members are compared. A member is slow only if its figure is at
+// least `apart` above the median.
 type memberFigure struct {
 	name  string
 	of    func(*CheckedMember) measure.Figure
@@ -131,7 +131,7 @@ func memberFigures(members []CheckedMember) []memberFigure {
 	return all
 }
 
-// markSlow adds a phrase to each member whose figure is much slower than the median.
+// markSlow adds a phrase to each member whose figure is much higher than the median.
 func markSlow(members []CheckedMember, f memberFigure) {
 	var known []float64
 	for i := range members {

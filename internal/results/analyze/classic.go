@@ -19,16 +19,16 @@ type ClassicSection struct{ Heading, Label string }
 // shows the operations without a heading.
 type ClassicSections struct{ Operations, Created, Events *ClassicSection }
 
-// ClassicPart is one summary. It covers a trial's operations, only its reads, only its writes, or
-// one of its watchers' times. The times are response times in an open loop, and service times in a
-// closed loop.
+// ClassicPart is one summary. It covers the reads of a trial, the writes of a trial, the creation
+// of its watchers, or its watch events. The times are response times in an open loop, and service
+// times in a closed loop.
 type ClassicPart struct {
 	Name       string // "Read", "Write", or the section's label
 	Heading    string // the section's heading
 	Operations uint64 // number of successes and failures
 	// Times describes the times of the successes. It is nil if there were no successes.
 	Times *ClassicTimes
-	// percentiles over all operations, as far as the sample supports them
+	// percentiles over all operations, without those for which the sample is too small
 	Percentiles []ClassicPercentile
 	Errors      []ClassicError // in the order of the error kinds
 	Lost        uint64         // number of lost watch events
@@ -48,9 +48,9 @@ type ClassicTimes struct {
 	Bins                              []ClassicBin
 }
 
-// ClassicBin is a bar in the histogram. Count is the number of times that are at most UpTo seconds
-// and above the previous bin's UpTo. Bar is the length of the bar in characters, at most
-// ClassicBar.
+// ClassicBin is a bar in the histogram. The bin contains the measured times above the previous
+// bin's UpTo and at most UpTo, in seconds. Count is the number of these times. Bar is the length of
+// the bar in characters, at most ClassicBar.
 type ClassicBin struct {
 	UpTo  float64
 	Count int64
@@ -64,15 +64,15 @@ const (
 	classicSteps = 10
 )
 
-// ClassicPercentile is a percentile in seconds. Failed is set if the percentile falls on a failed
-// operation.
+// ClassicPercentile is a percentile in seconds. Failed is set if the operation at the percentile's
+// rank failed.
 type ClassicPercentile struct {
 	Percentile, Seconds float64
 	Failed              bool
 }
 
-// Milliseconds returns a percentile in milliseconds. It returns nil if the percentile falls on a
-// failed operation or if the sample does not support it.
+// Milliseconds returns a percentile in milliseconds. It returns nil if the operation at the
+// percentile's rank failed, or if the sample is too small for the percentile.
 func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	f := p.percentiles(percentile)[0]
 	if !f.Known {
@@ -105,9 +105,9 @@ type ClassicSecond struct {
 	times *measure.Histogram // the successes that became due in the interval
 }
 
-// ClassicParts returns a trial's summaries. If s has sections, there is one summary per section;
-// the operations have two if the load both reads and writes. Without sections, only the operations
-// are summarized.
+// ClassicParts returns a trial's summaries. If `s` has no sections, ClassicParts summarizes only
+// the operations. Otherwise it returns the summaries of each section. The operations have two
+// summaries if the load both reads and writes.
 func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []ClassicPart {
 	if s == (ClassicSections{}) {
 		return operationParts(t, files)
@@ -135,8 +135,9 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 	return all
 }
 
-// watcherPart returns the summary of one of the watchers' times. It includes only events in the
-// window, but all creations of watchers, because watchers may have been created before the window.
+// watcherPart returns the summary of the watch events in the window, or the summary of the creation
+// of all watchers. The second summary includes the time before the window, because watchers may
+// have been created then.
 func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
 	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
 	if time != record.WatchMade {
@@ -216,8 +217,8 @@ func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *Clas
 }
 
 // describe computes the figures from the added histograms. If the trial has only one summary, the
-// caller also passes the timeline. It adds the seconds without a success, and it assigns each
-// operation to the second in which it was done.
+// caller also passes the timeline. The timeline contains the seconds without a success, and the
+// number of operations that were done in each second.
 func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	h := p.times
 	p.Operations = uint64(h.TotalCount()) + p.failed
@@ -252,8 +253,8 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 // rounded to milliseconds.
 func near(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
 
-// classicBins counts the times in each bin. The bound of the first bin is the fastest time, and the
-// bound of the last bin is the slowest time.
+// classicBins divides the measured times into bins. The upper bound of the first bin is the fastest
+// time, and the upper bound of the last bin is the slowest time.
 func classicBins(h *measure.Histogram) []ClassicBin {
 	fastest, slowest := float64(h.Min()), float64(h.Max())
 	bins := make([]ClassicBin, classicSteps+1)

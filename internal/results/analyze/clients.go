@@ -6,8 +6,8 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 // per client, in ascending order.
 type ClientsCurve struct {
 	Clients int
-	// Operations holds the numbers for all clients, or for a sample of clients at equal distances.
-	// Mean is the mean number over all clients.
+	// Operations holds the number of operations of each client, or of an evenly spaced sample of
+	// the clients. Mean is the mean number over all clients.
 	Operations []uint64
 	Mean       float64
 }

@@ -99,7 +99,7 @@ func load(t *record.Trial) string {
 	var parts []string
 	if t.Open() {
 		arrival := t.Arrival.String()
-		// the times of an application's calls do not come from a recording
+		// an application computes the times of its calls; they do not come from a recording
 		if t.Application.Name != "" {
 			arrival = "scheduled"
 		}
@@ -191,7 +191,7 @@ func Machine(t *record.Trial) string {
 	case *t.Shared:
 		words += "; shared by load generator and members"
 	default:
-		words += "; load generator only, members are elsewhere"
+		words += "; used by the load generator only; the members run on other machines"
 	}
 	return words
 }

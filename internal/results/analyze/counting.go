@@ -34,8 +34,8 @@ func WhyNotCounted(t *record.Trial) string {
 }
 
 // ComparableTrials returns the trials in a run whose figures another program may compare, including
-// suspect trials. The result leftOut lists the other trials with the reasons why they cannot be
-// compared.
+// suspect trials. The result `leftOut` lists the other trials, each with the reason why its figures
+// cannot be compared.
 func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string) {
 	for _, t := range InOrder(run) {
 		if why := WhyNotCounted(t); why != "" {

@@ -21,8 +21,8 @@ type Dbtester struct {
 	Keys      KeyTable
 }
 
-// DbtesterSecond is a one-second interval of the window. If Missing is set, only its time was
-// recorded.
+// DbtesterSecond is a one-second interval of the window. If Missing is set, only the time of the
+// interval is known.
 type DbtesterSecond struct {
 	Unix    int64
 	Missing bool
@@ -52,7 +52,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	}
 	whole := sum.Histogram()
 	if got := uint64(whole.TotalCount()); t.State == record.Complete && (got != t.Operations || d.Failed != t.Errors) {
-		return nil, fmt.Errorf("the seconds of %s have %d operations and %d errors, but its result has %d and %d; the record is damaged", t.Folder, got, d.Failed, t.Operations, t.Errors)
+		return nil, fmt.Errorf("the one-second intervals of %s contain %d operations and %d errors, but the trial's result contains %d and %d; the record is damaged", t.Folder, got, d.Failed, t.Operations, t.Errors)
 	}
 	d.Keys, d.Bins = keys.Table(), Bins(whole)
 	if t.Seconds > 0 {
@@ -85,8 +85,8 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 	return out
 }
 
-// Throughputs holds the throughput in operations per second, over the complete seconds of a window.
-// The values are unknown if there is no complete second.
+// Throughputs holds the highest, mean and lowest throughput in the complete seconds of a window, in
+// operations per second. The values are unknown if there is no complete second.
 type Throughputs struct {
 	Max, Mean, Min record.Value
 	seconds        int
@@ -144,7 +144,7 @@ func Bins(h *measure.Histogram) []Bin {
 			bins[min(int(bar.From/int64(width)), len(bins)-1)].Count += uint64(bar.Count)
 		}
 	}
-	// remove empty bins at the end: the slowest operation is just below them
+	// remove the empty bins at the end; rounding can assign the slowest operation to an earlier bin
 	for bins[len(bins)-1].Count == 0 {
 		bins = bins[:len(bins)-1]
 	}

@@ -21,10 +21,10 @@ type WindowEvents struct {
 	// the load had moved away from that member. HeldLongest is the longest such wait.
 	HeldClients int
 	HeldLongest time.Duration
-	HeldIn      string        // the repeats in which this happened, formatted as by Row.RepeatsText
-	Within      time.Duration // uncertainty of the clocks of the other hosts that have members
-	Gap         *Stretch      // the longest gap; nil if no event was in the gap
-	// the slowest one-second interval; nil if no event was in it, or if it overlaps Gap
+	HeldIn      string        // the repeats in which clients were held, in the format of Row.RepeatsText
+	Within      time.Duration // largest clock uncertainty of the other hosts with members
+	Gap         *Stretch      // the longest gap; nil if no event happened in this gap
+	// the slowest one-second interval; nil if it contains no event or overlaps Gap
 	Slowest *Stretch
 }
 
@@ -36,7 +36,7 @@ type Stretch struct {
 	Errors uint64         // errors in a one-second interval; not set for a gap
 	Events []Events       // in order of time
 	More   int            // the number of events that are omitted from Events
-	In     string         // the repeat to which the period belongs, formatted as by Row.RepeatsText
+	In     string         // the repeat to which the period belongs, in the format of Row.RepeatsText
 }
 
 // Events holds several events of one kind that are listed as one entry. All of them concern the
@@ -48,8 +48,8 @@ type Events struct {
 	Count   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
 	Total   time.Duration
 	Longest *record.Event
-	// In lists the repeats that have such events, and LongestIn the repeat with the longest event.
-	// Both are formatted as by Row.RepeatsText, and empty if there is only one trial.
+	// In lists the repeats that have such events. LongestIn is the repeat with the longest event.
+	// Both have the format of Row.RepeatsText. They are empty if there is only one trial.
 	In, LongestIn string
 }
 
@@ -84,9 +84,9 @@ type countedKind struct {
 	one, several string
 }
 
-// counted lists, in order of output, the event kinds whose numbers are reported for each trial.
-// Events of other kinds are reported only if they happened in a long gap or a slow one-second
-// interval.
+// counted lists the event kinds for which each trial reports the number of events, in the order of
+// output. Events of other kinds are reported only if they happened in a long gap or a slow
+// one-second interval.
 var counted = [...]countedKind{
 	{stores.Elected, "election", "elections"},
 	{stores.QuotaReached, "write above the space quota", "writes above the space quota"},
@@ -130,7 +130,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 	return h
 }
 
-// countedOf returns the events whose kinds are in the list counted, grouped by kind.
+// countedOf returns the events whose kinds are in the list `counted`, grouped by kind.
 func countedOf(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.kind}
@@ -189,8 +189,8 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	return all
 }
 
-// merge adds the events of one kind from one repeat. The parameter here is the text for the repeat
-// (Row.RepeatsText).
+// merge adds the events of one kind from one repeat. The parameter `here` describes the repeat, in
+// the format of Row.RepeatsText.
 func (h *WindowEvents) merge(g *Events, here string) {
 	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
 	if i < 0 {
@@ -207,9 +207,9 @@ func (h *WindowEvents) merge(g *Events, here string) {
 	}
 }
 
-// slower compares two one-second intervals, and reports whether s was worse than the other one. The
-// higher p99 is worse. An unknown p99 is worse than a known one. If both are unknown, more errors
-// are worse.
+// slower reports whether the one-second interval s was worse than the other interval. The interval
+// with the higher p99 is worse. An unknown p99 is worse than a known p99. If both are unknown, the
+// interval with more errors is worse.
 func (s *Stretch) slower(than *Stretch) bool {
 	if s.P99.Known && than.P99.Known {
 		return s.P99.NS > than.P99.NS
@@ -252,9 +252,9 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 // period.
 const mostDuring = 4
 
-// during adds the events in a span to the period s, in order of time. It combines events of the
-// same kind and member into one entry, and keeps only the most disturbing entries. It returns nil
-// if there are no events.
+// during returns the period `s` with the events that overlap the span `in`, in order of time. It
+// combines events of the same kind and member into one entry, and keeps only the most disturbing
+// entries. It returns nil if there are no events.
 func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
@@ -312,7 +312,7 @@ func lasted(t *record.Trial, e *record.Event) Span {
 // lost member.
 func (g *Events) calm() int {
 	if g.Longest.Count > 0 {
-		return 2 // the event may have happened at another time
+		return 2 // combined events have no exact time, so they may have happened outside the span
 	}
 	kinds := stores.SignalKinds()
 	if slices.Index(kinds, g.Kind) > slices.Index(kinds, stores.LeaderLost) {
@@ -321,9 +321,9 @@ func (g *Events) calm() int {
 	return 0
 }
 
-// worstSecond returns the worst one-second interval in the measurement window. If intervals with
-// errors have no known p99, the interval with the most errors is the worst. Otherwise the interval
-// with the highest p99 is the worst, but only if this p99 is a spike.
+// worstSecond returns the worst one-second interval in the measurement window. If some intervals
+// have errors and an unknown p99, the worst of these intervals is the one with the most errors.
+// Otherwise the interval with the highest p99 is the worst, but only if this p99 is a spike.
 func worstSecond(rows []record.Row) *record.Row {
 	var failed *record.Row
 	var known []*record.Row

@@ -13,7 +13,8 @@ import (
 
 const ms = time.Millisecond
 
-// memberEvent returns an event in a member's log, at a time after noon and with a duration.
+// memberEvent returns an event from a member's log. The event ended the given time `after` noon,
+// and lasted for the duration `took`.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }

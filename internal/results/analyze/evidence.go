@@ -36,7 +36,7 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	return append(out, ours)
 }
 
-// diskEvidence describes the result of the disk probe that was made nearest in time to the load. It
+// diskEvidence describes the result of the disk probe that ran closest in time to the load. It
 // returns an empty string if there is none.
 func diskEvidence(t *record.Trial) string {
 	d, where, _ := dataFolder(t)
@@ -51,7 +51,7 @@ func diskEvidence(t *record.Trial) string {
 	return fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took))
 }
 
-// operationsOf returns the word for the load's operations.
+// operationsOf returns "writes" if the load consists of puts, and otherwise "operations".
 func operationsOf(t *record.Trial) string {
 	if t.Operation == "put" {
 		return "writes"

@@ -18,14 +18,14 @@ type Unfair struct {
 	TenthShare, FairShare record.Value
 	Lagging               bool
 	// Starved is the number of clients that completed less than a tenth of the median client's
-	// operations. It is 0 if chance can explain them.
+	// operations. It is 0 if chance can explain so few operations.
 	Starved int
 	// Members lists the members whose clients completed fewer operations than the clients of the
 	// other members.
 	Members []UnfairMember
 }
 
-// UnfairMember is a member whose clients were served less than the other clients.
+// UnfairMember is a member whose clients completed fewer operations than the other clients.
 type UnfairMember struct {
 	Name    string
 	Clients int
@@ -36,15 +36,16 @@ type UnfairMember struct {
 
 // Thresholds for uneven service.
 const (
-	// unfairRatio is the ratio of the actual to the fair share of a group below which the group is
-	// reported.
+	// unfairRatio limits the reports to large differences: a group of clients is reported only if
+	// its actual share is at most unfairRatio times its fair share.
 	unfairRatio = 0.75
-	// unfairErrors is the minimum deficit of a group in standard errors of chance. starvedErrors is
-	// the same for a single client; it is larger because there may be thousands of clients.
+	// unfairErrors limits the reports to differences that chance cannot explain: the deficit of a
+	// group must exceed this number of standard errors. starvedErrors is the corresponding number
+	// for a single client. It is larger because there may be thousands of clients.
 	unfairErrors  = 4
 	starvedErrors = 8
-	// leastEach is the minimum mean number of operations per client with which chance can be
-	// estimated.
+	// leastEach is the mean number of operations per client that is needed to estimate the effect
+	// of chance.
 	leastEach = 30
 )
 
@@ -53,11 +54,11 @@ const (
 //
 // Clients that are served evenly do not complete exactly the same number of operations. Let W be
 // the mean time of a client's operations, and S the standard deviation of the time. The number of
-// completed operations is a renewal process. Over m operations, its standard deviation is about S/W
-// √m (Cox 1962, Renewal Theory, 3.3). An operation at either end of the window may or may not be
-// included. W is computed as the total time of all clients divided by the number of due operations.
-// An operation in flight at the start of the window still needs, on average, about as much time as
-// it has already taken.
+// completed operations is a renewal process. Over m operations, the standard deviation of this
+// number is about S/W √m (Cox 1962, Renewal Theory, 3.3). An operation at either end of the window
+// may or may not be included. W is computed as the total time of all clients divided by the number
+// of due operations. An operation in flight at the start of the window still needs, on average,
+// about as much time as it has already taken.
 func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	b := t.ByClient
 	if !HasFigures(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {

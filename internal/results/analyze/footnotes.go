@@ -44,4 +44,4 @@ func shortOf(t *record.Trial) (lines []string) {
 }
 
 // DependentNote is the warning that an interval covers only one cluster.
-const DependentNote = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
+const DependentNote = "The repeats ran on one cluster and share its state, so they are not independent. The interval covers only the differences between repeats on this cluster; results on other clusters may differ by more."

@@ -42,8 +42,8 @@ type Panel struct {
 	Log   bool // use a logarithmic axis, because the values span several powers of ten
 	Lines []Line
 	Notes []string // sentences below the chart
-	// Bands is set if a line shows the range over several members, and not the range over several
-	// seconds.
+	// Bands is set if each line shows the range of the values of several members. If it is not set,
+	// a line shows the range of the values of several seconds.
 	Bands bool
 }
 

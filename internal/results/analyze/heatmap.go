@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// HeatMap shows how many operations took how long, by due time. Unlike the line of a percentile, it
-// shows several peaks and single outliers.
+// HeatMap shows the distribution of the operations' times for each due time. Unlike a percentile
+// line, a heat map also shows that a distribution has several peaks or single outliers.
 type HeatMap struct {
 	Title string
 	// The rows have a logarithmic scale. Row r, counted from 0, contains the times from Edge(r) to
@@ -58,7 +58,7 @@ func newHeatCounter(g *Grid) *heatCounter {
 	return c
 }
 
-// add adds times to a column. Times and rows are both in ascending order.
+// add adds times to a column. The times and the rows are both sorted, so one pass finds all rows.
 func (c *heatCounter) add(column int, times *measure.Steps) {
 	to, row := c.columns[column], 0
 	count := func(row int, n int64) {

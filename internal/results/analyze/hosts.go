@@ -99,11 +99,11 @@ func Clocks(all []*record.Trial) string {
 	if len(names) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("of %s, up to %s from the controller's clock, uncertainty up to %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
+	words := fmt.Sprintf("the clocks of %s differ by up to %s from the controller's clock, with an uncertainty of up to %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
 	if len(names) > 1 && least != "" {
 		words += " (" + least + ")"
 	}
-	return words + "; times are corrected for the difference"
+	return words + "; all times are corrected for this difference"
 }
 
 // membersWithin returns the uncertainty of the clocks on the hosts that have members. It returns 0

@@ -56,7 +56,7 @@ func TestHostsHaveALineEach(t *testing.T) {
 func TestClocksReportTheirUncertainty(t *testing.T) {
 	trial := hostsTrial()
 	trial.ByHost[2].Clock.Before.AheadNS = 0
-	if got, want := Clocks([]*record.Trial{trial, {}}), "of 2 hosts, up to 2.00 s from the controller's clock, uncertainty up to 300 µs (db); times are corrected for the difference"; got != want {
+	if got, want := Clocks([]*record.Trial{trial, {}}), "the clocks of 2 hosts differ by up to 2.00 s from the controller's clock, with an uncertainty of up to 300 µs (db); all times are corrected for this difference"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 	if got := Clocks([]*record.Trial{{}}); got != "" {

@@ -15,7 +15,8 @@ func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
 }
 
-// Effects of an injected fault are not limits of the store. All other effects are.
+// Effects of an injected fault are not reported as limits of the store. All other effects are
+// reported.
 func TestFaultsAreNoLimits(t *testing.T) {
 	broken := func() *record.Trial {
 		trial := slowTrial() // a trial with a row every 30 s
@@ -32,7 +33,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	}
 	inside := func(trial *record.Trial) {
 		// While m1 was paused, it did not respond, its log sync took as long as the pause, and the
-		// other members elected a leader. All later rows include the counters from that time.
+		// other members elected a leader. The counters in all later rows include this time.
 		trial.Stores[4].Failure, trial.Stores[4].Metrics = "no answer", nil
 		for i := range trial.Stores {
 			if r := &trial.Stores[i]; r.Time.After(noon.Add(25 * time.Second)) {
@@ -55,7 +56,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	outside.Events = append(outside.Events, memberEvent(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	l := FindLimits(outside)
 	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].What != CausePauses {
-		t.Errorf("of what came by itself it says %+v", l.Causes)
+		t.Errorf("the causes outside the fault are %+v", l.Causes)
 	}
 }
 
@@ -80,7 +81,7 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 			got = l.Causes[0].What
 		}
 		if got != want {
-			t.Errorf("slow from %v on: %q, not %q", from, got, want)
+			t.Errorf("slow since %v: %q, not %q", from, got, want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func grow[T ~int64 | ~uint64](n T, step int) T {
 // KeyRow describes the operations that became due in several consecutive seconds. The rows show how
 // latency changes while a store fills.
 type KeyRow struct {
-	Keys   uint64 // completed from the start of the window to the end of this row
+	Keys   uint64 // number of operations completed from the start of the window to the end of this row
 	Count  uint64 // number of operations due in this row that completed
 	Errors uint64 // number of operations due in this row that failed
 	// Times of the completed operations in nanoseconds; 0 if there are none.

@@ -23,8 +23,7 @@ func FindLimits(t *record.Trial) Limits {
 	if !HasFigures(t) {
 		return l
 	}
-	// If members wait for a CPU, other figures make them appear slow, too. So this cause comes
-	// first.
+	// If members wait for a CPU, their other figures look slow, too. So the CPU is reported first.
 	full := machine(t)
 	if full != nil && full.What != CauseTester {
 		l.add(full)
@@ -64,7 +63,7 @@ func FindLimits(t *record.Trial) Limits {
 }
 
 // Worst returns, for each kind of cause, the cause that exceeds its limit most, and the number of
-// other causes of that kind. It returns none if the trial is neither slow nor suspect. For a
+// other causes of that kind. It returns no causes if the trial is neither slow nor suspect. For a
 // suspect trial that is not slow, it omits kinds of causes that the verdict already explains.
 func (l *Limits) Worst() (worst []Cause, more []int) {
 	slow := IsSlow(l.Trial)

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// timer returns a timer with 1,000 values in the form that etcd reports. Of the values, 980 are at
-// most usual, and the other 20 are at most worst (both are parameters).
+// timer returns a timer with 1,000 values, as etcd reports it. 980 of the values are at most
+// `usual`, and the other 20 values are at most `worst`.
 func timer(usual, worst float64) store.Reading {
 	r := store.Reading{Count: 1000, Sum: 980*usual + 20*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
@@ -75,7 +75,8 @@ func slowTrial() *record.Trial {
 	return t
 }
 
-// The CPU use of a member over less than a second, for example after a restart, is not a limit.
+// If a member reports its CPU use for less than a second, for example after a restart, the CPU use
+// is not judged.
 func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
 	m := MemberMetrics{Name: "m1", Seconds: 0.9, Metrics: store.Sample{store.CPUSeconds: {Value: 1.8}, store.Processors: {Value: 2}}}
 	if got := processors(&m); got != nil {
@@ -160,7 +161,7 @@ func TestFindLimits(t *testing.T) {
 		{"too far for the clients", func(t *record.Trial) {
 			t.MaxInFlight = 20
 			each(func(r *record.StoreRow) { r.Connect = 15 * time.Millisecond })(t)
-		}, CauseNetwork, "takes at least 15.0 ms, but with 20 clients at 1000 operations per second each operation may take only 20.0 ms"},
+		}, CauseNetwork, "takes at least 15.0 ms, but with 20 clients and 1000 operations per second, each operation may take only 20.0 ms"},
 		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets to member m1 were lost"},
 		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 failed"},
 		{"a member where it cannot be reached from here", func(t *record.Trial) {
@@ -204,7 +205,7 @@ func TestFindLimits(t *testing.T) {
 // A member that waits for a CPU counts the wait as disk time. So full CPUs are listed before the
 // disk's timers.
 func TestDiskTimersOnFullCPUs(t *testing.T) {
-	const unsure = "; fdatasync alone: p99 2.00 ms before the load, and all CPUs were busy: the member may have waited for a CPU"
+	const unsure = "; fdatasync alone had a p99 of 2.00 ms before the load, and all CPUs were busy, so the member may have waited for a CPU"
 	slow := func(change func(*record.Trial)) []Cause {
 		trial := slowTrial()
 		trial.Stores[3].Metrics[store.FsyncSeconds] = timer(0.004, 0.032)

@@ -22,14 +22,14 @@ const (
 // Limits above which these causes are reported.
 const (
 	limitHeldBack = 0.01 // share of the due operations that waited because of the load's own limits
-	limitRetries  = 0.5  // mean number of attempts of a transaction after its first attempt
+	limitRetries  = 0.5  // mean number of retries of a transaction
 	limitFull     = 0.95 // share of all CPUs that must be busy for a second to count as full
-	limitFullTime = 0.10 // share of the window's seconds that are full
-	// share of the members' total time in the window in which a member was paused
+	limitFullTime = 0.10 // share of the window's seconds that must be full
+	// share of the window for which the members were paused, as a mean over the members
 	limitStill = 0.02
 
-	// A process with one busy thread uses this many CPUs in most seconds of the window. A process
-	// with several threads rarely does.
+	// A process that is limited by one busy thread uses between leastThread and mostThread CPUs in
+	// most seconds of the window. A process with several busy threads rarely stays in this range.
 	leastThread, mostThread = 0.92, 1.03
 	mostSeconds             = 0.9
 	enoughSeconds           = 5 // the minimum number of rows (one per second)
@@ -42,18 +42,18 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		n    uint64
 		text string
 	}{
-		{t.Capped, fmt.Sprintf("waited because all %s allowed were in flight; raise max-in-flight (effect: R16)", text.Count(uint64(max(t.MaxInFlight, 0))))},
-		{t.NoRoom, fmt.Sprintf("waited for one of the %s; use more connections (effect: R16)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
+		{t.Capped, fmt.Sprintf("waited because %s operations, the allowed maximum, were in flight; raise max-in-flight (rule R16 reports the effect)", text.Count(uint64(max(t.MaxInFlight, 0))))},
+		{t.NoRoom, fmt.Sprintf("waited for one of the %s; use more connections (rule R16 reports the effect)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
 		// During a fault, waits caused by the fault cannot be separated from these waits.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, causeOver(CauseLoad, "", share, limitHeldBack,
-				fmt.Sprintf("%s of %s due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
+				fmt.Sprintf("%s of %s that became due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
 	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
 		out = append(out, causeOver(CauseLoad, "", share, record.MostConnectionWait,
-			fmt.Sprintf("operations waited for their connection for %s of their response time: %s shared %s; use more connections",
+			fmt.Sprintf("operations spent %s of their response time waiting for a connection, because %s shared %s; use more connections",
 				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
 	}
 	return out
@@ -66,12 +66,13 @@ func contention(t *record.Trial) *Cause {
 		return nil
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
-	return causeOver(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because others wrote the keys that they had read: %s keys, %s",
+	return causeOver(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because other transactions had written the keys that they read (%s keys, %s)",
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
-// machineSeconds checks single seconds in machines.csv, which the means over the window do not
-// show. It does not report the whole machine if its mean already exceeds the limit.
+// machineSeconds checks the CPU use in each second (from machines.csv), because a mean over the
+// window can hide full seconds. It does not report the whole machine if the machine's mean already
+// exceeds the limit.
 func machineSeconds(t *record.Trial) (out []*Cause) {
 	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
 		return nil // with a single CPU, one busy thread fills the machine
@@ -97,7 +98,7 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// shareWithin returns the number and share of the figures from least to most.
+// shareWithin returns the number and the share of the figures that are between `least` and `most`.
 func shareWithin(figures []float64, least, most float64) (n int, share float64) {
 	for _, x := range figures {
 		if x >= least && x <= most {
@@ -109,13 +110,14 @@ func shareWithin(figures []float64, least, most float64) (n int, share float64) 
 
 func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 	all := float64(t.Machine.CPUs)
-	// more than all CPUs, because counters and clock are not read at exactly the same moment
+	// the upper bound is above the number of CPUs, because the counters and the clock are not read
+	// at exactly the same moment
 	n, share := shareWithin(seconds, limitFull*all, 2*all)
 	if t.BusyShare != nil && *t.BusyShare > limitBusy {
 		return nil
 	}
 	return causeOver(CauseCPU, "", share, limitFullTime,
-		fmt.Sprintf("in %d of %d seconds of the window all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
+		fmt.Sprintf("in %d of the window's %d seconds, all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
 }
 
 func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
@@ -128,7 +130,7 @@ func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
 		mean += x / float64(len(seconds))
 	}
 	return &Cause{What: CauseCPU, Member: member, Figure: mean, Limit: leastThread,
-		Text: fmt.Sprintf("member %s used one of this machine's %d CPUs (%.2f on average; in %d of %d seconds %.2f to %.2f): one thread limits it",
+		Text: fmt.Sprintf("member %s used about one of this machine's %d CPUs (%.2f on average; in %d of %d seconds, %.2f to %.2f), so a single thread limits the member",
 			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
 }
 
@@ -146,7 +148,7 @@ func pauses(t *record.Trial) (out []*Cause) {
 		what, ok := map[store.SignalKind]string{store.GCPause: "stopped for garbage collection", store.SlowFsync: "waited for slow log syncs"}[all.Kind]
 		if ok {
 			out = append(out, causeOver(CausePauses, all.Longest.Member, share, limitStill,
-				fmt.Sprintf("members %s for %s in total in a window of %s (by their logs); longest %s, at %s",
+				fmt.Sprintf("members %s for %s in total in a window of %s, according to their logs; the longest pause was %s, at member %s",
 					what, spent(all.Total), text.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// using adds rows to machines.csv for a window of ten seconds. The parameter used contains the CPUs
-// that each process uses in each second; the values are repeated cyclically.
+// using adds rows to machines.csv for a window of ten seconds. The parameter `used` contains, for
+// each process, the CPUs that the process uses in each second. The values are repeated cyclically.
 func using(t *record.Trial, used map[string][]float64) {
 	total := map[string]float64{}
 	for second := range 11 {
@@ -23,7 +23,7 @@ func using(t *record.Trial, used map[string][]float64) {
 	}
 }
 
-// Each row describes a trial with a single cause that is not in the members' own figures.
+// Each row describes a trial with a single cause that the members' own figures do not show.
 // FindLimits must find this cause and no other.
 func TestFindLimitsOfTheLoad(t *testing.T) {
 	event := func(kind store.SignalKind, took time.Duration) record.Event {
@@ -36,24 +36,24 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 		text   string
 	}{
 		{"nothing", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.4}, record.MachineName: {1}}) }, "", ""},
-		{"the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 300 }, CauseLoad, "300 of 10,000 operations due (3 %) waited because all 200 allowed were in flight"},
+		{"the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 300 }, CauseLoad, "300 of 10,000 operations that became due (3 %) waited because 200 operations, the allowed maximum, were in flight"},
 		{"seldom the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 90 }, "", ""},
-		{"connections", func(t *record.Trial) { t.Due, t.NoRoom, t.Connections = 10_000, 5000, 8 }, CauseLoad, "5,000 of 10,000 operations due (50 %) waited for one of the 8 connections"},
+		{"connections", func(t *record.Trial) { t.Due, t.NoRoom, t.Connections = 10_000, 5000, 8 }, CauseLoad, "5,000 of 10,000 operations that became due (50 %) waited for one of the 8 connections"},
 		{"transactions that collide", func(t *record.Trial) { t.Retries, t.Operations, t.KeySpace = new(uint64(900)), 600, 9 }, CauseContention, "retried 1.5 times on average"},
 		{"few that do", func(t *record.Trial) { t.Retries, t.Operations = new(uint64(30)), 600 }, "", ""},
-		{"one thread", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.99, 1.01, 0.97}, "m2": {0.3}}) }, CauseCPU, "member m1 used one of this machine's 4 CPUs (0.99 on average; in 10 of 10 seconds"},
+		{"one thread", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.99, 1.01, 0.97}, "m2": {0.3}}) }, CauseCPU, "member m1 used about one of this machine's 4 CPUs (0.99 on average; in 10 of 10 seconds"},
 		{"one thread at times", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1, 0.3}}) }, "", ""},
 		{"two threads", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1.9}}) }, "", ""},
 		{"one processor", func(t *record.Trial) {
 			t.Machine = &measure.Machine{CPUs: 1}
 			using(t, map[string][]float64{"m1": {0.99}})
 		}, "", ""},
-		{"the machine full at times", func(t *record.Trial) { using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.95, 0.5, 4}}) }, CauseCPU, "in 4 of 10 seconds of the window all 4 CPUs"},
+		{"the machine full at times", func(t *record.Trial) { using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.95, 0.5, 4}}) }, CauseCPU, "in 4 of the window's 10 seconds, all 4 CPUs"},
 		{"the machine full once", func(t *record.Trial) {
 			using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}})
 		}, "", ""},
 		{"another machine full", func(t *record.Trial) { using(t, map[string][]float64{record.OtherMachine("b"): {4}}) }, "", ""},
-		{"a garbage collector", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 900*time.Millisecond)} }, CausePauses, "stopped for garbage collection for 900 ms in total in a window of 10 s (by their logs); longest 900 ms, at m1"},
+		{"a garbage collector", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 900*time.Millisecond)} }, CausePauses, "stopped for garbage collection for 900 ms in total in a window of 10 s, according to their logs; the longest pause was 900 ms, at member m1"},
 		{"a short collection", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 90*time.Millisecond)} }, "", ""},
 		{"slow syncs", func(t *record.Trial) { t.Events = []record.Event{event(store.SlowFsync, 1200*time.Millisecond)} }, CausePauses, "waited for slow log syncs for 1.20 s in total"},
 	} {

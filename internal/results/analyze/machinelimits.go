@@ -16,16 +16,16 @@ const (
 	limitMemoryFull = 0.05 // share of the time in which all tasks waited for memory
 	limitFlush      = limitFsyncP99
 	limitAgain      = 0.01 // share of TCP segments that were retransmitted
-	limitThrottled  = 0.05 // share of the CPU time for which a quota paused a member
-	limitFiles      = 0.90 // share of the files that a member is allowed to have open
+	limitThrottled  = 0.05 // share of the CPU time that a quota withheld from a member
+	limitFiles      = 0.90 // share of a member's limit for open files
 	limitCore       = 0.95 // share of one CPU's time, if the machine as a whole was not busy
 	fewSegments     = 1000 // with fewer segments, the share of retransmissions is not reported
-	// with fewer flushes, the mean is not reported: the writes did not wait for the flushes of an
-	// almost idle disk
+	// with fewer flushes, their mean time is not reported: a disk with so few flushes is almost
+	// idle, so the writes did not wait for it
 	fewFlushes = 100
 )
 
-// total holds sums over all rows with one name in the window.
+// total holds, for one row name in machines.csv, the sums over the window.
 type total struct {
 	name    string
 	seconds float64
@@ -149,7 +149,7 @@ func busiestCore(m *total) *Cause {
 	if all > limitBusy {
 		return nil
 	}
-	return causeOver(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, and all %d CPUs %s: the work of one thread, or interrupts of a device",
+	return causeOver(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, but all %d CPUs together only %s; one thread or the interrupts of a device used this CPU",
 		i, machineWords(m.name), part(share), len(m.cores), part(all)))
 }
 
@@ -180,10 +180,10 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{causeOver(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("the CPU quota of member %s paused it for %s of CPU time in %s; raise the quota", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
+		fmt.Sprintf("the CPU quota of member %s withheld %s of CPU time in %s; raise the quota", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, causeOver(CauseMember, m.name, open/limit, limitFiles,
-			fmt.Sprintf("member %s had %s of %s allowed files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
+			fmt.Sprintf("member %s had %s of at most %s files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
 	}
 	return out
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // sampledEach adds rows with the same name to a trial, one for each second since the start of the
-// window. The function change fills a row; its argument second is the number of seconds.
+// window. The function `change` fills a row; its second argument is the number of seconds since the
+// start.
 func sampledEach(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {
 		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)
@@ -57,9 +58,9 @@ func TestMachineWaitsAreReported(t *testing.T) {
 			sampledEach(t, vda, 10, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s })
 		}, "", ""},
 		{"no flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 0, 0 }), "", ""},
-		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "the CPU quota of member m1 paused it for 3.20 s of CPU time in 10 s"},
-		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 of 1,024 allowed files open (limit 90 %)"},
-		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "CPU 1 of this machine was busy 98 % of the time, and all 4 CPUs 37 %"},
+		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "the CPU quota of member m1 withheld 3.20 s of CPU time in 10 s"},
+		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 of at most 1,024 files open (limit 90 %)"},
+		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "CPU 1 of this machine was busy 98 % of the time, but all 4 CPUs together only 37 %"},
 		{"all processors", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{0.99 * s, 0.99 * s} }), "", ""},
 		{"a processor that came", each(whole, func(r *record.MachineRow, s float64) { r.Cores = make([]float64, 2+int(s)) }), "", ""},
 	} {

@@ -56,8 +56,8 @@ func machineWords(name string) string {
 	return name
 }
 
-// machinesIn reports where, during the span, a machine was full or waited, or a member was stopped,
-// although it usually is not.
+// machinesIn reports what was unusual in the span: a machine that was full or waited, a member that
+// was stopped, or another program that used much CPU time.
 func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return

@@ -21,8 +21,8 @@ type linesByName struct {
 const maxLines = 8
 
 // add adds a value to the line with the given name. The value applies to the columns whose middles
-// are between from and to. If there is no such column, it applies to the column that contains the
-// middle of the span.
+// are between `from` and `to`. If there is no such column, the value applies to the column that
+// contains the middle of the span.
 func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	if math.IsNaN(v) {
 		return
@@ -38,7 +38,8 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band returns the range from the minimum to the maximum over the lines whose names include accepts.
+// band returns the range, from the minimum to the maximum, of the lines whose names the function
+// `include` accepts.
 func (l *linesByName) band(include func(name string) bool) Line {
 	out := l.grid.newLine("")
 	for i := range l.all {
@@ -59,7 +60,7 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	if len(l.all) > maxLines {
-		return l.all[:maxLines], []string{"Only the first 8 are drawn."}
+		return l.all[:maxLines], []string{"Only the first 8 lines are drawn."}
 	}
 	return l.all, nil
 }
@@ -68,17 +69,17 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 type machinePanel struct {
 	name, title string
 	unit        measure.Unit
-	// The function of computes the figures from a pair of rows. It calls its parameter line once
-	// for each line of the chart. The suffix is appended to the row's name to give the line's name.
-	// NaN means no value.
+	// The function `of` computes the figures from a pair of rows. It calls the function `line` once
+	// for each line of the chart. The name of the line is the name of the row, followed by the
+	// suffix. The value NaN means that the figure is unknown.
 	of func(s pair, line func(suffix string, v float64))
 	// least is the value that a line must reach somewhere in order to be drawn. So charts that
 	// explain nothing are omitted.
 	least float64
 }
 
-// single returns a function for machinePanel.of. It draws one line for each row name of the given
-// kinds.
+// single returns a function for the field machinePanel.of. The chart then has one line for each row
+// name of the given kinds.
 func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
 	return func(s pair, line func(string, float64)) {
 		if slices.Contains(kinds, s.now.Kind()) {
@@ -87,7 +88,8 @@ func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(stri
 	}
 }
 
-// percent converts a counter of seconds to a percentage of the elapsed time.
+// percent returns a function that converts the increase of a counter of seconds to a percentage of
+// the elapsed time.
 func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return 100 * s.rate(counter) }
 }
@@ -140,9 +142,9 @@ func coreLines(s pair, line func(suffix string, v float64)) {
 
 var machinePanels = []machinePanel{
 	{"processors", "CPUs in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
-	{"cores", "Single CPUs of the machine, busy percent of the time", measure.Number, coreLines, 0},
+	{"cores", "Busiest and least busy CPU of the machine, percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
-	{"pressure", "Stalled tasks of the machine, percent of the time", measure.Number, pressure, 1},
+	{"pressure", "Time for which tasks of the machine were stalled, percent of the time", measure.Number, pressure, 1},
 	{"throttled", "CPUs withheld by quotas", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
 	{"memory", "Resident memory", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
 	{"major-faults", "Major page faults per second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
@@ -151,7 +153,7 @@ var machinePanels = []machinePanel{
 	{"disk-read", "Read from disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"disk-queue", "Mean disk queue length", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
 	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
-	{"network", "Network of the machine per second", measure.Bytes, network, 0},
+	{"network", "Network traffic of the machine per second", measure.Bytes, network, 0},
 	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
@@ -198,7 +200,7 @@ func (o *OverTime) addMachines() {
 	o.bands["network"] = traffic.band(func(string) bool { return true })
 }
 
-// reaches reports whether the line has a value that is not below the parameter least.
+// reaches reports whether at least one value of the line is not below `least`.
 func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
@@ -248,9 +250,9 @@ func (o *OverTime) addMembers() {
 		name, title string
 		lines       linesByName
 	}{
-		{store.FsyncSeconds, "log-sync", "Reported by members: mean sync of the write-ahead log", linesByName{grid: g}},
-		{store.CommitSeconds, "commit", "Reported by members: mean commit of the database", linesByName{grid: g}},
-		{store.PeerRoundTripSeconds, "peer-round-trip", "Reported by members: mean round trip to other members", linesByName{grid: g}},
+		{store.FsyncSeconds, "log-sync", "Reported by members: mean sync time of the write-ahead log", linesByName{grid: g}},
+		{store.CommitSeconds, "commit", "Reported by members: mean commit time of the database", linesByName{grid: g}},
+		{store.PeerRoundTripSeconds, "peer-round-trip", "Reported by members: mean round-trip time to other members", linesByName{grid: g}},
 	}
 	database, changes := linesByName{grid: g}, linesByName{grid: g}
 	before := map[string]*record.StoreRow{}
@@ -285,6 +287,6 @@ func (o *OverTime) addMembers() {
 	o.addLines("leader-changes", "Reported by members: leader changes seen", measure.Number, false, &changes)
 	for i := range o.Panels[drawn:] {
 		p := &o.Panels[drawn+i]
-		p.Notes = append(p.Notes, "A flat stretch is the mean between two responses. Members are queried once per second, or less often if they respond slowly.")
+		p.Notes = append(p.Notes, "A flat part of a line is the mean between two responses. Members are queried once per second, or less often if they respond slowly.")
 	}
 }

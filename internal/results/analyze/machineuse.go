@@ -14,11 +14,12 @@ type pair struct {
 	seconds     float64
 }
 
-// AtEdge is how far a sample may be outside a span and still be included in it.
+// AtEdge is the longest time between a span and a sample outside the span that is still included in
+// the span.
 const AtEdge = time.Second / 2
 
-// eachPair calls each for every pair of consecutive rows in a span of time. Two rows are not a pair
-// if there is a gap, a process restart or a counter reset between them.
+// eachPair calls the function `each` for every pair of consecutive rows in a span of time. Two rows
+// are not a pair if there is a gap, a process restart or a counter reset between them.
 func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
 	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
 }

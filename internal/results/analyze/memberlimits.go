@@ -47,14 +47,14 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 
 // waitedForCPU returns a caveat about a member's disk timers for a load during which all CPUs were
 // busy. If a member waits for a CPU during a sync, its timer counts this wait as disk time. The
-// disk probe shows whether the disk itself may be that slow.
+// disk probe shows whether the disk itself is slow.
 func waitedForCPU(t *record.Trial) string {
 	d, _, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
 	if !ok || took > limitFsyncP99 || t.Shared == nil || !*t.Shared || machine(t) == nil {
 		return ""
 	}
-	return fmt.Sprintf("; fdatasync alone: %s %s %s the load, and all CPUs were busy: the member may have waited for a CPU", what, spent(took), when)
+	return fmt.Sprintf("; fdatasync alone had a %s of %s %s the load, and all CPUs were busy, so the member may have waited for a CPU", what, spent(took), when)
 }
 
 // slowness returns a timer's p99. If the timer has too few values for a p99, slowness returns the
@@ -83,7 +83,7 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 }
 
 // leastSpan is the shortest time, in seconds, over which CPU use is checked. A member that
-// restarted may have reported its CPU use for less time.
+// restarted may have reported its CPU use for a shorter time.
 const leastSpan = 1
 
 // processors checks the CPU time that a member reports for itself, if the member also reports how
@@ -105,7 +105,7 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
 		return nil // the endpoint comes from the cluster, and this machine cannot reach it
 	}
-	var budget time.Duration // per operation, before all allowed clients are waiting
+	var budget time.Duration // the time per operation at which all allowed clients are busy
 	if t.Rate != nil && *t.Rate > 0 {
 		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
 	}
@@ -121,10 +121,10 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", spent(c.Median), m.Connects, spent(limitRoundTrip)))
 	case budget > 0 && c.Min > budget/2:
 		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
-			between+fmt.Sprintf("takes at least %s, but with %d clients at %.0f operations per second each operation may take only %s", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
+			between+fmt.Sprintf("takes at least %s, but with %d clients and %.0f operations per second, each operation may take only %s", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
 	case c.Max >= limitConnect:
 		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
-			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connections took %s (median %s)", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
+			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connects took %s (median %s)", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
 	}
 	return nil
 }
@@ -138,8 +138,8 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
 }
 
-// silence checks whether a member stopped for a while: a response from it took long, although a new
-// TCP connection to its machine was fast.
+// silence checks whether a member responded late or not at all. The cause also contains the time of
+// TCP connects to the member's machine, which shows whether the network was slow.
 func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
@@ -208,7 +208,7 @@ func writes(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
 }
 
-// agrees reports whether the load has operations for which the members must agree.
+// agrees reports whether the load has operations on which the members must agree.
 func agrees(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }

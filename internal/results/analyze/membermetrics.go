@@ -35,9 +35,10 @@ type MemberMetrics struct {
 // SpreadOfTimes holds the minimum, median and maximum of several times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
-// MembersMetrics returns the metrics of all members. Members in ByMember come first, in that order;
-// the others are sorted by name. (The rows of stores.csv are in the order of the responses.) The
-// caller must have read the trial's files (record.Run.ReadEvents).
+// MembersMetrics returns the metrics of all members. The members in ByMember come first, in that
+// order; the others follow, sorted by name. The order of the rows in stores.csv is not used,
+// because it depends on when members responded. The caller must have read the trial's files
+// (record.Run.ReadEvents).
 func MembersMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
 	for i := range t.Stores {
@@ -48,7 +49,7 @@ func MembersMetrics(t *record.Trial) []MemberMetrics {
 	}
 	place := func(m MemberMetrics) int {
 		i := slices.IndexFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint })
-		// members that are not in ByMember (-1) come last
+		// the index -1 means that the member is not in ByMember; such members come last
 		return (i + len(t.ByMember) + 1) % (len(t.ByMember) + 1)
 	}
 	slices.SortStableFunc(all, func(a, b MemberMetrics) int {
@@ -107,7 +108,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	return m
 }
 
-// count adds a request to the member in the window.
+// count adds a row of stores.csv to the counts of status requests and TCP connections.
 func (m *MemberMetrics) count(r *record.StoreRow) {
 	if r.Answer > 0 {
 		m.Asked++
@@ -153,7 +154,7 @@ func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (second
 // windowMargin is how far a row may be outside the window and still be used for its start or end.
 const windowMargin = 5 * time.Second
 
-// nearestRow returns the row whose time is nearest to at.
+// nearestRow returns the row whose time is nearest to the time `at`.
 func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {
 	best := rows[0]
 	for _, r := range rows {

@@ -12,13 +12,14 @@ type OverTime struct {
 	Marks  []Mark
 	Heat   HeatMap
 	// Curves holds percentile curves of the times that the trial's tables show first: one curve for
-	// all operations, and one for each kind of operation if there are several kinds. ByRole and
-	// ByMember hold a curve for each role and each member that served operations. They are empty if
-	// there is only one.
+	// all operations, and one for each kind of operation if there are several kinds. ByRole holds a
+	// curve for each role whose members served operations, and ByMember holds a curve for each such
+	// member. Each slice is empty if it would hold only one curve.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// mean is the mean of these times over the successes that became due in each column. For each
-	// panel, bands contains the range over all members, or over all machines for the network.
+	// mean is the mean, over the successes that became due in each column, of the times that the
+	// trial's tables show first. For each panel, bands contains the range over all members, or over
+	// all machines for the network.
 	mean  Line
 	bands map[string]Line
 	// written is the number of operations in the window that had completed at the start of each
@@ -27,8 +28,8 @@ type OverTime struct {
 	written []float64
 }
 
-// addPanel adds a panel without the lines that have no values. It does nothing if no line has
-// values.
+// addPanel adds a panel. It omits the lines without values. If no line has values, it omits the
+// panel.
 func (o *OverTime) addPanel(p Panel) {
 	kept := p.Lines[:0]
 	for _, l := range p.Lines {

@@ -248,8 +248,8 @@ func TestMostSpikes(t *testing.T) {
 	}
 }
 
-// If a log has more series than any run writes, it is read up to the limit, and no more memory is
-// used than for that limit.
+// A log with more series than any run writes is read only up to the limit, so the limit also bounds
+// the memory use.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)
@@ -266,7 +266,7 @@ func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, log, 0o600))
 	x := newTimesOverTime(&OverTime{Trial: one, Grid: gridOf(one, 10)})
-	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog has more than 512 series (operation, consistency, member, term)") || len(x.all) != mostSeries {
+	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog contains more than 512 series (operation, consistency, member, term)") || len(x.all) != mostSeries {
 		t.Errorf("%d series are read, and %v", len(x.all), err)
 	}
 	if o, err := ReadOverTime(one, 10); err == nil || o.panelOf("throughput") == nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// pointsPerHalf is the number of points of a curve for each halving of the share of slower
-// operations. HdrHistogram's own output uses the same number.
+// pointsPerHalf is the number of points after which the share of slower operations has halved.
+// HdrHistogram's own output uses the same number.
 const pointsPerHalf = 5
 
-// byCells groups the histograms in a trial's window by the key that the function of returns, and
-// merges each group.
+// byCells groups the histograms in a trial's window by the key that the function `of` returns for a
+// series, and merges the histograms of each group.
 func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(measure.Series) K) map[K]*measure.Histogram {
 	out := map[K]*measure.Histogram{}
 	for s, h := range all {
@@ -44,7 +44,7 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 }
 
 // curvesByRole returns a curve for each role (leader, followers, non-voters) that served operations
-// in the window. It returns nil if there is only one.
+// in the window. It returns nil if there is only one such role.
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
 	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.Unknown} {
@@ -71,7 +71,7 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 }
 
 // curvesByMember returns a curve for each member that served operations in the window. It returns
-// nil if there is only one. The name of a curve says whether the member was the leader.
+// nil if there is only one such member. The name of a curve says whether the member was the leader.
 func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	members := byCells(all, func(s measure.Series) uint64 { return s.Member })
 	for i := range t.ByMember {
@@ -104,8 +104,8 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 
 func hasSamples(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
-// severalCurves returns the given curves, at most maxLines of them. It returns nil if there are
-// fewer than two.
+// severalCurves returns at most maxLines of the given curves. It returns nil if there are fewer
+// than two curves.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
 	if len(all) < 2 {
 		return nil
@@ -113,8 +113,8 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 	return all[:min(len(all), maxLines)]
 }
 
-// curve returns points of a percentile curve. The share of slower operations becomes smaller from
-// point to point, until only the slowest operation is left.
+// curve returns a percentile curve. The share of slower operations becomes smaller from point to
+// point, until only the slowest operation is left.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	if !hasSamples(h) {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
@@ -134,7 +134,7 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	last := 0.0
 	for _, p := range at {
 		// Use the nearest rank, as measure.Percentile does. measure.Percentile itself has only
-		// three decimals, so it would not get beyond 99.999.
+		// three decimals, so the curve would end at 99.999.
 		rank := max(uint64(math.Ceil(p/100*float64(c.Count))), 1)
 		if rank > succeeded {
 			break

@@ -2,8 +2,8 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// ReadOverTime reads how a trial proceeded. The number of columns in the result is at most columns.
-// The caller must have read the trial's events (record.Run.ReadEvents). ReadOverTime keeps the
+// ReadOverTime reads how a trial proceeded. The result has at most the given number of columns. The
+// caller must have read the trial's events (record.Run.ReadEvents). ReadOverTime keeps the
 // histogram of a single second in memory, so a trial may have any length. If it returns an error,
 // it also returns the part that was read before the error.
 func ReadOverTime(t *record.Trial, columns int) (*OverTime, error) {

@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Sentence is a sentence with the trials to which it applies. Sentences are merged if they come
-// from the same rule or differ only in numbers.
+// Sentence contains a sentence and the trials to which it applies. Sentences are merged if they
+// come from the same rule or differ only in numbers.
 type Sentence struct {
 	Text string
 	// labels of the trials; repeats of a trial are combined into one label with their number
 	Trials []string
 	Count  int // number of trials
-	// Worst is set if the sentences of the trials differ. It is the label of the trial whose
-	// sentence Text is: the trial that was disturbed most.
+	// Worst is set if the sentences of the trials differ. Text is then the sentence of the trial
+	// that was disturbed most, and Worst is the label of this trial.
 	Worst string
 }
 
@@ -38,7 +38,8 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
 		return
 	}
-	// all sentences about a trial are added one after the other
+	// sentences about the same trial are added one after the other, so it is enough to compare with
+	// the last trial
 	if last := s.trials[i][len(s.trials[i])-1]; last != t {
 		s.trials[i] = append(s.trials[i], t)
 	}
@@ -51,7 +52,8 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 	s.all[i].Worst = Label(s.worst[i])
 }
 
-// withTrials returns the sentences with the labels and numbers of their trials.
+// withTrials returns the sentences, each with the labels and the number of the trials to which it
+// applies.
 func (s *sentences) withTrials() []Sentence {
 	for i := range s.all {
 		s.all[i].Trials, s.all[i].Count = labelsOf(s.trials[i]), len(s.trials[i])
@@ -59,8 +61,8 @@ func (s *sentences) withTrials() []Sentence {
 	return s.all
 }
 
-// worseThan reports whether a trial has a worse verdict than the trial called other. If both have
-// the same verdict, it compares the largest effect that disturbances may have had on any figure.
+// worseThan reports whether a trial has a worse verdict than the trial `other`. If both have the
+// same verdict, the trial with the larger possible effect of disturbances on any figure is worse.
 func worseThan(one, other *record.Trial) bool {
 	most := func(t *record.Trial) (most float64) {
 		for _, name := range verdict.Printed() {
@@ -85,8 +87,8 @@ var (
 	figures    = regexp.MustCompile(`[0-9][0-9.,]*`)
 )
 
-// Reasons returns the reasons why trials are not valid, and notes about trials, in the order in
-// which the trials ran. Notes about windows that opened too early come first.
+// Reasons returns the reasons why trials are not valid, and the notes about trials. Both are in the
+// order in which the trials ran. Notes about windows that opened too early come first.
 func Reasons(run *record.Run) (why, notes []Sentence) {
 	var reasons, others sentences
 	for _, r := range Rows(run) {
@@ -122,8 +124,8 @@ func Notes(t *record.Trial) []string {
 	return append(notes, atFloor(t)...)
 }
 
-// longerWarmup is the time, in seconds, by which a warm-up must be longer than configured before
-// the report mentions its length.
+// longerWarmup is the time, in seconds, by which a warm-up must exceed its configured length before
+// the report mentions the actual length.
 const longerWarmup = 0.25
 
 // warmups returns how long the warm-up lasted until the throughput was steady. It returns an empty

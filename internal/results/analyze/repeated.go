@@ -99,9 +99,9 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	return all
 }
 
-// Figure returns the value of a figure for a row. For a figure whose counts are added up, it is the
-// sum over the repeats, and share is the sum's share of the total. For other figures, it is the
-// median of the comparable repeats.
+// Figure returns the value of a figure for a row. For most figures, the value is the median of the
+// comparable repeats. For a figure whose counts are added up, the value is the sum over the
+// repeats, and `share` is the sum's share of the total.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	if !f.Summed() {
 		return MedianOf(f, r.ComparableTrials()), record.Value{}

@@ -98,8 +98,8 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// A figure that has a title but no fixed column gets a column if a trial has it. The column also
-// shows its share of the whole. A threshold may use the figure.
+// A figure that has a title but no fixed column gets a column if at least one trial has a value.
+// The column also shows the value's share of the total. A threshold may use the figure.
 func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 1000}}, {State: record.Complete, Counts: record.Counts{Due: 1000}}}
 	trials[1].Number = 1
@@ -116,7 +116,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 		return cells
 	}
 	if cells := late(); cells != nil {
-		t.Errorf("nobody has any: %+v", cells)
+		t.Errorf("no trial has late responses: %+v", cells)
 	}
 	trials[1].Late = 20
 	if cells := late(); len(cells) != 2 || cells[0].Value.Number != 0 || cells[1].Value.Number != 20 || cells[1].Share.Number != 0.02 {

@@ -38,9 +38,10 @@ func (s *Second) PerSecond() (float64, bool) {
 // recorded times are rounded to milliseconds.
 const wholeFrom = 0.999
 
-// EachSecond calls each for every one-second interval of a trial's window, in order. It marks
-// intervals that the record lacks as Missing. It reads only from the run directory. It keeps the
-// timeline and the times of a single interval in memory, so a trial may have any length.
+// EachSecond calls the function `each` for every one-second interval of a trial's window, in order.
+// An interval that is not in the record is marked as Missing. EachSecond reads only from the run
+// directory. It keeps the timeline and the times of a single interval in memory, so a trial may
+// have any length.
 func EachSecond(t *record.Trial, each func(*Second) error) error {
 	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {
@@ -79,8 +80,8 @@ var errEnough = errors.New("the timeline has ended")
 type walk struct {
 	trial  *record.Trial
 	opened time.Time
-	rows   []record.Row // the rows that have not been passed to each
-	next   int          // the next second to pass to each
+	rows   []record.Row // the rows that have not been passed to the function `each`
+	next   int          // the next second to pass to the function `each`
 	times  *measure.Sum
 	each   func(*Second) error
 }
@@ -97,12 +98,12 @@ func (w *walk) interval(i *record.Interval) error {
 	return nil
 }
 
-// passSecondsBefore passes the intervals before index to each.
+// passSecondsBefore passes the intervals before the given index to the function `each`.
 func (w *walk) passSecondsBefore(index int) error {
 	for w.next < index && len(w.rows) > 0 {
 		s := Second{Row: w.rows[0], Times: w.times}
 		if s.Second-w.next > maxGap {
-			return fmt.Errorf("the timeline of %s jumps from second %d to %d", w.trial.Folder, w.next, s.Second)
+			return fmt.Errorf("the timeline of %s jumps from second %d to second %d; the record is damaged", w.trial.Folder, w.next, s.Second)
 		}
 		if s.Second > w.next {
 			w.times.Reset()

@@ -15,13 +15,13 @@ import (
 // Servers is the resource use of the members and their machines in the measurement window. A value
 // is unknown if it was not recorded for all members or machines.
 type Servers struct {
-	// For CPU and RSS, the values of all members are added for each second. The fields hold the
-	// highest sum:
+	// CPU and RSS are computed from the sum of all members' values in each second. The fields hold
+	// the highest of these sums:
 	CPU record.Value // CPUs in use during one second
 	RSS record.Value // resident memory in bytes
 	// Received and Sent are the bytes received and sent on all members' connections.
 	Received, Sent record.Value
-	// Disk requests and sectors per machine with members: the mean over these machines.
+	// Disk requests and sectors of a machine with members: the mean over these machines.
 	Reads, ReadSectors, Writes, WrittenSectors record.Value
 	// DiskSpace is the size of a member's data folder at the end of the window: the mean over the
 	// members.
@@ -147,9 +147,9 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	}
 }
 
-// CounterIncrease returns the increase of a counter in a span, computed from the rows of one name,
-// and whether the span contains rows. The counter may be missing in some rows, because it is not
-// read every time (to reduce the load). The span may start and end between two rows; there, the
+// CounterIncrease returns the increase of a counter in a span, and whether the span contains rows.
+// All given rows must have the same name. The counter may be missing in some rows, because it is
+// not read every time (to reduce the load). If the span starts or ends between two rows, the
 // counter is interpolated linearly. The increase is NaN if the counter is missing at the start or
 // end of the span and no row outside the span has it.
 func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
@@ -179,8 +179,8 @@ func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.Ma
 	return sum, sampled
 }
 
-// shareOf returns how much of the time from a to b is in the span, as a share. The parameter b must
-// be later than a.
+// shareOf returns the share of the time from a to b that is in the span. The time b must be later
+// than a.
 func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
 
 // serverSeconds combines the rows of processes with the rows of their machines for each second.
@@ -234,8 +234,7 @@ func serverSecond(of, machine, network pair) ServerSecond {
 	}
 }
 
-// serverKeys assigns the members' resource use to the periods in which the rows of keys were
-// completed.
+// serverKeys adds up the members' resource use in the period of each KeyRow.
 func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	if len(keys) == 0 {
 		return nil
@@ -271,7 +270,7 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	return k.all
 }
 
-// usedByKeys adds up the members' resource use in the period of each row of keys.
+// usedByKeys holds the sums of the members' resource use in the period of each KeyRow.
 type usedByKeys struct {
 	keys    []KeyRow
 	all     []ServerKeys
@@ -282,8 +281,9 @@ type usedByKeys struct {
 
 type memorySum struct{ rss, samples float64 }
 
-// place returns the index of the row of keys in whose period two samples of a member belong. It
-// returns false if there is no such row, or if the use cannot be assigned to a single row.
+// place returns the index of the KeyRow to which a member's resource use between two samples
+// belongs. It returns false if there is no such row, or if the use cannot be assigned to a single
+// row.
 func (k *usedByKeys) place(of pair) (int, bool) {
 	rowAt := func(at time.Time) int {
 		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })

@@ -67,9 +67,9 @@ func TestServersOverTheWindow(t *testing.T) {
 	}
 }
 
-// If only some rows contain a counter, its increase is complete if rows at both ends of the window
-// or outside it contain the counter. An increase between two rows is divided at the start and end
-// of the window.
+// If only some rows contain a counter, its increase in the window is known if a row at or before
+// the start of the window and a row at or after its end contain the counter. If the window starts
+// or ends between two rows, only a share of the increase between these rows is counted.
 func TestCountersOfSomeRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		unknown []int // rows without the counter; the rows are at the seconds -2 to 12

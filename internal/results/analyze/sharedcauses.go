@@ -9,8 +9,8 @@ import (
 
 // SharedCause is a kind of cause, with all trials that it limited.
 type SharedCause struct {
-	// Cause is the cause from the trial that exceeds the limit most. Furthest is the label of this
-	// trial. If the cause has no limit, the first trial is used.
+	// Furthest is the label of the trial that exceeded the cause's limit most, and Cause is the
+	// cause in this trial. If the cause has no limit, both are from the first trial.
 	Cause
 	Furthest string
 	// Trials holds the labels of the trials; repeats of a trial are combined into one label. Count
@@ -72,8 +72,8 @@ func GroupCauses(all []TrialCauses) (out []SharedCause) {
 	return out
 }
 
-// labelsOf returns labels for trials in the order of their first appearance. A single trial has its
-// own label. Several repeats of a trial share a label that contains their number.
+// labelsOf returns the labels of the trials, in the order of first appearance. Several repeats of a
+// trial share one label, which contains the number of these repeats.
 func labelsOf(trials []*record.Trial) (all []string) {
 	repeats := map[string]int{}
 	for _, t := range trials {

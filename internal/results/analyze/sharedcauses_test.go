@@ -34,6 +34,6 @@ func TestSharedCauses(t *testing.T) {
 		t.Errorf("found %+v", got)
 	}
 	if GroupCauses(nil) != nil {
-		t.Error("nothing is shared by nobody")
+		t.Error("there are shared causes without trials")
 	}
 }

@@ -35,7 +35,7 @@ func slowOutsideFaults(t *record.Trial) bool {
 		switch {
 		case r.P99.Known:
 			tails = append(tails, r.P99.NS)
-		case r.Errors > 0: // the p99 falls on a failed operation
+		case r.Errors > 0: // the operation at the rank of the p99 failed
 			tails = append(tails, math.Inf(1))
 		}
 	}

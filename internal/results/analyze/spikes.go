@@ -30,8 +30,8 @@ type Spike struct {
 	// the window contains too little of that interval. UsualRate is the throughput of the median
 	// interval.
 	Least, UsualRate float64
-	// Coincided has a sentence for each kind of event at each member. It is empty if no recorded
-	// event coincides with the spike. More is the number of events that are not listed.
+	// Coincided contains a sentence for each kind of event at each member. It is empty if no
+	// recorded event coincides with the spike. More is the number of events that are not listed.
 	Coincided []Coincidence
 	More      int
 }
@@ -46,8 +46,8 @@ type Coincidence struct {
 // mostSpikes is the maximum number of spikes per trial that are explained.
 const mostSpikes = 5
 
-// stalled limits the throughput. If a one-second interval has less than this share of the median
-// interval's throughput, it is a spike even if its operations were fast.
+// stalled is a share of the median interval's throughput. A one-second interval with a lower
+// throughput is a spike even if its operations were fast.
 const stalled = 0.25
 
 // Spikes returns the worst periods in a trial's window, in order of time. Adjacent seconds are
@@ -156,8 +156,8 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 	return s
 }
 
-// lookBack is the time before a spike whose events are included. A pause that ended before the
-// spike may have left a backlog.
+// lookBack is the length of the time before a spike in which events are also taken into account. A
+// pause that ended before the spike may have left a backlog.
 const lookBack = time.Second
 
 // explain finds the events that coincide with the spike. Operations that became due in the spike
@@ -217,7 +217,8 @@ func eventAt(e *Events, opened time.Time) string {
 // secondText formats a time since the start of the window in seconds, with one decimal.
 func secondText(s float64) string { return fmt.Sprintf("%.1f s", s) }
 
-// leaderAt returns the name of the last member that was known to be leader at the given time.
+// leaderAt returns the name of the member that had most recently become leader at the given time,
+// as far as known.
 func leaderAt(t *record.Trial, at time.Time) (name string) {
 	var since time.Time
 	for _, r := range t.Roles {
@@ -228,8 +229,9 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 	return name
 }
 
-// reports holds what one member reported: its rows in stores.csv, the rows that contain metrics,
-// and, for each timer, the median of its means between consecutive rows with metrics.
+// reports holds the data that one member reported. The field `rows` contains the member's rows in
+// stores.csv, and `answered` contains those rows that have metrics. The field `usual` contains, for
+// each timer, the median of the timer's means between consecutive rows in `answered`.
 type reports struct {
 	name           string
 	rows, answered []*record.StoreRow
@@ -270,7 +272,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 }
 
 // membersIn adds the unusual values that members reported in a span of time. Timer values below
-// least are ignored.
+// `least` are ignored.
 func membersIn(members []reports, in Span, least time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]

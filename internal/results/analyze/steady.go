@@ -19,8 +19,8 @@ type LateSteady struct {
 	// Steady is the mean throughput after From, over all repeats. AllSeconds is the mean throughput
 	// over all complete seconds.
 	Steady, AllSeconds record.Value
-	// Before and After are the median, over one-second intervals, of the p99 before and after From.
-	// Each is unknown if fewer than three intervals have a p99.
+	// Before is the median of the one-second intervals' p99 before From, and After is the median
+	// after From. Each is unknown if fewer than three intervals have a p99.
 	Before, After measure.Figure
 	// Warmup is the shortest warm-up of the repeats in seconds, or 0 if there was none.
 	Warmup float64
@@ -85,17 +85,17 @@ func middleTime(all []float64) (f measure.Figure) {
 
 // String returns the warning about the warm-up.
 func (l *LateSteady) String() string {
-	words := "There was no warm-up"
+	words := "The load had no warm-up"
 	if l.Warmup > 0 {
 		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
 	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
 		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.AllSeconds.Number))
 	if l.Before.Known && l.After.Known {
-		words += fmt.Sprintf(" The median p99 of a second was %s before and %s after.", l.Before.Text(), l.After.Text())
+		words += fmt.Sprintf(" The p99 of a second had a median of %s before that time and %s after it.", l.Before.Text(), l.After.Text())
 	}
 	if l.Alone {
-		words += " Use three repeats to exclude a single slow period."
+		words += " Use at least three repeats, to rule out a single slow period as the reason."
 	}
 	return words
 }

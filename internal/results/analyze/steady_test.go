@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// warming returns a trial with a slow start. In its first seconds (slow is their number), the
-// throughput is lower by a third, and the p99 is 40 ms instead of 10 ms.
+// warming returns a trial with a slow start. In the first `slow` seconds, the throughput is lower
+// by a third, and the p99 is 40 ms instead of 10 ms.
 func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	done := make([]float64, seconds)
 	for i := range done {
@@ -33,7 +33,8 @@ func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 func TestSlowStartIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, repeats := range []int{1, 2, 3, 6} {
-		// how often the slow start was not found, and how often too many seconds were cut off
+		// the number of trials in which the slow start was not found, and in which too many seconds
+		// were cut off
 		missed, longer := 0, 0
 		for range 100 {
 			slow := 4 + rng.IntN(7)
@@ -60,7 +61,7 @@ func TestSlowStartIsFound(t *testing.T) {
 				t.Fatalf("slow for %d s: %+v", slow, l)
 			}
 			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "single slow period") != l.Alone ||
-				!strings.Contains(text, "The median p99 of a second was 40.0 ms before and 10.0 ms after") {
+				!strings.Contains(text, "The p99 of a second had a median of 40.0 ms before that time and 10.0 ms after it") {
 				t.Fatal(text)
 			}
 		}
@@ -91,7 +92,7 @@ func TestSteadyWindowsCauseNoWarning(t *testing.T) {
 	for i := range run.Trials {
 		run.Trials[i].Number, run.Trials[i].State = i+1, record.Complete
 	}
-	if _, notes := Reasons(run); len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "There was no warm-up: throughput was steady only after about 10 s") {
+	if _, notes := Reasons(run); len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "The load had no warm-up: throughput was steady only after about 10 s") {
 		t.Errorf("%+v", notes)
 	}
 }

@@ -50,7 +50,7 @@ func Tables(all []*Row) []Table {
 		columns := append(labels(all, &notes), label(facet{title: "due", cell: dueText}))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
-	below := false // the note about members follows the last table that shows the members' costs
+	below := false // set if a later table shows the members' costs; the note about these costs follows only the last such table
 	for i := len(tables) - 1; i >= 0; i-- {
 		tables[i].Members, below = tables[i].Members && !below, below || tables[i].Members
 	}
@@ -76,8 +76,8 @@ func WatchTables(all []*Row) []Table {
 	return []Table{table(WatchEvents, rows, columns, &FootnoteList{})}
 }
 
-// table creates a table. The given columns identify a row; table adds the columns for the kind of
-// table.
+// table creates a table of the given kind. The given columns identify a row. The function adds the
+// columns with the figures and the verdict.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
 		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
@@ -148,7 +148,7 @@ func dueText(t *record.Trial) string {
 type placed struct {
 	figure  string
 	certain bool // followed by a column with the figure's confidence interval, if a row has one
-	// shown only if the figure with this name is above 0 in a row; if empty, always shown
+	// if set, the column is shown only if the figure with this name is above 0 in at least one row
 	where string
 	drop  int // the value of Column.Drop
 }

@@ -71,8 +71,8 @@ func loops(t *record.Trial) []*Cause {
 	return out
 }
 
-// programsUsed lists the other programs that used most CPU time in the window, in descending order.
-// The values are shares of all CPUs, such as "cc1 21 %, dockerd 3 %".
+// programsUsed lists the other programs that used the most CPU time in the window, in descending
+// order. The values are shares of all CPUs, such as "cc1 21 %, dockerd 3 %".
 func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""

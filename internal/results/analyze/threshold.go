@@ -67,7 +67,7 @@ func (m Missed) String() string {
 func ParseThreshold(text string) (Threshold, error) {
 	at := strings.IndexAny(text, "<>")
 	if at < 0 {
-		return Threshold{}, fmt.Errorf("%q has no < or >; write a metric, one of < <= > >=, and a limit, as in p99<20ms", text)
+		return Threshold{}, fmt.Errorf("%q contains no < or >; write a metric, one of < <= > >=, and a limit, as in p99<20ms", text)
 	}
 	t := Threshold{Text: text, Op: text[at : at+1]}
 	left, right := strings.TrimSpace(text[:at]), text[at+1:]
@@ -78,7 +78,7 @@ func ParseThreshold(text string) (Threshold, error) {
 	if i := strings.LastIndexByte(left, ':'); i >= 0 {
 		t.Trials, t.Metric = strings.TrimSpace(left[:i]), strings.TrimSpace(left[i+1:])
 		if _, err := path.Match(t.Trials, ""); err != nil {
-			return t, fmt.Errorf("%q: the pattern %q of trials is invalid; close its brackets", text, t.Trials)
+			return t, fmt.Errorf("%q: the trial pattern %q is invalid; close its brackets", text, t.Trials)
 		}
 	}
 	var err error
@@ -162,7 +162,7 @@ func nearest(name string, names []string) string {
 			return fmt.Sprintf("did you mean %q?", name+"*")
 		}
 	}
-	return "the first is " + strconv.Quote(names[0])
+	return "the first trial is " + strconv.Quote(names[0])
 }
 
 func (t *Threshold) names(trial string) bool {
@@ -298,7 +298,7 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 	return v, why, nil
 }
 
-// time returns the value of a metric about times. If the trial's result does not contain the
+// time returns the value of a metric that is a time. If the trial's result does not contain the
 // percentile, time computes it from the trial's histograms.
 func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
 	times, failed := t.Figure.Times.Of(trial)
@@ -313,7 +313,7 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err e
 	return v, why, nil
 }
 
-// percentile computes a percentile from the trial's histograms. The parameter count is the number
+// percentile computes a percentile from the trial's histograms. The parameter `count` is the number
 // of operations, including failed operations.
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
@@ -327,7 +327,7 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 		return record.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return record.Value{}, fmt.Errorf("the histograms of %s have %d %s and its result %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
+		return record.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
 	}
 	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {
@@ -336,8 +336,8 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	return record.TimeValue(measure.Grouped([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
-// counts reports whether a histogram in latency.hlog is part of a distribution. It must belong to
-// the measurement window. Histograms of the creation of watchers may belong to any phase.
+// counts reports whether a histogram in latency.hlog is part of the distribution of the times `of`.
+// The histogram must belong to the measurement window, unless it is about the creation of watchers.
 func counts(tag record.Tag, of record.Time) bool {
 	return tag.Time == of && (tag.Phase == measure.Measured || of == record.WatchMade)
 }

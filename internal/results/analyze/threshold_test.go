@@ -40,9 +40,9 @@ func TestParseThreshold(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":               "has no < or >",
-		"p99":            "has no < or >",
-		"p99=20ms":       "has no < or >",
+		"":               "contains no < or >",
+		"p99":            "contains no < or >",
+		"p99=20ms":       "contains no < or >",
 		"p99<":           `p99 is a time, but "" is not`,
 		"p99<20":         `p99 is a time, but "20" is not; write a time such as 20ms`,
 		"p99<-1ms":       "is a time",
@@ -55,7 +55,7 @@ func TestParseThreshold(t *testing.T) {
 		"ops>-1":         "is not a limit for ops",
 		"ops>5%":         "ops is not a share",
 		"errors<x%":      "is not a limit for errors",
-		"[:p99<1ms":      "the pattern",
+		"[:p99<1ms":      "the trial pattern",
 		"success-p9x<1s": "no metric",
 	} {
 		if _, err := ParseThreshold(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -95,10 +95,10 @@ func TestThresholdsOnARecord(t *testing.T) {
 		"ops>1e9":             "ops>1e9 is missed by put with ",
 		"errors<0.01%":        "errors<0.01% is missed by put with 0.",
 		"errors<=1":           fmt.Sprintf("errors<=1 is missed by put with %d", trial.Errors),
-		"p99.9<10s":           "p99.9<10s is missed by put: the figure falls on a failed operation",
-		"max<10s":             "max<10s is missed by put: the figure falls on a failed operation",
-		"p99.999<10s":         "p99.999<10s is missed by put: the figure falls on a failed operation",
-		"success-p99.999<10s": " operations are too few for this percentile: fewer than 10 lie beyond it",
+		"p99.9<10s":           "p99.9<10s is missed by put: the figure depends on a failed operation",
+		"max<10s":             "max<10s is missed by put: the figure depends on a failed operation",
+		"p99.999<10s":         "p99.999<10s is missed by put: the figure depends on a failed operation",
+		"success-p99.999<10s": " operations are too few for this percentile: fewer than 10 are beyond it",
 	} {
 		if got := missedBy(t, m, text); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, not %q", text, got, want)
@@ -152,13 +152,13 @@ func TestCheckThresholds(t *testing.T) {
 		"put-leader:lateness<1ms": "lateness needs an open loop, but no selected trial has one",
 		"put-leadr:p99<1ms":       `there is no trial "put-leadr"; did you mean "put-leader"?`,
 		"put:p99<1ms":             `did you mean "put*"?`,
-		"x*:p99<1ms":              `the first is "put-leader"`,
+		"x*:p99<1ms":              `the first trial is "put-leader"`,
 	})
 }
 
-// checkThresholds checks each threshold against the trials. The map contains the text of a
-// threshold and the text that its error must contain. If the second text is empty, there must be no
-// error.
+// checkThresholds checks each threshold against the trials. The keys of the map are thresholds.
+// Each value is a text that the error of the threshold must contain; an empty value means that
+// there must be no error.
 func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]string) {
 	t.Helper()
 	for text, want := range all {

@@ -80,7 +80,7 @@ func TestThresholdsOnWatchEvents(t *testing.T) {
 		"watch-events>30000":      "watch-events>30000 is missed by watched with 30000.0/s",
 		"watch-duplicated<=2":     "watch-duplicated<=2 is missed by watched with 3",
 		"watch-duplicated<0.002%": "with 0.0025 %",
-		"watch-creation-p99.9<1s": "2000 watchers are too few for this percentile: fewer than 10 lie beyond it",
+		"watch-creation-p99.9<1s": "2000 watchers are too few for this percentile: fewer than 10 are beyond it",
 		"watch-p99.9999<1s":       "no metric",
 	} {
 		if text == "watch-p99.9999<1s" {
@@ -99,9 +99,9 @@ func TestThresholdsOnWatchEvents(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"watch-lost<=0":     "with 2000",
-		"watch-p99<1s":      "the figure falls on a lost event, which counts as slower than every event that arrived",
-		"watch-sent-max<1s": "the figure falls on a lost event",
-		"watch-p99.99<1s":   "the figure falls on a lost event",
+		"watch-p99<1s":      "the figure depends on a lost event, which counts as slower than every event that arrived",
+		"watch-sent-max<1s": "the figure depends on a lost event",
+		"watch-p99.99<1s":   "the figure depends on a lost event",
 	} {
 		if got := missedBy(t, lossy, text); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, not %q", text, got, want)

@@ -46,9 +46,9 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
-// mostSeries is the maximum number of series of a trial for which the times are added up. Each sum
-// needs 240 KB. The limit allows 16 operations for each combination of member and term that a load
-// distinguishes.
+// mostSeries is the maximum number of series in a trial. The times of each series are added up, and
+// each sum needs 240 KB. The limit allows 16 operations for each combination of member and term
+// that a load distinguishes.
 const mostSeries = 16 * measure.MaxReported
 
 // read reads the whole file latency.hlog.
@@ -75,7 +75,7 @@ func (x *timesOverTime) read() error {
 			if i.Phase == measure.Measured {
 				if x.all[i.Series] == nil {
 					if len(x.all) == mostSeries {
-						return fmt.Errorf("latency.hlog has more than %d series (operation, consistency, member, term), which no run writes; the record is damaged", mostSeries)
+						return fmt.Errorf("latency.hlog contains more than %d series (operation, consistency, member, term); no run writes that many, so the record is damaged", mostSeries)
 					}
 					x.all[i.Series] = &measure.Sum{}
 				}
@@ -123,9 +123,9 @@ func (x *timesOverTime) begin(i *record.Interval) {
 }
 
 // addPercentiles adds the percentiles of one second, and the maximum over its successes, to the
-// lines. A percentile is omitted if it falls on a failed operation or if the second has too few
-// samples. The parameter each is the number of samples that share a cause, such as the watch events
-// of one write.
+// lines. A percentile is omitted if the operation at its rank failed, or if the second has too few
+// samples. The parameter `each` is the number of samples that share a cause, such as the watch
+// events of one write.
 func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
@@ -213,11 +213,11 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 	return math.Min(1, -at)
 }
 
-// unsupported returns a note for each percentile that has no points, with the reason.
+// unsupported returns a note for each percentile without points. The note contains the reason.
 func unsupported(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {
-			notes = append(notes, lines[i].Name+" is not drawn: no second has ten operations beyond it, or it falls on failed ones.")
+			notes = append(notes, lines[i].Name+" is not drawn: in every second, fewer than ten operations are slower than this percentile, or the operation at its rank failed.")
 		}
 	}
 	return notes

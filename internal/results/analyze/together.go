@@ -58,8 +58,8 @@ func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	return out
 }
 
-// side returns a key for the lines of a chart: trials of the same store in the same run have the
-// same key.
+// side returns a key that identifies the store and the run of a trial. Trials of the same store in
+// the same run have the same key.
 func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
 // togetherTitle returns the title of the charts in which a trial is drawn. Trials with the same
@@ -89,10 +89,10 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 			}
 		}
 		all = fastest
-		g.Notes = append(g.Notes, "Each store is drawn with its trial of highest throughput; a trial that does not count is drawn only if none counts.")
+		g.Notes = append(g.Notes, "For each store, only the trial with the highest throughput is drawn. A trial whose figures cannot be compared is drawn only if no trial of the store has comparable figures.")
 	}
 	if len(all) > maxLines {
-		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d are drawn.", maxLines, len(all)))
+		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d trials are drawn.", maxLines, len(all)))
 		all = all[:maxLines]
 	}
 	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeated() }) {
@@ -100,7 +100,7 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	}
 	for _, o := range all {
 		if why := WhyNotCounted(o.Trial); why != "" {
-			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn but does not count (%s).", Label(o.Trial), why))
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn, but its figures cannot be compared (%s).", Label(o.Trial), why))
 		}
 	}
 	if what := unlike(all); len(what) > 0 {
@@ -111,8 +111,9 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	return g, true
 }
 
-// faster compares two trials, and reports whether t represents its store better than the other one.
-// A valid trial is better than an invalid one. Otherwise, the higher throughput is better.
+// faster reports whether t represents its store better than the other trial. A trial that
+// WhyNotCounted accepts is better than a trial that it does not accept. Otherwise, the trial with
+// the higher throughput is better.
 func faster(t, than *record.Trial) bool {
 	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
 		return b
@@ -141,7 +142,7 @@ func unlike(all []*OverTime) (what []string) {
 	return what
 }
 
-// source describes a chart of all trials. The function of returns the line to draw for a trial.
+// source describes a chart of all trials. The function `of` returns the line to draw for a trial.
 type source struct {
 	name, title string
 	unit        measure.Unit
@@ -176,7 +177,7 @@ func bandOf(panel string) func(*OverTime) *Line {
 }
 
 var (
-	meanSource   = source{"mean", "Mean time of successes", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
+	meanSource   = source{"mean", "Mean time of successful operations", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
 	p99Source    = source{"p99", "p99", measure.Nanoseconds, true, false, panelLine("latency", "p99")}
 	memorySource = source{"memory", "Resident memory of a member's process", measure.Bytes, false, true, bandOf("memory")}
 	diskSource   = source{"disk-written", "Written to disk per second by a member's process", measure.Bytes, false, true, bandOf("disk-written")}
@@ -186,16 +187,16 @@ var (
 		{"processors", "CPUs used by a member's process", measure.Number, false, true, bandOf("processors")},
 		memorySource, diskSource,
 		{"disk-read", "Read from disk per second by a member's process", measure.Bytes, false, true, bandOf("disk-read")},
-		{"network", "Network of a machine per second (received, sent and loopback)", measure.Bytes, false, true, bandOf("network")},
+		{"network", "Network traffic of a machine per second (received, sent and loopback)", measure.Bytes, false, true, bandOf("network")},
 	}
 	byWritesOf = []source{meanSource, p99Source, memorySource, diskSource,
 		{"database", "Database on disk, as reported by a member", measure.Bytes, false, true, bandOf("database")}}
 )
 
 // bandNote explains the colored band in a chart.
-const bandNote = "The band reaches from the lowest to the highest member."
+const bandNote = "The band spans the values of all members, from the lowest to the highest."
 
-// addTogether adds a chart with one line per trial. The function place converts a column of a
+// addTogether adds a chart with one line per trial. The function `place` converts a column of a
 // trial's own grid to a range on the chart's axis.
 func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
 	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, Bands: s.bands}
@@ -203,7 +204,7 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 		p.Notes = []string{bandNote}
 	}
 	if s.name == "network" {
-		p.Notes = []string{"All traffic of the machine, including other programs. Loopback traffic counts once."}
+		p.Notes = []string{"All network traffic of the machine, including that of other programs. Loopback traffic is counted once."}
 	}
 	for _, of := range all {
 		line := o.Grid.newLine(lineName(of.Trial))
@@ -240,7 +241,7 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
 	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
 	if o.Grid.Width > 1 {
-		g.Notes = append(g.Notes, fmt.Sprintf("Each column over time is %d s wide and shows its minimum and maximum, except where it overlaps the warm-up.", o.Grid.Width))
+		g.Notes = append(g.Notes, fmt.Sprintf("In the charts over time, each column is %d s wide and shows the minimum and maximum in this time. Columns that overlap the warm-up are not drawn.", o.Grid.Width))
 	}
 	for i := range overTimeOf {
 		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
@@ -280,19 +281,20 @@ func (g *ChartGroup) byWrites(all []*OverTime) {
 	}
 }
 
-// writesNote explains what the axis of the charts by writes counts.
+// writesNote explains which writes the axis of the charts by writes counts.
 func writesNote(all []*OverTime) string {
 	note := "The axis counts the writes completed in the window, without the warm-up."
 	if slices.ContainsFunc(all, func(o *OverTime) bool {
 		t := o.Trial
 		return t.Preload || t.KeySpace > 0 && t.KeySpace < t.Completed || t.Distribution.Name != scenario.Sequential
 	}) {
-		note += " Some of them overwrite a key."
+		note += " Some of these writes overwrite a key."
 	}
 	return note
 }
 
-// onlyWrites reports whether all operations of a trial are writes. Deletions are not included.
+// onlyWrites reports whether all operations of a trial are writes. Here, deletions do not count as
+// writes.
 func onlyWrites(t *record.Trial) bool {
 	return len(t.Mix) > 0 && !slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return !o.Kind.Writes() || o.Kind == kv.Delete })
 }

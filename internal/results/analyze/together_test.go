@@ -43,7 +43,7 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 	return least(l.Low), highest(l.High)
 }
 
-// In a combined chart, the line of each store has the extremes of the store's own window only.
+// In a combined chart, the line of each store shows only the extremes of the store's own window.
 // Members are shown as a band from the minimum to the maximum.
 func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	settle.Unraced(t)
@@ -84,8 +84,8 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	}
 }
 
-// In the charts by writes, a column has the mean of the second in which its writes were completed.
-// The last column contains the last write.
+// In the charts by writes, a column shows the mean of the second in which the column's writes were
+// completed. The last column contains the last write.
 func TestTogetherByWrites(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{

@@ -68,14 +68,15 @@ func (c *trace) track(name string) int {
 
 // span adds an event with a duration. If the duration is 0, it adds an instant.
 func (c *trace) span(track, name string, from time.Time, took time.Duration, args map[string]any) {
-	e := TraceEvent{Name: shownInTrace(name), Phase: "X", Time: c.at(from), Took: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
+	e := TraceEvent{Name: shownInTrace(name), Phase: "X", Time: c.microseconds(from), Took: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
 	if took <= 0 {
 		e.Phase, e.Scope, e.Took = "i", "t", 0
 	}
 	c.all = append(c.all, e)
 }
 
-func (c *trace) at(t time.Time) float64 { return float64(t.Sub(c.start)) / 1e3 }
+// microseconds returns the time from the start of the run to t.
+func (c *trace) microseconds(t time.Time) float64 { return float64(t.Sub(c.start)) / 1e3 }
 
 func (c *trace) trial(t *record.Trial) {
 	c.seconds(t)
@@ -132,7 +133,7 @@ func (c *trace) seconds(t *record.Trial) {
 	for i := range t.Timeline {
 		r := &t.Timeline[i]
 		counter := func(name string, v float64) {
-			c.all = append(c.all, TraceEvent{Name: name, Phase: "C", Time: c.at(r.Time), PID: c.pid, Args: map[string]any{"value": v}})
+			c.all = append(c.all, TraceEvent{Name: name, Phase: "C", Time: c.microseconds(r.Time), PID: c.pid, Args: map[string]any{"value": v}})
 		}
 		counter("operations per second", float64(r.Done))
 		counter("errors per second", float64(r.Errors))

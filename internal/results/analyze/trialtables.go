@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// distribution is a row in a table of times. The field prefix is the prefix that the distribution's
-// figures have in the registry of figures.
+// distribution is a row in a table of times. The field `prefix` is the common prefix of the names
+// of the distribution's figures in the registry of figures.
 type distribution struct{ name, prefix string }
 
 // TimesTable returns a table with a row for each of a trial's distributions of times. The first row
-// is for the times that the other tables show first, too (record.Trial.HeadlineTime).
+// contains the kind of time that the other tables also show first (record.Trial.HeadlineTime).
 func TimesTable(t *record.Trial) Table {
 	rows := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {
@@ -66,8 +66,8 @@ func (t *Table) add(row int, c Cell) {
 	t.Doubted = t.Doubted || c.Doubted
 }
 
-// doubtedCell formats a figure of the trial, or of some of its operations. The cell is marked as
-// doubted if the verdict doubts the figure with that name.
+// doubtedCell returns a cell that shows a figure of the trial, or of some of its operations. The
+// cell is marked as doubted if the verdict doubts the figure `name`.
 func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
 	c := FigureCell(v)
 	c.Doubted = v.Known && t.Verdict.Doubts(name)
@@ -88,8 +88,8 @@ func numberValue(x float64) record.Value {
 // CountCell returns a cell that shows a count.
 func CountCell(n uint64) Cell { return FigureCell(numberValue(float64(n))) }
 
-// RolesTable returns the times by operation and by the role of the member that served it. The table
-// has no rows if there is only one combination of operation and role.
+// RolesTable returns the times by operation and by the role of the member that served the
+// operation. The table has no rows if there is only one combination of operation and role.
 func RolesTable(t *record.Trial) Table {
 	if len(t.ByRole) < 2 {
 		return Table{}
@@ -170,8 +170,8 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// perSpan returns the mean number of calls of a kind per span. Calls before the first span are not
-// included. The cell is empty for calls that do not belong to a span.
+// perSpan returns a cell with the mean number of calls of a kind per span, without the calls before
+// the first span. The cell is empty if no calls of this kind belong to a span.
 func (s *callSpan) perSpan(c *record.Calls) Cell {
 	n := s.calls(c)
 	if c.Span || s.ended == 0 || n == 0 {
@@ -250,16 +250,16 @@ func WorkersTable(t *record.Trial) Table {
 
 // startOf describes when the workers started.
 func startOf(t *record.Trial, last *record.ByWorker) string {
-	how := "Last worker to start, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
+	how := "This worker started last, " + text.Duration(float64(last.BeganAfterNS)) + " after the first worker"
 	if t.StartSpreadNS != nil {
-		how += "; half of the workers started within " + text.Duration(float64(*t.StartSpreadNS)) + " of it"
+		how += "; half of the workers started within " + text.Duration(float64(*t.StartSpreadNS)) + " of the first worker's start"
 	}
 	bound := int64(0)
 	for i := range t.ByWorker {
 		bound = max(bound, t.ByWorker[i].ClockBoundNS)
 	}
 	if bound > 0 {
-		how += ", uncertainty of the clocks " + text.Duration(float64(bound))
+		how += "; the clocks have an uncertainty of up to " + text.Duration(float64(bound))
 	}
 	return how + "."
 }
@@ -298,8 +298,8 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 	return all
 }
 
-// uneven is the relative difference between a member's share of the load and its share of the
-// connections above which MembersTable lists the members.
+// uneven limits the relative difference between a member's share of the load and its share of the
+// connections. If at least one member exceeds this limit, MembersTable lists the members.
 const uneven = 0.1
 
 // unevenMembers reports whether a connection to a member was lost, or a member's share of the load

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// TestTimesTable checks that the first row is for the times that the other tables show first, and
-// that a trial has rows only for the distributions that it recorded.
+// TestTimesTable checks that the first row contains the kind of time that the other tables also
+// show first, and that a trial has rows only for the distributions that it recorded.
 func TestTimesTable(t *testing.T) {
 	h := measure.NewHistogram()
 	for i := range 2000 {

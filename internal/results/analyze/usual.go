@@ -15,8 +15,8 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// A member's time is reported if it is at least `unusual` times its median and not below
-// leastUnusual.
+// A time that a member reports is unusual if it is at least `unusual` times the median of this
+// member's times, and at least leastUnusual.
 const (
 	unusual      = 3
 	leastUnusual = 5 * time.Millisecond

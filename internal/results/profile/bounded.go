@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A small recording can have millions of calls, keys, connections, methods and gaps. Therefore,
-// these constants limit how many of them a profile stores.
+// Even a small recording can have millions of calls, keys, connections, methods and gaps. These
+// constants limit how many of them a profile stores.
 const (
 	mostMethods  = 64
 	otherMethods = "other methods"
 	mostGaps     = 32
 	mostKept     = 1 << 20 // number of keys or connections
-	// exactBits is the number of leading bits of a number that a Spread stores.
+	// exactBits is the number of leading bits of a number that a Spread stores exactly.
 	exactBits = 12
 )
 
-// Spread computes the median, the 99th percentile and the maximum of numbers. Numbers of at
-// least 4096 are rounded to 12 bits, which limits how many different numbers are stored.
+// Spread computes the median, the 99th percentile and the maximum of many numbers. Numbers of at
+// least 4096 are rounded down to 12 leading bits, to limit how many different numbers are stored.
 type Spread struct {
 	counts  map[int64]uint64
 	n       uint64
@@ -38,7 +38,7 @@ func (s *Spread) add(n int64) {
 	s.counts[n]++
 }
 
-// Percentile returns a percentile (0 to 100), or 0 if there are no numbers.
+// Percentile returns the percentile p (0 to 100), or 0 if there are no numbers.
 func (s *Spread) Percentile(p float64) int64 {
 	rank := uint64(float64(s.n) * p / 100)
 	if rank >= s.n {
@@ -57,15 +57,15 @@ func (s *Spread) Percentile(p float64) int64 {
 }
 
 // sample stores values by the hash of a key. It keeps all values until it holds mostKept of them.
-// After that, it keeps only the values whose hash begins with a certain number of zero bits, so that
-// the kept values are an unbiased sample.
+// After that, it keeps only the values whose hashes begin with at least `zeros` zero bits. The kept
+// values are an unbiased sample.
 type sample[V any] struct {
 	kept  map[uint64]*V
 	zeros int
 }
 
-// value returns the value for a hash, and whether it existed before. It returns nil if the sample
-// does not include this hash.
+// value returns the value for a hash, which it creates if necessary. known reports whether the
+// value existed before. If the hash is not in the sample, value is nil.
 func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	if bits.LeadingZeros64(hash) < s.zeros {
 		return nil, false
@@ -88,5 +88,5 @@ func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	return value, false
 }
 
-// each returns how many values each stored value represents.
+// each returns the number of values that one stored value represents.
 func (s *sample[V]) each() float64 { return float64(uint64(1) << s.zeros) }

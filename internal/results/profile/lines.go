@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// mostOfNote is the maximum length of a comment, in characters.
+// mostOfNote is the maximum length of a comment in the scenario file, in characters.
 const mostOfNote = 400
 
-// Lines returns the profile as a scenario file. Comments at its beginning contain the facts that a
-// scenario cannot express.
+// Lines returns the profile as a scenario file. Comments at the beginning of the file state facts
+// that a scenario cannot express.
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
@@ -46,11 +46,11 @@ func (p *Profile) Lines() []string {
 	say("    members: 3")
 	load := p.load()
 	say("    connections: %d", load.connections)
-	say("    arrival: poisson # on average, %s calls waited for their response; the busiest second had %s calls", number(p.InFlight), text.Count(p.Busiest))
+	say("    arrival: poisson # on average, %s calls were in flight; the busiest second had %s calls", number(p.InFlight), text.Count(p.Busiest))
 	if load.rate == p.PerSecond() {
 		say("    rate: %s # calls per second; change it to scale the load", number(load.rate))
 	} else {
-		say("    rate: %s # calls per second; the recording has %.3g, but a load must have %s to %d", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
+		say("    rate: %s # calls per second; the rate in the recording is %.3g, which is outside the limits of a load (%s to %d)", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
 	}
 	if load.inFlight > 0 {
 		say("    max-in-flight: %d # limits the memory that requests of this size need", load.inFlight)
@@ -68,10 +68,10 @@ func (p *Profile) Lines() []string {
 	if p.Hot > busiestKeys+0.1 {
 		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", busiestKeys, strconv.FormatFloat(min(p.Hot, 1), 'f', 2, 64))
 	} else {
-		say("    distribution: uniform # the most used fifth of the keys had %s of the calls", percent(p.Hot))
+		say("    distribution: uniform # the 20 %% of the keys that were used most received %s of the calls", percent(p.Hot))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
-		say("    range-limit: %d # median number of keys in a range; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
+		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
 	}
 	if p.hasKind(kv.Txn) {
 		say("    txn-keys: %d", load.txnKeys)
@@ -95,7 +95,7 @@ func (p *Profile) mix(say func(string, ...any)) {
 	say("    mix: # weights in percent")
 	all := float64(p.Calls())
 	for _, o := range p.Operations {
-		// A small share must not be rounded to 0, because a weight must be above 0.
+		// Do not round a small share to 0: a weight must be above 0.
 		share := strconv.FormatFloat(max(100*float64(o.Calls)/all, 0.001), 'f', 3, 64)
 		if o.Kind.Reads() {
 			say("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
@@ -134,10 +134,10 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 		note("The guard held in %s of %s.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
 	}
 	if p.Watchers > 0 || p.Pushes > 0 {
-		note("%s created, which received %s in %s. To include them in the load, add watch.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
+		note("The clients created %s, which received %s in %s. To include watchers in the load, add the parameter watch.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
 	}
 	if p.Partial > 0 {
-		note("%s of a prefix that ends within a segment of the key. The recording has hashes of whole segments, so the prefix is unknown.", text.Plural(p.Partial, "part"))
+		note("%s used a prefix that ends within a segment of a key. The recording contains only hashes of whole segments, so these prefixes are unknown.", text.Plural(p.Partial, "range"))
 	}
 	for _, g := range p.Gaps {
 		missing := "all later data of this connection"

@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// load holds the numbers in a profile's load for which a scenario has limits. The numbers of a
-// recording may exceed these limits.
+// load holds the parameters of a profile's load that a scenario limits. The corresponding numbers
+// in a recording may exceed these limits.
 type load struct {
 	connections, keySize, valueSize, txnKeys int64
 	keySpace                                 uint64
@@ -15,14 +15,15 @@ type load struct {
 }
 
 const (
-	// leastRate is the lowest rate that number does not format as 0.
+	// leastRate is the lowest rate that the function number does not format as 0.
 	leastRate = 1e-6
-	// mostConnections is low enough to leave memory for the requests.
+	// mostConnections limits the number of connections, so that enough memory is left for the
+	// requests.
 	mostConnections = 100_000
 	longestKey      = 1024
 	mostRead        = 1_000_000_000
-	// requestRoom is the limit for the size of all requests in flight, in bytes. It is half of a
-	// load's memory limit, because other data needs memory, too.
+	// requestRoom is the limit for the total size of all requests in flight, in bytes. It is half
+	// of a load's memory limit, because other data also needs memory.
 	requestRoom    = scenario.MaxMemory / 2
 	requestBytes   = 1024 // size of a request without its keys and values
 	usualInFlight  = 100_000
@@ -30,8 +31,7 @@ const (
 	valuesPerBytes = 64
 )
 
-// load returns the numbers within a scenario's limits that are closest to the numbers of the
-// recording.
+// load returns the numbers of the recording, adjusted to the limits of a scenario.
 func (p *Profile) load() load {
 	l := load{
 		connections: int64(min(max(p.Connections, 1), mostConnections)),
@@ -41,7 +41,7 @@ func (p *Profile) load() load {
 		valueSize:   min(max(p.ValueSize.Percentile(50), 1), scenario.MaxValueSize),
 		txnKeys:     1,
 	}
-	// Count how many bytes a key needs, so that there are enough different keys.
+	// Increase the key size until the key space has enough different keys.
 	for size, keys := int64(0), uint64(1); keys < l.keySpace; keys *= valuesPerBytes {
 		size++
 		l.keySize = max(l.keySize, size)

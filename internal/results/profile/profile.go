@@ -20,53 +20,57 @@ import (
 type Profile struct {
 	Header  call.Header
 	Path    string
-	Problem string // a sentence if the recording could not be read to its end
+	Problem string // a sentence if the recording could not be read completely
 	// Length is the time from the first call to the last call, in nanoseconds. It is at least 1.
 	Length int64
-	// Connections is the mean number of connections in use. A connection is in use from its first
-	// call to its last call. It is at least 1.
+	// Connections is the mean number of connections in use, and at least 1. A connection is in use
+	// from its first call to its last call.
 	Connections int
-	// Operations are the kinds of calls that a load can have, most frequent first.
+	// Operations holds the kinds of calls that a load can send, with the most frequent kind first.
 	Operations []Operation
-	Methods    []Method // all kinds of calls, by their name in the protocol
-	// Keys is the number of different keys in calls with a single key. Hot is the share of these
-	// calls that went to the most used fifth of the keys. If the recording has more keys than a
-	// profile stores, both are estimates and Estimated is set.
+	Methods    []Method // all kinds of calls, with their names in the protocol
+	// Keys is the number of different keys in calls that have a single key. Hot is the share of
+	// these calls that used one of the hottest keys, which are the most used fifth of all keys. If
+	// the recording has more keys than a profile stores, Keys and Hot are estimates, and Estimated
+	// is set.
 	Keys      int
 	Estimated bool
 	Hot       float64
-	// Distributions of sizes in bytes and of numbers of keys, over the calls that have them.
+	// Distributions over the calls that have such a number. KeySize and ValueSize are sizes in
+	// bytes. Read is the number of keys that a range returned, and Written is the number of keys
+	// that a transaction wrote.
 	KeySize, ValueSize, Read, Written Spread
-	// Guarded counts guarded transactions. Held counts the guarded transactions whose guards held.
+	// Guarded is the number of guarded transactions. Held is the number of these transactions whose
+	// guards held.
 	Guarded, Held  uint64
-	Pushes, Events uint64 // messages to watchers, and events in these messages
+	Pushes, Events uint64 // number of messages to watchers, and number of events in these messages
 	Watchers       uint64 // watchers that were created
 	// Busiest is the highest number of operations that were requested in one second. InFlight is
 	// the mean number of operations in flight.
 	Busiest  uint64
 	InFlight float64
-	// Gaps has the first mostGaps gaps. Gaps that differ only in their times count as one. Others
-	// counts the remaining gaps.
+	// Gaps holds the gaps of the recording, up to mostGaps. Gaps with the same reason are combined
+	// into one. Others is the number of gaps that did not fit into Gaps.
 	Gaps    []Missing
 	Others  uint64
-	Partial uint64 // ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
+	Partial uint64 // number of ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
 }
 
-// Missing is a gap in a recording. More is the number of further gaps that differ from it only in
-// time and connection.
+// Missing is a gap in a recording. More is the number of later gaps with the same reason that were
+// combined with it; Calls includes their missing calls.
 type Missing struct {
 	call.Gap
 	More uint64
 }
 
-// Operation is a kind of call that a load can have.
+// Operation is a kind of call that a load can send, with the number of such calls.
 type Operation struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 	Calls uint64
 }
 
-// Method is a kind of call in the protocol.
+// Method is a kind of call in the protocol, with figures about these calls.
 type Method struct {
 	Name          string
 	Calls, Failed uint64
@@ -77,7 +81,7 @@ type Method struct {
 // Times returns the service times of calls with a response, as the recorder observed them.
 func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) }
 
-// span is the time between the first and the last call.
+// span holds the times of the first and the last call of a connection.
 type span struct{ first, last int64 }
 
 // maker derives a profile.
@@ -115,7 +119,7 @@ func Read(path string) (*Profile, error) {
 		return nil, err
 	}
 	if len(m.operations) == 0 {
-		return nil, fmt.Errorf("a scenario can contain none of the calls in %s (%s in total)", path, text.Plural(m.calls(), "call"))
+		return nil, fmt.Errorf("cannot derive a scenario from %s: a scenario cannot contain any of the recorded calls (%s in total)", path, text.Plural(m.calls(), "call"))
 	}
 	m.finish()
 	return &m.Profile, nil
@@ -181,7 +185,8 @@ func (m *maker) add(c *call.Call) {
 	}
 }
 
-// method returns the counts for a method. Methods beyond mostMethods share one entry.
+// method returns the entry for a method. If there are already mostMethods entries, all further
+// methods share one entry.
 func (m *maker) method(name string) *Method {
 	one := m.methods[name]
 	if one == nil && len(m.methods) >= mostMethods {
@@ -195,7 +200,8 @@ func (m *maker) method(name string) *Method {
 	return one
 }
 
-// gap counts a gap. It stores the first gap for each reason.
+// gap counts a gap. It combines gaps that have the same reason, if they agree in two more points:
+// whether they concern a single connection, and whether the number of missing calls is known.
 func (m *maker) gap(g *call.Gap) {
 	for i := range m.Gaps {
 		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
@@ -211,8 +217,8 @@ func (m *maker) gap(g *call.Gap) {
 	m.Gaps = append(m.Gaps, Missing{Gap: *g})
 }
 
-// second counts a call in the second in which it was requested. The second is limited to the
-// longest duration of a load.
+// second counts a call in the second in which it was requested. The number of seconds is limited,
+// because Read rejects a recording that is longer than the longest possible load.
 func (m *maker) second(at int64) {
 	for int64(len(m.seconds)) <= at {
 		m.seconds = append(m.seconds, 0)
@@ -253,7 +259,7 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	}
 }
 
-// busiestKeys is the share of the keys that count as the most used keys for Hot.
+// busiestKeys is the share of keys that Hot counts as the most used keys.
 const busiestKeys = 0.2
 
 func (m *maker) finish() {
@@ -311,7 +317,7 @@ func hot(keys map[uint64]*uint64) float64 {
 	return float64(busy) / float64(all)
 }
 
-// Calls returns the number of recorded calls that a load can have.
+// Calls returns the number of recorded calls that a load can send.
 func (p *Profile) Calls() (n uint64) {
 	for _, o := range p.Operations {
 		n += o.Calls
@@ -319,5 +325,5 @@ func (p *Profile) Calls() (n uint64) {
 	return n
 }
 
-// PerSecond returns the mean number, per second, of recorded calls that a load can have.
+// PerSecond returns the mean rate of the recorded calls that a load can send, in calls per second.
 func (p *Profile) PerSecond() float64 { return float64(p.Calls()) / (float64(p.Length) / 1e9) }

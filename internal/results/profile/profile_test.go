@@ -40,7 +40,8 @@ func put(at int64, key string, size int) *call.Call {
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
-// TestFiguresMatchTheCalls generates loads with known figures. Their calls are in random order.
+// TestFiguresMatchTheCalls generates recordings with known figures, whose calls are in random
+// order, and checks their profiles.
 func TestFiguresMatchTheCalls(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -51,7 +52,7 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 		reads := 0
 		for i := range n {
 			key := i
-			if i >= keys { // first use every key once, then use some keys more often than others
+			if i >= keys { // use every key once, and then some keys more often than others
 				key = min(r.IntN(keys), r.IntN(keys))
 			}
 			key %= keys
@@ -105,7 +106,7 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 
 func TestFactsBeyondScenariosAreNoted(t *testing.T) {
 	_, err := profile.Read(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
-	if err == nil || !strings.Contains(err.Error(), "a scenario can contain none of the calls in ") {
+	if err == nil || !strings.Contains(err.Error(), "a scenario cannot contain any of the recorded calls") {
 		t.Error(err)
 	}
 	guarded := &call.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
@@ -116,8 +117,8 @@ func TestFactsBeyondScenariosAreNoted(t *testing.T) {
 	}
 }
 
-// TestFewCallsHaveNoPercentiles checks that a percentile with too few calls beyond it is not shown,
-// and that calls without a response have no times.
+// TestFewCallsHaveNoPercentiles checks that a percentile is omitted if too few calls are slower
+// than it, and that calls without a response have no times.
 func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	var calls []*call.Call
 	for i := range int64(30) {

@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// drawn returns a random number of any magnitude, including the extremes.
+// drawn returns a random number up to `most`. All magnitudes are about equally likely, and the
+// extremes are frequent.
 func drawn(r *rand.Rand, most int64) int64 {
 	switch r.IntN(4) {
 	case 0:
@@ -77,12 +78,12 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 }
 
 // TestGapsAreCountedByReason checks that thousands of gaps, for example from a flood of
-// connections, result in only a few lines, and that each gap is counted.
+// connections, cause only a few lines, and that every gap is counted.
 func TestGapsAreCountedByReason(t *testing.T) {
 	var gaps []call.Gap
 	for i := range 3000 {
 		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Calls: 2, Why: "a"})
-		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("of its own ", i)})
+		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("separate reason ", i)})
 	}
 	p, err := profile.Read(write(t, []*call.Call{put(0, "/a", 1)}, gaps...))
 	if err != nil {
@@ -96,8 +97,8 @@ func TestGapsAreCountedByReason(t *testing.T) {
 	}
 }
 
-// TestManyKeysAreEstimated checks the estimates if there are more keys than a profile stores: the
-// number of keys, and the share of calls for the most used keys.
+// TestManyKeysAreEstimated records more keys than a profile stores. It checks the estimates of the
+// number of keys and of the share of calls that used the hottest keys.
 func TestManyKeysAreEstimated(t *testing.T) {
 	settle.Unraced(t)
 	const n = 3 << 19
@@ -111,7 +112,8 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	}
 }
 
-// many writes a recording call by call, so that it is never completely in memory.
+// many returns functions that write a recording call by call, so that the whole recording is never
+// in memory.
 func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")

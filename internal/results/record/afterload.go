@@ -11,15 +11,17 @@ import (
 // Cleanup reports the removal of the keys that a load wrote.
 type Cleanup struct {
 	Deleted int64 `json:"deleted"` // keys
-	// Revision is the revision up to which the history was compacted; 0 if it was not.
+	// Revision is the revision up to which the history was compacted, or 0 if the history was not
+	// compacted.
 	Revision int64 `json:"compacted_revision,omitempty"`
-	// Space holds the sizes of the members' databases, for members that report them.
+	// Space holds the database sizes of the members that report a size.
 	Space []Space `json:"space,omitempty"`
-	// Failure is a sentence if some keys are, or may be, left, or if disk space was not freed.
+	// Failure is a sentence if keys of the load are, or may be, still in the store, or if disk
+	// space was not freed. It is empty otherwise.
 	Failure string `json:"error,omitempty"`
 }
 
-// Space is the size of one member's database, in bytes.
+// Space holds the sizes of one member's database before and after the clean-up, in bytes.
 type Space struct {
 	Member       string `json:"member"`
 	Endpoint     string `json:"endpoint"`
@@ -28,7 +30,7 @@ type Space struct {
 	Defragmented bool   `json:"defragmented"`
 }
 
-// GivenBack returns how many bytes were returned to the file system.
+// GivenBack returns the number of bytes that the clean-up returned to the file system.
 func (s *Space) GivenBack() int64 { return max(s.Before-s.After, 0) }
 
 // Err returns an error if the clean-up failed, and nil if it succeeded or was not
@@ -45,13 +47,13 @@ func (c *Cleanup) Defragmented() bool {
 	return slices.ContainsFunc(c.Space, func(s Space) bool { return s.Defragmented })
 }
 
-// WriteCleanup records the result of a clean-up, including that of a trial aborted during the
-// clean-up.
+// WriteCleanup records the result of a clean-up. It also works for a trial that was aborted during
+// the clean-up.
 func (t *TrialWriter) WriteCleanup(c *Cleanup) error {
 	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
-// Hashes holds the hashes of the members' data that the members reported after the load.
+// Hashes holds the hashes of their data that the members reported after the load.
 type Hashes struct {
 	Seconds float64      `json:"seconds"` // how long it took to query all members
 	Members []MemberHash `json:"members"` // empty if Failure is set
@@ -59,14 +61,14 @@ type Hashes struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// Duration returns how long it took to query all members, to the microsecond.
+// Duration returns the time that it took to query all members, rounded to the microsecond.
 func (h *Hashes) Duration() time.Duration {
 	return time.Duration(h.Seconds * 1e9).Round(time.Microsecond)
 }
 
 // MemberHash is one member's hash of all keys and values up to Revision.
 type MemberHash struct {
-	Name      string `json:"name,omitempty"` // the member's name as in the rest of the record
+	Name      string `json:"name,omitempty"` // the member's name that is used in the rest of the record
 	Endpoint  string `json:"endpoint"`
 	Hash      uint64 `json:"hash"`
 	Revision  int64  `json:"revision"`
@@ -77,7 +79,7 @@ type MemberHash struct {
 // Member returns the member's name, or its endpoint if it has no name.
 func (m *MemberHash) Member() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// named returns a copy of h with the members' names.
+// named returns a copy of h in which each entry has its member's name.
 func (h *Hashes) named(members []Member) *Hashes {
 	if h == nil {
 		return nil
@@ -95,8 +97,9 @@ func (h *Hashes) named(members []Member) *Hashes {
 	return &out
 }
 
-// disagreement lists the members' hashes if they differ, and returns "" otherwise. Members that
-// compacted to a different revision are not in Members, because their hashes cannot be compared.
+// disagreement returns a list of the members' hashes if the hashes differ, and "" otherwise.
+// h.Members does not include members that compacted to a different revision, because their hashes
+// cannot be compared.
 func (h *Hashes) disagreement() string {
 	if h.Failure != "" {
 		return ""

@@ -11,38 +11,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers reports the verification of a load's responses. It covers all operations, including the
-// warm-up, and the reads of all members after the load.
+// Answers reports the verification of a load's responses. The verification covers all operations,
+// including those in the warm-up, and the reads from every member after the load.
 type Answers struct {
 	Operations uint64 `json:"operations"`
-	Judged     uint64 `json:"judged"` // operations checked against the store's guarantees
-	Keys       uint64 `json:"keys"`   // keys that have verified operations
-	// Indefinite counts writes that may or may not have been executed. Resolved counts the
-	// indefinite writes whose effect was observed later.
+	Judged     uint64 `json:"judged"` // number of operations that were checked against the store's guarantees
+	Keys       uint64 `json:"keys"`   // number of keys with verified operations
+	// Indefinite is the number of writes that may or may not have been executed. Resolved is the
+	// number of these writes whose effect was observed later.
 	Indefinite uint64 `json:"indefinite"`
 	Resolved   uint64 `json:"resolved"`
-	// Wrong counts the responses that violate a guarantee, by kind of violation; it is empty if
-	// there are none. Violations holds the first violations of each kind.
+	// Wrong is the number of responses that violate a guarantee, by kind of violation. It is empty
+	// if there are none. Violations holds the first violations of each kind.
 	Wrong      map[string]uint64 `json:"wrong"`
 	Violations []Violation       `json:"violations,omitempty"`
-	// Consequences counts, by kind, the violations that a disagreement between members
-	// explains. Wrong does not include them.
+	// Consequences is the number of violations, by kind, that a disagreement between members
+	// explains. Wrong does not include these violations.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
-	// NotPromised counts, by guarantee, the responses that would violate a guarantee if the store
-	// gave it. This store does not.
+	// NotPromised is the number of responses, by guarantee, that would violate a guarantee which
+	// this store does not give.
 	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
 	Staleness   []Staleness       `json:"staleness,omitempty"`
 	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil without watchers
-	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil without leases that were kept alive
+	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil if no client kept a lease alive
 	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil if no lock was acquired
-	// Undecided holds sentences about what was not verified and why.
+	// Undecided holds sentences that state what was not verified, and why.
 	Undecided []string `json:"undecided,omitempty"`
-	// Members are the members whose whole data was read after the load.
+	// Members lists the members from which all data was read after the load.
 	Members []ReadMember `json:"members,omitempty"`
 	Bytes   int64        `json:"history_bytes"` // size of the history on disk
-	// SharesDisk reports whether the members store their data on the same disk as the history.
-	// DiskShare is then the history's share of the bytes that members and history wrote in the
-	// window; nil if it is not known or the load writes nothing.
+	// SharesDisk reports whether the members store their data on the same disk as the history. If
+	// it is set, DiskShare is the history's share of all bytes that the members and the history
+	// wrote in the window. DiskShare is nil if this share is not known or the load writes nothing.
 	SharesDisk bool     `json:"shares_disk,omitempty"`
 	DiskShare  *float64 `json:"disk_share,omitempty"`
 	Seconds    float64  `json:"seconds"` // duration of the verification
@@ -50,12 +50,12 @@ type Answers struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// CheckedWatches counts what watchers received. Everything that is counted was verified.
+// CheckedWatches counts what watchers received and the verification checked.
 type CheckedWatches struct {
 	Watchers uint64 `json:"watchers"`
 	Events   uint64 `json:"events"`
 	Progress uint64 `json:"progress"` // progress notifications
-	Resumed  uint64 `json:"resumed"`  // number of times that a watcher was created again after its connection was lost
+	Resumed  uint64 `json:"resumed"`  // number of times that a watcher was re-created after its connection was lost
 	Ended    uint64 `json:"ended"`    // watchers that the store ended, for example because their next revision was compacted
 }
 
@@ -63,9 +63,10 @@ type CheckedWatches struct {
 type CheckedLeases struct {
 	Leases    uint64 `json:"leases"`
 	KeptAlive uint64 `json:"kept_alive"` // renewals that the store confirmed
-	Gone      uint64 `json:"gone"`       // leases that the store reported as expired or revoked
-	// Late is the distribution of upper bounds, in nanoseconds, for the time by which renewed
-	// leases outlived their minimum lifetime; nil if no lease is known to have outlived it.
+	Gone      uint64 `json:"gone"`       // number of leases that the store reported as expired or revoked
+	// Late describes how much longer renewed leases lived than their minimum lifetime. It is the
+	// distribution of upper bounds for this additional time, in nanoseconds; nil if no lease is
+	// known to have lived longer.
 	Late *Spread `json:"late_ns,omitempty"`
 }
 
@@ -73,11 +74,12 @@ type CheckedLeases struct {
 type CheckedLocks struct {
 	Locks   uint64 `json:"locks"`
 	Granted uint64 `json:"granted"` // acquisitions
-	// Outlived counts acquisitions of a lock that an earlier holder still considered its own,
-	// because it had not noticed that its lease may have expired.
+	// Outlived is the number of times that a lock was acquired while an earlier holder still
+	// considered the lock its own. The earlier holder had not noticed that its lease may have
+	// expired.
 	Outlived uint64 `json:"outlived_leases"`
-	Waits    Spread `json:"waits_ns"` // from the request for the lock until it was acquired
-	Holds    Spread `json:"holds_ns"` // from acquisition until just before release
+	Waits    Spread `json:"waits_ns"` // time from the request for the lock until the lock was acquired
+	Holds    Spread `json:"holds_ns"` // time from the acquisition until just before the release
 }
 
 // Violation is a response that contradicts one of the store's guarantees.
@@ -88,15 +90,16 @@ type Violation struct {
 	// Key is the key's number; nil if the violation concerns leases, locks or revisions instead of
 	// a single key.
 	Key *uint64 `json:"key,omitempty"`
-	// History is the shortest history that shows the violation, one sentence per operation.
-	// Why explains the violation.
+	// History is the shortest history that shows the violation, with one sentence for each
+	// operation. Why explains the violation.
 	History []string `json:"history"`
 	Why     string   `json:"why"`
-	// Operations are the operations of History, for a chart.
+	// Operations holds the operations of History in a form that a chart can show.
 	Operations []ShownOperation `json:"operations,omitempty"`
 }
 
-// Title returns the violation's kind, and its key if it concerns a single one.
+// Title returns the kind of the violation. If the violation concerns a single key, it also returns
+// the key's number.
 func (v *Violation) Title() string {
 	if v.Key == nil {
 		return v.Kind
@@ -104,23 +107,23 @@ func (v *Violation) Title() string {
 	return fmt.Sprintf("%s, key %d", v.Kind, *v.Key)
 }
 
-// ShownOperation is an operation of a violation's history.
+// ShownOperation is one operation in the history of a violation.
 type ShownOperation struct {
 	Client uint32 `json:"client"`
-	// Watcher reports whether Client is the number of a watcher.
+	// Watcher is set if Client is the number of a watcher, and not of a client.
 	Watcher bool   `json:"watcher,omitempty"`
 	Member  ID     `json:"member,omitempty"` // the member that responded
 	Name    string `json:"name,omitempty"`   // that member's name
-	// From is when the operation was sent, To when its response was read or the client gave
-	// up, both in nanoseconds of the history's clock.
+	// From is the time when the operation was sent. To is the time when its response was read or
+	// the client gave up. Both are in nanoseconds of the history's clock.
 	From int64  `json:"from_ns"`
 	To   int64  `json:"to_ns"`
 	What string `json:"what"`            // short description
 	Bad  bool   `json:"wrong,omitempty"` // the response of this operation violates the guarantee
 }
 
-// MemberName returns the name of the member that responded, or its number if it has no name, or ""
-// if no member is known.
+// MemberName returns the name of the member that responded. If the member has no name, it returns
+// the member's number. If the member is not known, it returns "".
 func (o *ShownOperation) MemberName() string {
 	if o.Name == "" && o.Member != 0 {
 		return o.Member.String()
@@ -128,15 +131,16 @@ func (o *ShownOperation) MemberName() string {
 	return o.Name
 }
 
-// Staleness reports how old the data was that one member returned to reads that may be stale.
+// Staleness reports how old the data was that one member returned. It covers the reads with a
+// consistency that allows stale data.
 type Staleness struct {
 	Consistency string `json:"consistency"`
 	Member      ID     `json:"member"`
 	Name        string `json:"name,omitempty"`
 	Reads       uint64 `json:"reads"`
 	Behind      uint64 `json:"behind"` // reads that returned an old version
-	// Versions and Times are distributions over all reads: by how many versions the returned data
-	// was old, and for how many nanoseconds a newer version had existed.
+	// Versions and Times are distributions over all reads. Versions counts how many newer versions
+	// existed. Times holds for how long a newer version had existed, in nanoseconds.
 	Versions Spread `json:"versions"`
 	Times    Spread `json:"times_ns"`
 }
@@ -153,13 +157,13 @@ type Spread struct {
 	Max  int64 `json:"max"`
 }
 
-// Percentile returns percentile p, which is 50, 90, 99 or 99.9. ok is false if count samples are
-// too few for this percentile.
+// Percentile returns the percentile p, which must be 50, 90, 99 or 99.9. The parameter count is the
+// number of samples. ok is false if there are too few samples for this percentile.
 func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
 
-// ReadMember is a member whose whole data was read.
+// ReadMember is a member from which all data was read.
 type ReadMember struct {
 	Name     string `json:"name,omitempty"`
 	Endpoint string `json:"endpoint"`
@@ -170,8 +174,9 @@ type ReadMember struct {
 // MemberName returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongAnswers lists, by kind, the number of wrong responses, and the number of those that follow
-// from members that disagree about the data. It is empty if no response was wrong.
+// WrongAnswers returns the number of wrong responses by kind. It lists the responses that are wrong
+// only because members disagree about the data separately. The result is empty if no response was
+// wrong.
 func (a *Answers) WrongAnswers() string {
 	text := listCounts(a.Wrong)
 	if len(a.Consequences) > 0 {
@@ -180,7 +185,7 @@ func (a *Answers) WrongAnswers() string {
 	return text
 }
 
-// listCounts lists kinds with their counts, highest count first.
+// listCounts lists the kinds with their counts, in descending order of the counts.
 func listCounts(of map[string]uint64) string {
 	kinds := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) })
 	for i, kind := range kinds {
@@ -189,8 +194,8 @@ func listCounts(of map[string]uint64) string {
 	return strings.Join(kinds, ", ")
 }
 
-// BytesEach returns the size on disk of one record in the history. A record is an operation or a
-// message that a watcher received. ok is false if the size is not known.
+// BytesEach returns the mean size on disk of a record in the history. A record is an operation or a
+// message that a watcher received. ok is false if this size is not known.
 func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	n := a.Operations
 	if w := a.Watches; w != nil {
@@ -202,8 +207,8 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	return float64(a.Bytes) / float64(n), true
 }
 
-// setDiskShare sets DiskShare. In the window, due operations became due, and the members wrote
-// *written bytes.
+// setDiskShare sets DiskShare. The parameter due is the number of operations that became due in the
+// window, and *written is the number of bytes that the members wrote in the window.
 func (a *Answers) setDiskShare(due uint64, written *int64) {
 	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
 		return
@@ -214,7 +219,7 @@ func (a *Answers) setDiskShare(due uint64, written *int64) {
 	}
 }
 
-// WithMemberNames returns a copy of a with the members' names.
+// WithMemberNames returns a copy of a that contains the members' names.
 func (a *Answers) WithMemberNames(members []Member) *Answers {
 	if a == nil {
 		return nil
@@ -255,7 +260,7 @@ func (a *Answers) WithMemberNames(members []Member) *Answers {
 	return &out
 }
 
-// unread lists the members that could not be read.
+// unread lists the members from which the data could not be read, and the reasons.
 func (a *Answers) unread() string {
 	var who []string
 	for i := range a.Members {
@@ -266,7 +271,8 @@ func (a *Answers) unread() string {
 	return strings.Join(who, "; ")
 }
 
-// unjudged reports how many operations were not verified; it is empty if all were.
+// unjudged returns a phrase with the number of operations that were not verified, or "" if all were
+// verified.
 func (a *Answers) unjudged() string {
 	if a.Judged >= a.Operations {
 		return ""

@@ -6,7 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// BenchmarkSecond measures how much CPU time recording one second takes from the load.
+// BenchmarkSecond measures the CPU time that it takes to record one second. The load cannot use
+// this time.
 func BenchmarkSecond(b *testing.B) {
 	l := newLoad(1, 0, false)
 	l.phase(measure.Measured, 1, 50_000)

@@ -12,14 +12,16 @@ import (
 const CalibrationSchema = "quorumbench/calibration/1"
 
 // Calibration holds the limits of what can be measured on a machine. The load generator's limits
-// are measured against a null server on the same machine, so no store can appear to be faster.
+// are measured with a null server on the same machine. No store can appear to be faster than these
+// limits.
 type Calibration struct {
 	Schema   string          `json:"schema"`
 	Measured time.Time       `json:"measured"`
 	Tool     Tool            `json:"tool"`
 	Machine  measure.Machine `json:"machine"`
-	// Outdated is set in the record of a run if the machine or the program has changed since the
-	// calibration. It describes the change. The fields below are empty then.
+	// Outdated describes how the machine or the program has changed since the calibration. It is
+	// set only in the record of a run, and only if there was such a change. The fields below are
+	// then empty.
 	Outdated string `json:"outdated,omitempty"`
 
 	Rounds int    `json:"rounds"`
@@ -34,37 +36,38 @@ type Calibration struct {
 	RoundTrips []RoundTrip `json:"round_trips"`
 }
 
-// GeneratorLimits holds figures of loads against the null server. A figure is null if a round has
+// GeneratorLimits holds figures of loads against the null server. A figure is null if any round has
 // too few samples for it.
 type GeneratorLimits struct {
-	// ServiceP50NS and ServiceP99NS are from one client in a closed loop: the shortest
+	// ServiceP50NS and ServiceP99NS are from a closed loop with one client. They are the shortest
 	// service time that can be measured.
 	ServiceP50NS *RoundsSummary `json:"service_p50_ns"`
 	ServiceP99NS *RoundsSummary `json:"service_p99_ns"`
-	// The next four are the same figures with the generator and the null server on one CPU, so that
-	// neither waits until another CPU wakes up, and on two CPUs. ServiceP50NS and ServiceP99NS are
-	// a mixture of these two cases. The four figures are null if the system cannot pin threads or
-	// has only one CPU.
+	// The next four fields are the same figures for two cases: with the generator and the null
+	// server on one CPU, where neither waits until another CPU wakes up, and with the two on
+	// separate CPUs. ServiceP50NS and ServiceP99NS are a mixture of these cases. The four fields
+	// are null if the system cannot pin threads or has only one CPU.
 	OneProcessorP50NS  *RoundsSummary `json:"one_processor_p50_ns"`
 	OneProcessorP99NS  *RoundsSummary `json:"one_processor_p99_ns"`
 	TwoProcessorsP50NS *RoundsSummary `json:"two_processors_p50_ns"`
 	TwoProcessorsP99NS *RoundsSummary `json:"two_processors_p99_ns"`
-	// ClosedPerSecond and CPUPerOpNS are from many clients in a closed loop: operations per second,
-	// and the generator's CPU time per operation.
+	// ClosedPerSecond and CPUPerOpNS are from a closed loop with many clients. They are the
+	// operations per second, and the generator's CPU time per operation.
 	ClosedPerSecond *RoundsSummary `json:"closed_per_second"`
 	CPUPerOpNS      *RoundsSummary `json:"cpu_ns_per_operation"`
-	// The next four are response time and lateness from an open loop at OpenRate operations per
-	// second, which is far below the generator's limit.
+	// The next four figures are response times and latenesses in an open loop at OpenRate
+	// operations per second. This rate is far below the generator's limit.
 	OpenRate      float64        `json:"open_rate"`
 	ResponseP50NS *RoundsSummary `json:"response_p50_ns"`
 	ResponseP99NS *RoundsSummary `json:"response_p99_ns"`
 	LateP50NS     *RoundsSummary `json:"late_p50_ns"`
 	LateP99NS     *RoundsSummary `json:"late_p99_ns"`
-	// OpenPerSecond is the throughput of an open loop whose rate exceeds the generator's limit.
+	// OpenPerSecond is the throughput of an open loop with a rate above the generator's limit.
 	OpenPerSecond *RoundsSummary `json:"open_per_second"`
 }
 
-// WakeError is the delay with which the generator's event loop wakes up if only a timer wakes it.
+// WakeError is the delay with which the generator's event loop wakes up when a timer expires and
+// nothing else wakes it.
 type WakeError struct {
 	P50NS *RoundsSummary `json:"p50_ns"`
 	P99NS *RoundsSummary `json:"p99_ns"`
@@ -77,22 +80,22 @@ type RoundTrip struct {
 	LowestNS float64        `json:"lowest_ns"`
 	P50NS    *RoundsSummary `json:"p50_ns"`
 	Count    int            `json:"count"` // over all rounds
-	// Failure is why no connection could be opened; empty if there are times.
+	// Failure is the reason why no connection could be opened, or empty if there are times.
 	Failure string `json:"failure,omitempty"`
 }
 
-// RoundsSummary summarizes a figure that was measured in n rounds by its median, lowest and highest
-// value. If the rounds are independent, the true median is within [Lowest, Highest] with
-// probability 1 - 2^(1-n).
+// RoundsSummary summarizes a figure that was measured in n rounds. It consists of the median, the
+// lowest and the highest value. If the rounds are independent, the true median is within [Lowest,
+// Highest] with probability 1 - 2^(1-n).
 type RoundsSummary struct {
 	Median  float64 `json:"median"`
 	Lowest  float64 `json:"lowest"`
 	Highest float64 `json:"highest"`
 }
 
-// SummarizeRounds summarizes the values from rounds. It returns nil if there are none, or if a
-// value is negative, infinite or NaN. The median of an even number of rounds is the mean of the
-// middle two.
+// SummarizeRounds summarizes the values from several rounds. It returns nil if there are no values,
+// or if a value is negative, infinite or NaN. With an even number of rounds, the median is the mean
+// of the middle two values.
 func SummarizeRounds(rounds ...float64) *RoundsSummary {
 	n := len(rounds)
 	if n == 0 {
@@ -106,8 +109,8 @@ func SummarizeRounds(rounds ...float64) *RoundsSummary {
 	return &RoundsSummary{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
 }
 
-// RangeOfRounds returns the lowest and the highest value of several figures in any round. ok is
-// false if no figure is known.
+// RangeOfRounds returns the lowest and the highest value that any of the figures had in any round.
+// ok is false if no figure is known.
 func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	for _, s := range all {
 		if s == nil {
@@ -121,7 +124,7 @@ func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	return lowest, highest, ok
 }
 
-// sound reports whether a figure can have these values.
+// sound reports whether the values are possible and consistent with each other.
 func (s *RoundsSummary) sound() bool {
 	return s == nil || s.Lowest >= 0 && s.Lowest <= s.Median && s.Median <= s.Highest && !math.IsInf(s.Highest, 1)
 }

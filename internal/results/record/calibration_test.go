@@ -31,9 +31,8 @@ func calibration() *Calibration {
 	}
 }
 
-// A summary of rounds does not depend on the order of the values, and scales with their unit. The
-// median is between the lowest and the highest value, and at least half of the values are on each
-// side of it.
+// The summary of rounds does not depend on the order of the values, and scales with their unit. At
+// least half of the values are not above the median, and at least half are not below it.
 func TestRoundsSummaryProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -83,8 +82,8 @@ func TestRoundsSummaryProperties(t *testing.T) {
 	}
 }
 
-// The true median is between the lowest and the highest round as often as documented: with n
-// rounds, in all cases except a share of 2^(1-n).
+// The range from the lowest to the highest of n rounds contains the true median as often as
+// documented: with probability 1 - 2^(1-n).
 func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const cases = 20_000
@@ -92,13 +91,13 @@ func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 		held := 0
 		for range cases {
 			values := make([]float64, n)
-			for i := range values { // bimodal, to assume nothing about the distribution
+			for i := range values { // the distribution has two peaks, because no distribution may be assumed
 				if values[i] = math.Exp(rng.NormFloat64()); rng.IntN(2) == 0 {
 					values[i] = 100 + rng.ExpFloat64()
 				}
 			}
 			s := SummarizeRounds(values...)
-			const truth = 50 // almost all values of the first mode are below, and all values of the second mode above
+			const truth = 50 // above almost all values of the first peak, and below all values of the second
 			if s.Lowest <= truth && truth <= s.Highest {
 				held++
 			}
@@ -132,8 +131,8 @@ func TestCalibrationIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// Machines that share a home folder have separate files, even if their names have the same slug. No
-// name leads to a file outside the folder.
+// Machines that share a home folder have separate calibration files, even if their names have the
+// same slug. Whatever the name, the file is inside the folder for calibrations.
 func TestCalibrationFiles(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
@@ -163,10 +162,10 @@ func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	}
 	two := 2.0
 	for want, change := range map[string]func(*measure.Machine, *Tool){
-		"the machine has the kernel 6.2, and had 6.1":                                                                  func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
-		"the machine has the number of processors 4, and had 2":                                                        func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
-		"the machine has the limit of processors 2, and had no limit":                                                  func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
-		"the machine has the name other, and had vm":                                                                   func(m *measure.Machine, _ *Tool) { m.Name = "other" },
+		"the machine has the kernel 6.2 instead of 6.1":                                                                func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
+		"the machine has the number of processors 4 instead of 2":                                                      func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
+		"the machine has the limit of processors 2 instead of no limit":                                                func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
+		"the machine has the name other instead of vm":                                                                 func(m *measure.Machine, _ *Tool) { m.Name = "other" },
 		"this program is quorumbench v2 (abc) by go1, and the calibration was measured by quorumbench v1 (abc) by go1": func(_ *measure.Machine, t *Tool) { t.Version = "v2" },
 		"this program is quorumbench v1 by go1, and the calibration was measured by quorumbench v1 (abc) by go1":       func(_ *measure.Machine, t *Tool) { t.Revision = "" },
 	} {
@@ -214,7 +213,7 @@ func TestBadCalibrationIsExplained(t *testing.T) {
 	sentence(t, err, "a folder and not a regular file")
 }
 
-// A run's trials get its calibration if their load was generated on the calibrated machine.
+// A calibration applies to a trial if the trial's load was generated on the calibrated machine.
 func TestCalibrationOfATrial(t *testing.T) {
 	c := calibration()
 	elsewhere := c.Machine

@@ -21,10 +21,10 @@ import (
 // maxCalibration is the size limit of a calibration file in bytes. Real files are far smaller.
 const maxCalibration = 1 << 20
 
-// CalibrationFile returns the path of a machine's calibration in the user's cache folder.
-// Machines that share the folder have one file each.
+// CalibrationFile returns the path of a machine's calibration file in the user's cache folder.
+// Several machines can share this folder, because each machine has its own file.
 func CalibrationFile(cache string, m *measure.Machine) string {
-	sum := sha256.Sum256([]byte(m.Name)) // distinguishes names that have the same slug
+	sum := sha256.Sum256([]byte(m.Name)) // the hash distinguishes names that have the same slug
 	return filepath.Join(cache, "quorumbench", "calibration", Slug(m.Name)+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
@@ -40,8 +40,8 @@ func (c *Calibration) Write(path string) error {
 	return opener(openFile).replace(path, b)
 }
 
-// ReadCalibration reads a file that Write wrote. It returns nil if the file does not exist. Its
-// error is one sentence.
+// ReadCalibration reads a file that Write wrote. It returns nil if the file does not exist. The
+// text of its error is one sentence.
 func ReadCalibration(path string) (*Calibration, error) {
 	b, err := files.Read(path, maxCalibration)
 	switch {
@@ -61,8 +61,8 @@ func ReadCalibration(path string) (*Calibration, error) {
 	return nil, fmt.Errorf("cannot show the calibration in %s: %w; \"quorumbench check machine\" writes a new one", path, err)
 }
 
-// ParseCalibration parses the JSON of a calibration, which may come from an untrusted source. In
-// the result, all texts are printable and all numbers are in their possible ranges.
+// ParseCalibration parses the JSON of a calibration, which may come from an untrusted source. All
+// texts in the result are printable, and all numbers are possible.
 func ParseCalibration(b []byte) (*Calibration, error) {
 	c := &Calibration{}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -86,10 +86,10 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 	return c, nil
 }
 
-// maxRoundTrips limits the number of a calibration's endpoints.
+// maxRoundTrips limits the number of endpoints in a calibration.
 const maxRoundTrips = 10_000
 
-// sound reports whether all numbers are in their possible ranges.
+// sound reports whether all numbers are possible.
 func (c *Calibration) sound() bool {
 	for _, s := range c.spreads() {
 		if !s.sound() {
@@ -107,9 +107,10 @@ func (c *Calibration) sound() bool {
 	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
-// CurrentFor returns the calibration in the form in which a run by tool on machine m records it: c
-// itself if the machine and the tool have not changed, otherwise a copy without figures whose
-// Outdated describes the change. It returns nil if c is nil.
+// CurrentFor returns the calibration for the record of a run by the program tool on the machine m.
+// If neither the machine nor the program has changed since the calibration, it returns c itself.
+// Otherwise, it returns a copy without figures, in which Outdated describes the change. It returns
+// nil if c is nil.
 func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil

@@ -6,33 +6,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Calls reports on the calls of one kind that an application made and that were due in the window.
+// Calls reports on the calls of one kind that an application made. It covers the calls that were
+// due in the window.
 type Calls struct {
 	Name        string `json:"name"`        // such as "create pod"
 	Operation   string `json:"operation"`   // the operation that the call uses
-	Consistency string `json:"consistency"` // of a read; empty for other calls
+	Consistency string `json:"consistency"` // consistency of a read; empty for other calls
 	Due         uint64 `json:"due"`
-	Operations  uint64 `json:"operations"` // completed calls of those due
-	Conflicts   uint64 `json:"conflicts"`  // completed calls whose guard did not hold
-	Misses      uint64 `json:"misses"`     // completed calls whose object did not exist
-	Errors      uint64 `json:"errors"`     // calls due that failed or never started
-	// PerSecond is the number of calls that became due per second. Share is the share of these
-	// calls in all calls.
+	Operations  uint64 `json:"operations"` // number of due calls that completed
+	Conflicts   uint64 `json:"conflicts"`  // number of completed calls whose guard did not hold
+	Misses      uint64 `json:"misses"`     // number of completed calls whose object did not exist
+	Errors      uint64 `json:"errors"`     // number of due calls that failed or were never started
+	// PerSecond is the number of calls of this kind that became due per second. Share is their
+	// share of all calls that became due.
 	PerSecond    float64 `json:"due_per_second"`
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`
 	ServiceTime  Times   `json:"service_time_ns"`
-	// BoundNS is the response time that the application requires; 0 if it requires none. Late
-	// counts the calls due that had no response within this time.
+	// BoundNS is the application's time limit for a response, or 0 if there is no limit. Late is
+	// the number of due calls that had no response within this limit.
 	BoundNS int64  `json:"bound_ns,omitempty"`
 	Late    uint64 `json:"late,omitempty"`
 	// Span is set if the entry describes a span of time that consists of several calls, such as the
 	// time without a leader. Such an entry has no Operation and no Share.
 	Span bool `json:"span,omitempty"`
-	// Spanned counts the Operations that belong to such spans.
+	// Spanned is the number of Operations that belong to such spans.
 	Spanned uint64 `json:"spanned,omitempty"`
-	// SpannedByFailovers counts the Operations that belong to spans which a leader's failure
-	// started.
+	// SpannedByFailovers is the number of Operations that belong to spans which began with the
+	// failure of a leader.
 	SpannedByFailovers uint64 `json:"spanned_by_failovers,omitempty"`
 }
 
@@ -66,7 +67,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 	return all
 }
 
-// callFigures returns the figures of applications that require responses within a given time.
+// callFigures returns the figures of applications that set a time limit for responses.
 func callFigures() []Figure {
 	bounded := &Total{Of: func(t *Trial) (due uint64) {
 		for i := range t.ByCall {
@@ -78,7 +79,7 @@ func callFigures() []Figure {
 	}, None: "its application sets no time limit for responses"}
 	return []Figure{
 		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Total: bounded, Missing: bounded.None,
-			Meaning: "application: calls without a response within the application's time limit for this kind of call (`bound_ns` in `by_call`)",
+			Meaning: "application: number of calls that had no response within the application's time limit for their kind (`bound_ns` in `by_call`)",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Number}
 				for i := range t.ByCall {
@@ -89,7 +90,7 @@ func callFigures() []Figure {
 				return v
 			}},
 		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Better: Less, Missing: bounded.None,
-			Meaning: "application: longest response time of a successful call of a kind with a time limit",
+			Meaning: "application: longest response time of the successful calls whose kind has a time limit",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Nanoseconds}
 				for i := range t.ByCall {

@@ -2,47 +2,48 @@ package record
 
 import "slices"
 
-// Capacity is the result, so far, of a search for the highest rate at which an objective
-// holds.
+// Capacity is the result of a search for the highest rate at which an objective holds. While the
+// search is running, it is the result so far.
 type Capacity struct {
 	Objective string `json:"objective"` // as the user wrote it
 	// UntilNS is the time limit of the search.
 	UntilNS int64 `json:"until_ns"`
-	// Width is the width of the interval, relative to the capacity, at which it is narrow enough.
-	// Level is the confidence level of the interval.
+	// Width is the width, relative to the capacity, at which the interval is narrow enough to end
+	// the search. Level is the confidence level of the interval.
 	Width float64 `json:"width"`
 	Level float64 `json:"level"`
-	// Parameter is the key of an application's parameter if the search was for the parameter's
-	// largest value, not for the highest rate. Lower and Upper are then values of the parameter,
-	// and the rates are the rates of loads with these values. It is empty, and absent from the
-	// file, if the search was for a rate.
+	// Parameter is set if the search was for the largest value of an application's parameter, and
+	// not for the highest rate. It is the key of this parameter. In this case, Lower and Upper are
+	// values of the parameter, and the rates are those of the loads with these values. Parameter is
+	// empty, and absent from the file, if the search was for a rate.
 	Parameter string   `json:"parameter,omitempty"`
 	Lower     *float64 `json:"lower,omitempty"`
 	Upper     *float64 `json:"upper,omitempty"` // absent if UpperPerSecond is null
-	// LowerPerSecond is 0 if the objective held at no rate, or if Lower is 0. UpperPerSecond is
-	// null if the objective held at every rate that the search tried.
+	// LowerPerSecond is 0 if the objective did not hold at any rate, or if Lower is 0.
+	// UpperPerSecond is null if the objective held at every rate that the search tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`
-	// EstimatePerSecond is the rate within the interval that is most likely the capacity, according
-	// to the trials. It is absent if the interval has no upper end or the objective held at no
-	// rate. Estimate is the corresponding value of the parameter.
+	// EstimatePerSecond is the rate in the interval that is, according to the trials, most likely
+	// the capacity. It is absent if the interval has no upper end or the objective did not hold at
+	// any rate. Estimate is the corresponding value of the parameter.
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 	Estimate          *float64 `json:"estimate,omitempty"`
 	Status            string   `json:"status"`
-	// Why is a phrase that explains why the search ended. It is empty while the search is running.
+	// Why is a phrase with the reason why the search ended. It is empty while the search is
+	// running.
 	Why string `json:"why"`
-	// WarmUp reports the warm-up before the first trial of a newly started cluster; absent
-	// without one.
+	// WarmUp reports the warm-up of a newly started cluster before its first trial. It is absent if
+	// there was no warm-up.
 	WarmUp *WarmUp `json:"warm_up,omitempty"`
-	// Periods divide the time of the search into parts, if the capacity changed during the search;
-	// absent if it did not.
+	// Periods holds the capacity in successive parts of the search, if the capacity changed during
+	// the search. It is absent otherwise.
 	Periods []CapacityPeriod `json:"periods,omitempty"`
-	// Trials are the search's completed trials in the order of the run.
+	// Trials lists the completed trials of the search, in the order in which they ran.
 	Trials []CapacityTrial `json:"trials"`
 }
 
 // CapacityPeriod is a part of a search in which the capacity was nearly constant. Its fields have
-// the meanings of the fields of Capacity.
+// the same meanings as those of Capacity.
 type CapacityPeriod struct {
 	FromSeconds       float64  `json:"from_seconds"` // since the start of the search
 	ToSeconds         float64  `json:"to_seconds"`
@@ -54,26 +55,26 @@ type CapacityPeriod struct {
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 }
 
-// WarmUp reports the closed loop that runs before a search: trials that are repeated until
-// throughput no longer grows.
+// WarmUp reports the warm-up before a search: trials of a closed loop, which are repeated until
+// their throughput no longer increases.
 type WarmUp struct {
 	AtMostNS int64 `json:"at_most_ns"`
-	// Steady is set if throughput no longer grew in the last trial. It is false if the time limit
-	// AtMostNS ended the warm-up.
+	// Steady is set if throughput did not increase in the last trial. It is not set if the warm-up
+	// ended because the time limit AtMostNS was reached.
 	Steady bool `json:"steady"`
 	// PerSecond is the throughput of each trial.
 	PerSecond []float64 `json:"operations_per_second"`
-	// Reason is a phrase that explains why the store's speed changes after its start; empty if no
-	// reason is known.
+	// Reason is a phrase with the reason why the store's speed changes after its start. It is empty
+	// if no reason is known.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ends returns the throughputs of the first and the last trial. There must be at least one.
+// Ends returns the throughputs of the first and the last trial. It panics if there are no trials.
 func (w *WarmUp) Ends() (first, last float64) {
 	return w.PerSecond[0], w.PerSecond[len(w.PerSecond)-1]
 }
 
-// CapacityOver reports one search for each value of a parameter.
+// CapacityOver holds the results of several searches: one for each value of a parameter.
 type CapacityOver struct {
 	Parameter string `json:"parameter"` // its key in scenario files
 	// UntilNS is the time limit for all searches together.
@@ -81,38 +82,38 @@ type CapacityOver struct {
 	Searches []CapacitySearch `json:"searches"` // in the order in which they ran
 }
 
-// CapacitySearch is the search for one value of the parameter.
+// CapacitySearch is the result of the search for one value of the parameter.
 type CapacitySearch struct {
 	Value string `json:"value"` // as the user wrote it
 	Capacity
 }
 
-// Searches holds the results of a run's searches: either a single capacity, or one capacity for
-// each value of a parameter. The zero value means that the run has no search.
+// Searches holds the results of all searches in a run. This is either a single capacity, or one
+// capacity for each value of a parameter. The zero value means that the run has no search.
 type Searches struct {
 	Capacity *Capacity
 	Over     *CapacityOver
 }
 
-// CapacitySearching is the status of a search that is running or was killed.
+// CapacitySearching is the status of a search that has not ended: it is running or was killed.
 const CapacitySearching = "searching"
 
-// PurposeWarmUp is the purpose of a trial whose closed loop warms up a cluster. A search ignores
-// the trial's figures.
+// PurposeWarmUp is the purpose of a trial that warms up a cluster with a closed loop. The search
+// ignores the figures of such a trial.
 const PurposeWarmUp = "warm_up"
 
-// CapacityTrial describes what a trial contributed to a search.
+// CapacityTrial describes a trial of a search and its result for the search.
 type CapacityTrial struct {
 	Rate    float64 `json:"rate_per_second"` // 0 for a warm-up
-	Value   float64 `json:"value,omitempty"` // value of the searched parameter
+	Value   float64 `json:"value,omitempty"` // value of the parameter that is searched
 	Purpose string  `json:"purpose"`
 	Holds   bool    `json:"holds"`
 	// Overloaded reports whether more operations were due than completed.
 	Overloaded bool `json:"overloaded"`
-	// Bad holds one share for each part of the objective: the share of operations that failed or
-	// exceeded the part's time limit. A share is null if no operation was due.
+	// Bad has an element for each part of the objective: the share of operations that failed or
+	// exceeded the time limit in this part. An element is null if no operation was due.
 	Bad []*float64 `json:"bad_shares"`
-	// Void is why the search ignores the trial; empty if the search uses it.
+	// Void is the reason why the search ignores the trial, or empty if the search uses it.
 	Void string `json:"void,omitempty"`
 }
 
@@ -148,7 +149,7 @@ func (c *Capacity) copied() Capacity {
 	return out
 }
 
-// LastFolder returns the folder of the trial that began last; empty before the first.
+// LastFolder returns the folder of the trial that began last, or "" if no trial has begun.
 func (w *Writer) LastFolder() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

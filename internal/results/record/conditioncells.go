@@ -12,20 +12,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// ConditionCell is the cell of a table that shows one condition.
+// ConditionCell is a cell that shows one condition in a table.
 type ConditionCell struct {
 	Name, Text string
 	Word       bool // the text is a word, not a number
 }
 
-// Cells returns all conditions, named as in the trial's JSON object. The name of a nested condition
-// begins with the name of its parent, for example scaled_factor. The conditions of the load follow:
-// first the columns from loadColumns, then the other parameters as scenario files write them. The
-// list of cells is the same for every trial; the cell of a condition that a trial does not have is
-// empty. A csv tag renames a field in the table, and "-" omits it.
+// Cells returns one cell for each condition. The cells have the names of the keys in the trial's
+// JSON object. For a nested condition, the name begins with the name of its parent, for example
+// scaled_factor. The cells for the load follow: first those for the columns from loadColumns, and
+// then one for each other parameter, with the text from a scenario file. Every trial has the same
+// list of cells. If a trial does not have a condition, the cell is empty. A csv tag changes the
+// name of a field's cell, and the csv tag "-" omits the cell.
 func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
-	has := map[string]bool{"rate": true, "threads": true} // already among the conditions, as rate and loops
+	has := map[string]bool{"rate": true, "threads": true} // rate and threads are already among the conditions, as rate and loops
 	for _, column := range loadColumns(&c.Load) {
 		text, word := conditionText(reflect.ValueOf(column.value))
 		cells = append(cells, ConditionCell{column.name, text, word})
@@ -42,12 +43,13 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 // loadColumn is a column that shows a part of the load.
 type loadColumn struct {
 	name      string
-	parameter string // key of the parameter; empty if the column shows only part of a parameter, or if there is no parameter for it
-	value     any    // nil if the load does not have it
+	parameter string // key of the parameter; empty if no parameter corresponds to the column, or if the column shows only a part of it
+	value     any    // nil if the load does not have this part
 }
 
-// loadColumns returns the parts of a load that CSV files show in their own form: times in
-// seconds, and each part of a distribution in its own column.
+// loadColumns returns the columns for those parts of a load that CSV files show differently from
+// scenario files. For example, times are in seconds, and each part of a distribution has its own
+// column.
 func loadColumns(l *scenario.Load) []loadColumn {
 	all := []loadColumn{
 		{"mix", "mix", l.Mix}, {"target", "target", l.Target}, {"connections", "connections", l.Connections}, {"new_connection", "new-connection", l.NewConnection},
@@ -77,8 +79,8 @@ func loadColumns(l *scenario.Load) []loadColumn {
 	}...)
 }
 
-// partColumns returns the columns of an optional part of the load, without values if part
-// is nil.
+// partColumns returns the columns for an optional part of the load. If part is nil, the columns
+// have no values.
 func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 	if part != nil {
 		return columns(part)
@@ -90,8 +92,8 @@ func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 	return all
 }
 
-// conditionCells appends the cells for the fields of a struct. v is invalid if the trial does not
-// have the struct.
+// conditionCells appends a cell for each field of a struct. v is invalid if the trial does not have
+// the struct.
 func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflect.Value) []ConditionCell {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -119,8 +121,8 @@ func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflec
 	return to
 }
 
-// conditionText formats a condition and reports whether it is a word. Durations are in
-// seconds.
+// conditionText formats the value of a condition. It also reports whether the text is a word.
+// Durations are in seconds.
 func conditionText(v reflect.Value) (text string, word bool) {
 	if !v.IsValid() {
 		return "", false

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// filledTrial is a trial whose load sets all parameters that have their own column.
+// filledTrial is a trial that sets all parameters of a load that have their own column.
 const filledTrial = `{"schema":"quorumbench/trial/2","seed":21,"load":{
 	"mix":[{"operation":"get","consistency":"linearizable","weight":3},{"operation":"stm","weight":0.5}],"target":"member:2","connections":3,"new-connection":true,"clients":4,
 	"arrival":"poisson","rate":5,"total":5,"duration":"1.5s","warmup":"250ms","timeout":"10s","max-in-flight":6,"key-size":7,"value-size":8,
@@ -36,8 +36,8 @@ func cellsOf(t *testing.T, c *Conditions) map[string]string {
 	return all
 }
 
-// Every parameter of a load has a column. The test fails if a parameter that was added to the
-// scenario package has none.
+// Every parameter of a load has a column. If a new parameter in the scenario package has no column,
+// this test fails.
 func TestEveryParameterHasAColumn(t *testing.T) {
 	with, without := readTrial(t, filledTrial).Conditions, Conditions{}
 	rate := 5.0
@@ -68,8 +68,7 @@ func TestEveryParameterHasAColumn(t *testing.T) {
 	}
 }
 
-// CSV files show a load's times in seconds and the parts of a parameter in separate
-// columns.
+// CSV files show times in seconds, and each part of a parameter in a separate column.
 func TestLoadCells(t *testing.T) {
 	got := cellsOf(t, &readTrial(t, filledTrial).Conditions)
 	for name, want := range map[string]string{

@@ -10,55 +10,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Mixed is the operation or consistency of a trial with several operations or consistency levels.
+// Mixed is the value of Operation or Consistency if a trial has several operations or consistency
+// levels.
 const Mixed = "mixed"
 
-// Conditions describe the load and the system that a trial's figures apply to. They are part of the
-// trial's JSON object because a figure is meaningless without its conditions.
+// Conditions describes the load and the system for which a trial's figures are valid. The trial's
+// JSON object contains the conditions, because a figure is meaningless without them.
 type Conditions struct {
-	Number  int    `json:"number"` // from 1, as written in the scenario
+	Number  int    `json:"number"` // position of the trial in the scenario, counted from 1
 	Name    string `json:"name"`
 	Repeat  int    `json:"repeat"`  // from 1
 	Repeats int    `json:"repeats"` // number of repeats; 0 if trials were repeated until their figures were precise
 
 	Store       string `json:"store"`
 	Version     string `json:"version"`
-	Operation   string `json:"operation"` // the load's operation; mixed if there are several
+	Operation   string `json:"operation"` // the load's operation; Mixed if there are several
 	Consistency string `json:"consistency"`
-	// ShortOf has an entry for each consistency level that is weaker in this store than its name
-	// suggests, and describes how the store reads. It is absent if no level is weaker.
+	// ShortOf has an entry for each consistency level that is weaker in this store than the name of
+	// the level suggests. The entry describes how the store executes such reads. ShortOf is absent
+	// if no level is weaker.
 	ShortOf map[string]string `json:"weaker_consistency,omitempty"`
 
-	// Load is the load that the generator sent. In JSON, it is in "load", with the keys of a
-	// scenario file. A parameter that does not apply to the load is zero. The load's rate is the
-	// requested rate.
+	// Load is the load that the generator sent. In JSON, it is the object "load" and has the keys
+	// of a scenario file. Parameters that do not apply to the load are zero. The rate in Load is
+	// the rate that was requested.
 	scenario.Load `json:"-"`
 	Rate          *float64 `json:"rate"`  // operations due per second; null in a closed loop
 	Loops         int      `json:"loops"` // the generator's event loops
 
 	Members   int      `json:"members"`
 	Endpoints []string `json:"endpoints"`
-	// Absent lists the members that did not respond before the load. The load ran without them.
+	// Absent lists the members that did not respond before the load. The load ran without these
+	// members.
 	Absent        []AbsentMember `json:"absent_members,omitempty" csv:"-"`
 	TLS           bool           `json:"tls"`
 	Authenticated bool           `json:"authenticated"`
 
-	// Label is the name that the scenario gives to this version or build of the store. Exec is the
-	// server binary that the scenario sets; empty without one.
+	// Label is the scenario's name for this version or build of the store. Exec is the server
+	// binary that the scenario sets, or empty if it sets none.
 	Label string `json:"label,omitempty"`
 	Exec  string `json:"exec,omitempty"`
-	// BaselineOf is the name of the trial for which this trial is the baseline.
+	// BaselineOf is the name of the trial to which this trial is the baseline.
 	BaselineOf string `json:"baseline_of,omitempty"`
-	// Scaled holds the scenario's original values if the run was scaled; null if it ran as
-	// written.
+	// Scaled holds the original values from the scenario if the run was scaled, and is null
+	// otherwise.
 	Scaled *Scaled `json:"scaled,omitempty"`
 
 	Cluster string `json:"cluster"` // ID in run.json
 	// Env holds additional environment variables of the members.
 	Env        map[string]string `json:"env,omitempty"`
 	Durability *Durability       `json:"durability"`
-	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; a single text in tables
-	Shared     *bool             `json:"members_share_machine"` // with the generator; null if not known
+	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; Cells omits it, because tables show it as a single text
+	Shared     *bool             `json:"members_share_machine"` // whether members run on the generator's machine; null if not known
 	Tool       string            `json:"tool_version"`
 	Notes      []string          `json:"notes"`
 }
@@ -69,16 +72,16 @@ type AbsentMember struct {
 	Reason   string `json:"reason"`
 }
 
-// String returns a sentence about the member.
+// String returns a sentence which states that the member did not respond.
 func (m AbsentMember) String() string {
-	return fmt.Sprintf("The member at %s did not respond before the load, which ran on the others: %s.", m.Endpoint, m.Reason)
+	return fmt.Sprintf("The member at %s did not respond before the load (%s), so the load ran on the other members.", m.Endpoint, m.Reason)
 }
 
 // Repeated reports whether the trial is, or may be, one of several repeats.
 func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.UntilPrecise() }
 
-// UntilPrecise reports whether the trial was repeated until its figures were precise, not a fixed
-// number of times.
+// UntilPrecise reports whether the trial was repeated until its figures were precise, instead of a
+// fixed number of times.
 func (c *Conditions) UntilPrecise() bool { return c.Repeats == 0 && c.Repeat > 0 }
 
 // Environment returns the variables of Env as one text.
@@ -95,9 +98,9 @@ type Scaled struct {
 	WarmupSeconds   float64 `json:"warmup_seconds,omitempty"`
 }
 
-// NewConditions returns the conditions that are known from a trial in a scenario. The caller adds
-// the conditions that are known only in a run: version, members, endpoints, durability, machine,
-// and the rate if it is a share of another trial's rate.
+// NewConditions returns the conditions that a trial in a scenario determines. The caller adds the
+// conditions that are known only during a run: version, members, endpoints, durability and machine.
+// If the rate is a share of another trial's rate, the caller also adds the rate.
 func NewConditions(t *scenario.Trial) Conditions {
 	c := Conditions{
 		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
@@ -122,8 +125,8 @@ func NewConditions(t *scenario.Trial) Conditions {
 	return c
 }
 
-// nameMix sets Operation and Consistency to the value that all operations of the mix share, or to
-// Mixed. Writes have no consistency, so they do not affect Consistency.
+// nameMix sets Operation and Consistency. If all operations of the mix have the same value, it sets
+// this value, and otherwise Mixed. Writes have no consistency, so they do not affect Consistency.
 func (c *Conditions) nameMix() {
 	for i, op := range c.Mix {
 		kind, level := op.Kind.String(), op.Consistency.String()

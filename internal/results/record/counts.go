@@ -12,11 +12,12 @@ type Counts struct {
 	Errors     uint64 `json:"errors"`     // operations due that failed
 	Conflicts  uint64 `json:"conflicts"`  // of Operations
 	Misses     uint64 `json:"misses"`     // of Operations
-	// Stale and Unverifiable are also part of Operations. Stale counts reads that returned a value
-	// older than the newest. Unverifiable counts reads of a value that is too short for a checksum.
+	// Stale and Unverifiable are also part of Operations. Stale is the number of reads that
+	// returned an older value than the newest. Unverifiable is the number of reads that returned a
+	// value which is too short for a checksum.
 	Stale        uint64            `json:"stale"`
 	Unverifiable uint64            `json:"unverifiable"`
-	KeysRead     *uint64           `json:"keys_read"` // keys that the completed gets, ranges and txn-gets read; null if the load has none
+	KeysRead     *uint64           `json:"keys_read"` // number of keys that the completed reads returned or counted; null if the load has no reads
 	WrongAnswers uint64            `json:"wrong_responses"`
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
 	ErrorTexts   map[string]string `json:"error_texts"`
@@ -38,7 +39,7 @@ func (t *Trial) count(m *measure.Totals) {
 		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {
-		if m.Outcomes[o] > 0 { // otherwise the first error text may come from the warm-up
+		if m.Outcomes[o] > 0 { // without this check, the first error text may be from the warm-up
 			t.ErrorTexts[o.String()] = text
 		}
 	}
@@ -54,7 +55,7 @@ func (t *Trial) count(m *measure.Totals) {
 	}
 }
 
-// addOutcomes counts what completed and what failed.
+// addOutcomes adds the completed and the failed operations to the counts.
 func (t *Trial) addOutcomes(outcomes *[kv.NumOutcomes]uint64) {
 	for o, n := range outcomes {
 		switch o := kv.Outcome(o); {

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// column is a column of a CSV file in a run directory. at points to the variable whose value is
-// written to the column, or into which the column is read.
+// column is a column of a CSV file in a run directory. The field at points to a variable. Its value
+// is written to the column, or the column is read into it.
 type column struct {
 	name string
 	at   any
@@ -25,8 +25,8 @@ type column struct {
 // unixTime is written in seconds since 1970, to the millisecond.
 type unixTime time.Time
 
-// counter is a count that is stored in a map. Invariant: the map has an entry for it only if it is
-// above 0.
+// counter refers to a count that is stored in a map. Invariant: the map has an entry for a count
+// only if the count is above 0.
 type counter struct {
 	in   map[string]uint64
 	name string
@@ -40,7 +40,7 @@ func names(columns []column) []string {
 	return all
 }
 
-// cells returns the text of each column in a row.
+// cells returns the texts of one row, one for each column.
 func cells(columns []column) []string {
 	all := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -49,7 +49,7 @@ func cells(columns []column) []string {
 	return all
 }
 
-// cell returns the text of a value. It is empty if the value is not known or is not possible.
+// cell returns the text of the column's value, or "" if the value is unknown or impossible.
 func (c column) cell() string {
 	switch at := c.at.(type) {
 	case *string:
@@ -98,8 +98,8 @@ func writeRows(to *lines, rows ...[]string) error {
 	return err
 }
 
-// csvRow is a row of a CSV file, which may come from an untrusted source. If reading a field fails,
-// it stores the first error.
+// csvRow is a row of a CSV file, which may come from an untrusted source. It stores the first error
+// that occurs when a field is read.
 type csvRow struct {
 	column map[string]int
 	fields []string
@@ -107,8 +107,9 @@ type csvRow struct {
 	err    error
 }
 
-// eachCSVRow calls the function each for every row until a row cannot be read. The header line must
-// contain the given columns. Errors contain what as the name of the file.
+// eachCSVRow calls the function `each` for every row until a row cannot be read. The header line
+// must contain all names in `columns`. The parameter `what` is the name of the file for use in
+// errors.
 func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) error {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.ReuseRecord = true
@@ -141,11 +142,11 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 	}
 }
 
-// mostRoom is the highest number of rows for which roomFor allocates memory in advance.
+// mostRoom is the maximum number of rows for which roomFor allocates memory in advance.
 const mostRoom = 50_000
 
-// roomFor returns rows. If rows is empty, it returns an empty list with capacity for as many rows
-// as the file has lines.
+// roomFor returns rows if it is not nil. Otherwise, it returns an empty list with the capacity for
+// one row per line of the file.
 func roomFor[T any](rows []T, file []byte) []T {
 	if rows == nil {
 		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), mostRoom))
@@ -158,8 +159,8 @@ func (r *csvRow) hasColumn(name string) bool {
 	return ok
 }
 
-// word returns a field as text. Equal texts share memory. Texts are cloned because a substring
-// would keep the memory of its whole row alive.
+// word returns a field as text. Equal texts share memory. Each different text is cloned, because a
+// substring would keep its whole row in memory.
 func (r *csvRow) word(name string) string {
 	field := r.field(name)
 	if field == "" {
@@ -176,7 +177,7 @@ func (r *csvRow) word(name string) string {
 	return word
 }
 
-// field returns the field in a column that the file must have.
+// field returns the field in the named column, which the file must have.
 func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
 
 func (r *csvRow) fail(name, want string) {
@@ -186,8 +187,8 @@ func (r *csvRow) fail(name, want string) {
 }
 
 // Limits for values in columns. mostCounted is above every count of a real machine or member, and
-// low enough for an int64. maxUnix and maxSpan are times in seconds that fit into time.Time and
-// time.Duration, even after additions.
+// fits into an int64. maxUnix and maxSpan are in seconds. Times up to these limits fit into
+// time.Time and time.Duration, even after additions.
 const (
 	mostCounted = 1 << 62
 	maxUnix     = 1 << 40
@@ -219,8 +220,8 @@ func (r *csvRow) count(name string) uint64 {
 	return n
 }
 
-// read reads those of the columns that the file has. If the field for a number is empty, the number
-// keeps its value.
+// read reads the given columns and skips those that the file does not have. If the field of a
+// number is empty, the number does not change.
 func (r *csvRow) read(columns []column) {
 	for _, c := range columns {
 		if !r.hasColumn(c.name) {
@@ -259,7 +260,7 @@ func (r *csvRow) read(columns []column) {
 		case *[]store.Bucket:
 			var ok bool
 			if *at, ok = readBuckets(r.field(c.name)); !ok {
-				r.fail(c.name, "a list of increasing bounds with increasing counts")
+				r.fail(c.name, "a list of bounds in ascending order with cumulative counts")
 			}
 		case *[]float64:
 			*at = r.list(c.name)
@@ -286,15 +287,15 @@ func (r *csvRow) list(name string) (all []float64) {
 // maxBuckets is far above the number of buckets in any store's timers.
 const maxBuckets = 64
 
-// rising reports whether the bucket next can follow the buckets in all: its bound is at least 0 and
-// above the last bound, and its cumulative count is not lower than the last one.
+// rising reports whether the bucket `next` can follow the buckets in `all`. Its bound must be at
+// least 0 and above the last bound. Its cumulative count must not be lower than the last count.
 func rising(all []store.Bucket, next store.Bucket) bool {
 	return len(all) < maxBuckets && next.Upper >= 0 && possible(next.Count) &&
 		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)
 }
 
-// bucketsText formats buckets as upper bounds with cumulative counts, for example "0.001:90
-// 0.002:100 +Inf:100". It returns "" if the buckets are not a histogram.
+// bucketsText formats buckets as pairs of an upper bound and a cumulative count, for example
+// "0.001:90 0.002:100 +Inf:100". It returns "" if the buckets do not form a histogram.
 func bucketsText(all []store.Bucket) string {
 	parts := make([]string, 0, len(all))
 	for i, one := range all {

@@ -12,33 +12,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Event is one line of events.jsonl. It describes one event, or several events of the same kind at
-// the same member.
+// Event is one line of events.jsonl. It describes either a single event, or several events of the
+// same kind at the same member, which are combined.
 type Event struct {
-	// Time is when the event ended or was observed. For several events, it is the time of the last
-	// event.
+	// Time is the time at which the event ended or was observed. For combined events, it is the
+	// time of the last event.
 	Time time.Time `json:"time"`
-	// Kind is the kind of event, such as election, slow_fsync, member_lost or fault.
+	// Kind is the kind of the event, for example election, slow_fsync, member_lost or fault.
 	Kind   string `json:"kind"`
 	Member string `json:"member,omitempty"` // name of the member
 	Text   string `json:"text"`
-	// Duration is 0 if the event has no duration. For several events, it is the longest duration.
+	// Duration is the duration of the event, or 0 if the event has none. For combined events, it is
+	// the longest duration.
 	Duration time.Duration `json:"duration_ns"`
 	// Line is the line of the member's log that reports the event, shortened to a few hundred
-	// bytes. For several events, it is the line for the longest event. It is empty if no log
+	// bytes. For combined events, it is the line about the longest event. It is empty if no line
 	// reports the event.
 	Line string `json:"line,omitempty"`
-	// Count is the number of combined events; 0 for a single event. For several events, Total is
-	// the sum of the durations, and First is the time of the first event.
+	// Count is the number of combined events, or 0 for a single event. For combined events, Total
+	// is the sum of their durations, and First is the time of the first event.
 	Count uint64        `json:"count,omitempty"`
 	Total time.Duration `json:"total_ns,omitempty"`
 	First time.Time     `json:"first,omitzero"`
 }
 
-// Occurrences returns how often the event occurred.
+// Occurrences returns the number of events that the line describes.
 func (e *Event) Occurrences() uint64 { return max(e.Count, 1) }
 
-// TotalDuration returns the total duration; 0 if it is not known.
+// TotalDuration returns the sum of the events' durations, or 0 if it is not known.
 func (e *Event) TotalDuration() time.Duration {
 	if e.Count > 0 {
 		return e.Total
@@ -46,8 +47,8 @@ func (e *Event) TotalDuration() time.Duration {
 	return e.Duration
 }
 
-// Began returns when the event began. For several events, it returns the latest time at which the
-// first event can have begun.
+// Began returns the time at which the event began. For combined events, it returns the time of the
+// first event, before which that event must have begun.
 func (e *Event) Began() time.Time {
 	if e.Count > 0 {
 		return e.First
@@ -85,23 +86,24 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// Attached holds data that a reader adds to a trial after reading it. It is not part of the result.
+// Attached holds data that is added to a trial after it was read from run.json. These data are not
+// part of the trial's result.
 type Attached struct {
 	// Dir is the run directory from which Open read the trial; empty if Open did not read
 	// it.
 	Dir string `json:"-"`
-	// Calibration is the run's calibration, if it was measured on the machine that generated this
-	// load.
+	// Calibration is the calibration in the run's record. It is nil if the calibration was measured
+	// on another machine than the one that generated this load.
 	Calibration *Calibration `json:"-"`
-	// Events (sorted by time), Timeline, Machines and Stores are read by Run.ReadEvents.
+	// Run.ReadEvents reads Events, Timeline, Machines and Stores. It sorts Events by time.
 	Events   []Event      `json:"-"`
 	Timeline []Row        `json:"-"`
 	Machines []MachineRow `json:"-"`
 	Stores   []StoreRow   `json:"-"`
 }
 
-// ReadEvents fills the Events, Timeline, Machines and Stores of all trials in a run that was opened
-// from dir. It adds read errors to the run's Problems.
+// ReadEvents reads the Events, Timeline, Machines and Stores of all trials. The run must have been
+// opened from dir. ReadEvents adds a sentence to the run's Problems for each error.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -115,7 +117,7 @@ func (r *Run) ReadEvents(dir string) {
 			readInto(&t.Stores, dir, t.Folder, storesFile, readStores),
 		}
 		var wrong [len(reads)]string
-		var reading sync.WaitGroup // a long trial's files take some tenths of a second to read
+		var reading sync.WaitGroup // read the files concurrently, because those of a long trial take some tenths of a second
 		for j, read := range reads {
 			reading.Go(func() { wrong[j] = read() })
 		}
@@ -129,8 +131,8 @@ func (r *Run) ReadEvents(dir string) {
 	}
 }
 
-// readInto returns a function that reads one file in a trial's folder. The function returns a
-// sentence if it fails.
+// readInto returns a function that reads one file in a trial's folder into *to. If reading fails,
+// the function returns a sentence about the error.
 func readInto[T any](to *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
 	return func() string {
 		b, err := completeLines(dir, filepath.Join(folder, name))

@@ -8,41 +8,46 @@ import (
 )
 
 // ByClient reports how evenly the clients of a closed loop were served. An open loop has no
-// ByClient, because its schedule chooses the next client and the store has no influence on the
-// choice.
+// ByClient: its schedule chooses the client for each operation, so the store has no influence on
+// how evenly clients are served.
 type ByClient struct {
 	Evenness
 	// Tenth is a tenth of the number of clients, rounded up. TenthShare is the share of all
-	// operations that the slowest Tenth clients completed; null if no operation completed.
+	// operations that the slowest clients completed, where Tenth is the number of these clients. It
+	// is null if no operation completed.
 	Tenth      int      `json:"tenth"`
 	TenthShare *float64 `json:"slowest_tenth_share"`
-	// Starved counts clients with fewer than a tenth of the median client's operations.
+	// Starved is the number of clients that completed less than a tenth of the median client's
+	// operations.
 	Starved int `json:"starved"`
-	// Operations lists the number of operations per client in ascending order. It has an entry for
-	// each client, or for mostListed evenly spaced clients, including the first and the last.
+	// Operations lists the number of operations of clients, in ascending order. If there are more
+	// than mostListed clients, it lists only mostListed of them, evenly spaced, including the first
+	// and the last.
 	Operations []uint64 `json:"operations"`
-	// Connections describes how evenly connections were served. The value of a connection is the
-	// mean number of operations of its clients. It is null if each client has its own connection.
+	// Connections describes how evenly the connections were served. The value of a connection is
+	// the mean number of operations of its clients. Connections is null if each client has its own
+	// connection.
 	Connections *Evenness `json:"connections"`
 }
 
-// Evenness describes how evenly clients or connections were served. It counts the operations that
-// were due in the window and completed.
+// Evenness describes how evenly clients or connections were served. Only operations count that were
+// due in the window and completed.
 type Evenness struct {
 	Count int `json:"count"`
-	// Fairness is the FairnessOf the completed operations; null if there are none.
+	// Fairness is the result of FairnessOf for the completed operations, or null if no operation
+	// completed.
 	Fairness *float64 `json:"fairness"`
 	Mean     float64  `json:"mean"`
 	Fewest   float64  `json:"fewest"`
-	Median   float64  `json:"median"` // with an even number, the lower of the middle two
+	Median   float64  `json:"median"` // if Count is even, the lower of the middle two
 	Most     float64  `json:"most"`
 }
 
 // mostListed is the maximum number of clients whose operations a record lists.
 const mostListed = 21
 
-// Starved is a share of the median client's operations. A client below this share counts as
-// starved.
+// Starved is a share of the median client's operations. A client that completed fewer operations
+// than this share counts as starved.
 const Starved = 0.1
 
 // FairnessOf returns Jain's fairness index (Jain, Chiu and Hawe, "A quantitative measure of
@@ -60,18 +65,18 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 	}
 	sum, squares := 0.0, 0.0
 	for _, x := range shares {
-		x /= most // so that no square overflows
+		x /= most // scale the shares, so that their squares do not overflow
 		sum += x
 		squares += x * x
 	}
 	return sum * sum / (float64(len(shares)) * squares), true
 }
 
-// evennessOf computes the evenness of at least one value. It sorts each.
+// evennessOf computes the evenness of at least one value. It sorts the slice that it receives.
 func evennessOf(each []float64) Evenness {
 	slices.Sort(each)
 	e := Evenness{Count: len(each), Fewest: each[0], Median: each[(len(each)-1)/2], Most: each[len(each)-1]}
-	sum := 0.0 // exact, because the numbers are whole
+	sum := 0.0 // the sum is exact, because the numbers are whole
 	for _, x := range each {
 		sum += x
 	}
@@ -82,7 +87,8 @@ func evennessOf(each []float64) Evenness {
 	return e
 }
 
-// byClient returns nil if there are no clients.
+// byClient reports how evenly the clients of all connections were served. It returns nil if there
+// are no clients.
 func byClient(all []measure.Connection) *ByClient {
 	var clients, connections []float64
 	for i := range all {
@@ -140,7 +146,8 @@ func operations(completed []uint64) []float64 {
 	return all
 }
 
-// listed selects the values for ByClient.Operations from the sorted operations per client.
+// listed selects the values for ByClient.Operations. The parameter clients holds the number of
+// operations of each client, in ascending order.
 func listed(clients []float64) []uint64 {
 	n := min(len(clients), mostListed)
 	all := make([]uint64, n)

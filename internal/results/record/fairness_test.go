@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Jain's index is correct for vectors whose index the paper states or simple arithmetic determines.
+// FairnessOf returns the correct index for vectors whose index is given in the paper or follows
+// from simple arithmetic.
 func TestFairnessOfKnownVectors(t *testing.T) {
 	for _, c := range []struct {
 		shares []float64
@@ -69,7 +70,8 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 	}
 }
 
-// connected returns connections with clients. Each endpoint has the same number of connections.
+// connected returns a random number of connections to each endpoint, each with a random number of
+// clients.
 func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	for _, endpoint := range endpoints {
 		for range 1 + r.IntN(4) {
@@ -83,8 +85,8 @@ func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	return all
 }
 
-// The figures of clients depend only on the number of operations that each client completed, not on
-// how clients are divided among loops and workers. They are the same after writing and reading.
+// The figures about clients depend only on the number of operations of each client. The division of
+// the clients among connections does not affect them. Writing and reading does not change them.
 func TestByClientCoversAllClients(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	for range 200 {
@@ -138,8 +140,8 @@ func TestByClientCoversAllClients(t *testing.T) {
 	}
 }
 
-// A member's clients are the clients whose connections went to it. Clients whose
-// connections moved belong to no member.
+// A client belongs to a member if its connection led to this member during the whole window. If the
+// connection moved, the client belongs to no member.
 func TestClientsByMember(t *testing.T) {
 	m := stall()
 	m.Connections = []measure.Connection{{Endpoint: "a:1", Completed: []uint64{10, 20}}, {Endpoint: "b:2", Completed: []uint64{4}}, {Endpoint: "a:1", Completed: []uint64{60}}, {Completed: []uint64{7}}}

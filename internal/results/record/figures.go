@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Value is a figure of one trial: a number with its unit. Failed is set if the figure falls on a
-// failed operation. Neither Known nor Failed is set if the figure is not known or has too few
-// samples.
+// Value is the value of a figure in one trial: a number with its unit. Failed is set if the value
+// depends on the time of a failed operation. If the value is not known or has too few samples,
+// neither Known nor Failed is set.
 type Value struct {
 	Number float64
 	Unit   measure.Unit
@@ -24,7 +24,7 @@ type Value struct {
 	Failed bool
 }
 
-// TimeValue converts a figure from a latency summary to a Value.
+// TimeValue converts a figure of a latency summary to a Value.
 func TimeValue(f measure.Figure) Value {
 	return Value{Number: f.NS, Unit: measure.Nanoseconds, Known: f.Known, Failed: f.Failed}
 }
@@ -34,50 +34,51 @@ type Better uint8
 
 // The directions of improvement.
 const (
-	Neither Better = iota // neither direction is an improvement
+	Neither Better = iota // the figure has no direction of improvement
 	Less
 	More
 )
 
-// Figure defines a figure of a trial. Its entry in the registry (registry.go) is the only
-// definition for thresholds, tables, CSV files, comparisons, the lines of --interval and
+// Figure defines one figure of a trial. All parts of the program use the definition in the registry
+// (registry.go): thresholds, tables, CSV files, comparisons, the lines of --interval and
 // docs/reference/figures.md.
 type Figure struct {
 	Name   string // as thresholds write it
-	Field  string // name in the trial's JSON object. A prefix such as "watch." is the name of a nested object. Empty if the object does not have the figure.
-	Column string // in CSV files; empty if they do not have the figure
-	Title  string // heading of the table column; empty without a column
-	Wide   bool   // only wide tables show the column
-	// Line is the figure's name in the lines of --interval, where a point separates the name of an
-	// object and the name in this object. It is empty if the lines do not have the figure. AtEnd is
-	// set if the last line has the figure for each trial.
+	Field  string // key in the trial's JSON object; a prefix such as "watch." is the key of a nested object. Empty if the figure is not in the object.
+	Column string // column in CSV files; empty if the figure is not in them
+	Title  string // heading of the column in tables; empty if the figure has no column
+	Wide   bool   // only wide tables have the column
+	// Line is the key of the figure in the lines of --interval. If it contains a point, the part
+	// before the point is the key of a nested object. Line is empty if these lines do not have the
+	// figure. AtEnd is set if the last line has the figure for each trial.
 	Line   string
 	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
-	// Meaning is the definition in docs/reference/figures.md.
+	// Meaning is the definition that docs/reference/figures.md shows.
 	Meaning string
-	// Missing is the reason why a trial can lack the figure.
+	// Missing is the reason why the figure of a trial may be missing.
 	Missing string
-	// Below, if above 0, is the limit under which the figure cannot be distinguished from 0. Tables
-	// omit such a figure.
+	// Below is the limit below which the figure cannot be distinguished from 0, or 0 if there is no
+	// limit. Tables omit a figure that is below its limit.
 	Below    float64
-	Total    *Total       // the total of which the figure counts a part; nil without one
-	Requires *Requirement // condition under which a trial has the figure; nil if all trials have it
-	Members  bool         // the figure is the sum over all members
+	Total    *Total       // total of which the figure is a part; nil if the figure is not a part of a total
+	Requires *Requirement // condition that a trial must meet to have the figure; nil if all trials have it
+	Members  bool         // the figure is a sum over all members
 
-	of func(*Trial) Value // the accessor; recorded(Field) by default
-	// Times is the distribution of which the figure is a statistic. The statistic is Percentile if
-	// it is set, otherwise the statistic that point returns.
+	of func(*Trial) Value // returns the value; recorded(Field) by default
+	// Times is the distribution to which the figure belongs. The figure is the percentile
+	// Percentile if Percentile is set, and otherwise the statistic that point returns.
 	Times      *Distribution
 	Percentile float64
 	point      func(Times) measure.Figure
 }
 
-// Total is the total by which a figure is divided to print it as a share.
+// Total is a total of which a figure is a part. The figure is divided by it to print the figure as
+// a share.
 type Total struct {
 	Of   func(*Trial) uint64
-	None string // why there is no share if the total is 0
+	None string // reason why there is no share if the total is 0
 }
 
 // Value returns the figure's value in the result of a trial.
@@ -91,9 +92,10 @@ func (f *Figure) Value(t *Trial) Value {
 	return v
 }
 
-// Share returns the figure as a share of its Total, or the reason why there is no share.
+// Share returns the figure of a trial as a share of its Total. If there is no share, it returns the
+// reason.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
-	if v = f.Value(t); !v.Known { // if so, the whole may not be known either
+	if v = f.Value(t); !v.Known { // return first: the total may not be known either
 		return Value{}, f.Missing
 	}
 	whole := f.Total.Of(t)
@@ -103,15 +105,15 @@ func (f *Figure) Share(t *Trial) (v Value, why string) {
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
-// Summed reports whether the figure of several repeats is their sum. This is the case if it counts
-// a part of a whole.
+// Summed reports whether the figure for several repeats is the sum of the repeats' figures. This is
+// true if the figure is the number of items in a part of a total.
 func (f *Figure) Summed() bool { return f.Total != nil && f.Unit == measure.Number }
 
-// Recorded reports whether the result contains the figure. Other percentiles are computed from the
-// trial's histograms.
+// Recorded reports whether the trial's result contains the figure. The other figures are
+// percentiles, which are computed from the trial's histograms.
 func (f *Figure) Recorded() bool { return f.Times == nil || f.point != nil }
 
-// Key returns the figure's name outside its JSON object, in JSON and CSV files.
+// Key returns the name of the figure in JSON and CSV files, outside the trial's JSON object.
 func (f *Figure) Key() string {
 	if f.Times == nil || f.Column != "" {
 		return f.Column
@@ -119,7 +121,7 @@ func (f *Figure) Key() string {
 	return strings.NewReplacer("-", "_", ".", "_").Replace(f.Name) + "_ns"
 }
 
-// Cell returns the trial's figure for a CSV file, or an empty string if it is not known.
+// Cell returns the text of the trial's figure for a CSV file, or "" if the figure is not known.
 func (f *Figure) Cell(t *Trial) string {
 	v := f.Value(t)
 	switch {
@@ -131,8 +133,8 @@ func (f *Figure) Cell(t *Trial) string {
 	return strconv.FormatFloat(v.Number, 'f', -1, 64)
 }
 
-// Find looks up a figure by name. A distribution has a figure for every percentile below 100 with
-// at most three decimals.
+// Find returns the figure with a name. Apart from the figures in the registry, it finds every
+// percentile of a distribution that is below 100 and has at most three decimals.
 func Find(name string) (Figure, bool) {
 	all := Figures()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
@@ -155,20 +157,20 @@ func Find(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// Registered returns the figure with a name that must be in the registry.
+// Registered returns the figure with a name that Find must know. It panics if Find does not.
 func Registered(name string) Figure {
 	f, ok := Find(name)
 	if !ok {
-		panic(fmt.Sprintf("there is no figure %q", name)) // a defect of this program
+		panic(fmt.Sprintf("there is no figure %q", name)) // the program has a defect
 	}
 	return f
 }
 
-// trialFields returns the fields of Trial. They are looked up once for all accessors.
+// trialFields returns the fields of Trial. They are determined only once for all accessors.
 var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Trial]()) })
 
-// recorded returns an accessor for a number in the trial's JSON object, or in its "watch" object if
-// field begins with "watch.". A number that is null or absent is not known.
+// recorded returns an accessor for a number in the trial's JSON object. If `field` begins with
+// "watch.", the number is in the object "watch". A number that is null or absent is not known.
 func recorded(field string) func(*Trial) Value {
 	of, inWatch := strings.CutPrefix(field, "watch.")
 	fields := trialFields()
@@ -195,12 +197,12 @@ func recorded(field string) func(*Trial) Value {
 	}
 }
 
-// Requirement is a condition that a trial must meet for a figure to apply.
+// Requirement is a condition that a trial must meet to have a figure.
 type Requirement struct {
-	of  string // the requirement, as a part of a sentence
+	of  string // the requirement as a noun, for use in a sentence
 	Has func(*Conditions) bool
-	// lacking ends the sentence about trials that do not meet the requirement. If it is empty, the
-	// sentence lists the trials instead.
+	// lacking ends the sentence about trials that do not meet the requirement. If lacking is empty,
+	// the sentence ends with the name or the number of these trials.
 	lacking string
 }
 
@@ -208,7 +210,8 @@ var (
 	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no selected trial has one"}
 	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no selected trial has one"}
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
-	// timedEvents requires events that writes of the same load cause.
+	// timedEvents requires watch events of writes from the same load, because only these events
+	// have times.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
@@ -219,14 +222,14 @@ var (
 	}}
 )
 
-// Applies reports whether a trial with these conditions can have the figure.
+// Applies reports whether a trial with the conditions c can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
 // OfWatch reports whether the figure describes the events that watchers receive.
 func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
 
-// Refused returns a sentence that says why no trial has the figure. None of the trials meets the
-// figure's requirement.
+// Refused returns a sentence with the reason why none of the trials has the figure. It must be
+// called only if no trial meets the figure's requirement.
 func (f *Figure) Refused(trials []string) string {
 	why := f.Requires.lacking
 	switch {

@@ -35,7 +35,8 @@ func fullTrial(t *testing.T) *Trial {
 	return &trial
 }
 
-// Each figure in the registry equals its field in the trial's JSON object.
+// The value of each figure in the registry equals the number under its key in the trial's JSON
+// object.
 func TestFiguresEqualTheJSONObject(t *testing.T) {
 	trial := fullTrial(t)
 	text, err := json.Marshal(trial)
@@ -92,7 +93,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A record can describe a load with watchers without any results of the watchers.
+// The record of a trial with watchers may lack the watchers' results. Then the shares of the
+// figures about watchers are not known.
 func TestSharesOfMissingFigures(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}

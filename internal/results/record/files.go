@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// file is the part of *os.File that the writers need, so that tests can replace it.
+// file has the methods of *os.File that the writers use. Tests can replace it.
 type file interface {
 	io.Writer
 	Truncate(size int64) error
@@ -19,11 +19,11 @@ type file interface {
 	Close() error
 }
 
-// opener opens a file for writing; flag as in os.OpenFile.
+// opener opens a file for writing. The parameter flag is the same as for os.OpenFile.
 type opener func(path string, flag int) (file, error)
 
-// Only the user has access to a run directory, because its files contain addresses, paths and
-// members' logs.
+// Only the user who starts a run can access its directory, because the files contain addresses,
+// paths and members' logs.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -31,9 +31,9 @@ const (
 
 func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, fileMode) }
 
-// lines is a file that contains only whole lines. Each Write is one system call. If a write fails
-// after a part of its data, Write removes this part, so that neither a crash nor a full disk leaves
-// an incomplete line.
+// lines is a file that contains only complete lines. Each Write is one system call. If a Write
+// fails after it has written a part of its data, it removes this part. As a result, neither a crash
+// of the process nor a full disk leaves an incomplete line.
 type lines struct {
 	path string
 	f    file
@@ -69,11 +69,10 @@ func (l *lines) close() error {
 	return nil
 }
 
-// replace replaces a file atomically: at any moment, the file has either the old contents or the
-// new contents.
+// replace replaces a file atomically. At any time, the file has either the old or the new contents.
 func (w opener) replace(path string, contents []byte) error {
 	temp := path + ".tmp"
-	_ = os.Remove(temp) // a killed process may have left it; removing it avoids following a link or blocking on a pipe
+	_ = os.Remove(temp) // a process that was killed may have left this file; it could be a link or a pipe, so do not write to it
 	if err := w.write(temp, os.O_EXCL, contents); err != nil {
 		_ = os.Remove(temp)
 		return writeError(path, errors.Unwrap(err))
@@ -99,8 +98,8 @@ func (w opener) write(path string, flag int, contents []byte) error {
 	return nil
 }
 
-// syncFolder syncs a folder's entries. It ignores errors of Sync, because some systems cannot sync
-// folders and write them back later.
+// syncFolder syncs the entries of a folder. It ignores errors of Sync, because some systems cannot
+// sync folders and write the entries to disk later.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -119,10 +118,10 @@ type pathError struct {
 func (e *pathError) Error() string { return e.text }
 func (e *pathError) Unwrap() error { return e.err }
 
-// writeError returns an error that states the file, the reason and the remedy.
+// writeError returns an error with the file, the reason and, if known, a remedy.
 func writeError(path string, err error) error {
 	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
-		err = wrapped.Err // its text would contain the path a second time
+		err = wrapped.Err // the text of the wrapper would repeat the path
 	}
 	text := fmt.Sprintf("cannot write %s: %v", path, err)
 	switch {

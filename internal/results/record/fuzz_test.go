@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// seconds returns the contents of a trial's files after a few seconds.
+// seconds returns the contents of two files of a trial that has recorded a few seconds.
 func seconds(tb testing.TB) (hlog, timeline []byte) {
 	tb.Helper()
 	l := newLoad(1, 0.3, true)
@@ -156,8 +156,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzRunDirectory looks for a run.json that makes Open or ReadEvents read files outside
-// the run directory.
+// FuzzRunDirectory searches for a run.json with which Open or ReadEvents read files outside the run
+// directory.
 func FuzzRunDirectory(f *testing.F) {
 	for _, folder := range []string{"trial-01", "../out", "link", "trial-01/../../out", "/", "", "trial-01/link"} {
 		f.Add(folder)

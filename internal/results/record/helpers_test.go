@@ -12,13 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// noon is the time at which the runs in tests start. It has a fraction of a second.
+// noon is the time at which the runs in tests start. It is not a whole second.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
 const leaderID, followerID = 0x8e9e05c52164694d, 0xfd422379fda50e48
 
-// load simulates the output of a generator. It records the same random operations twice: in seconds
-// and in totals.
+// load simulates the output of a generator. It records the same random operations in two forms: as
+// seconds and as totals.
 type load struct {
 	rng     *rand.Rand
 	seconds []*measure.Second
@@ -35,7 +35,7 @@ func newLoad(seed uint64, failures float64, open bool) *load {
 	}
 }
 
-// phase adds seconds with up to perSecond operations each.
+// phase adds seconds to a phase. Each second has at most perSecond operations.
 func (l *load) phase(p measure.Phase, seconds, perSecond int) {
 	t := l.totals[p]
 	t.Seconds = float64(seconds)
@@ -72,7 +72,7 @@ func (l *load) operation(s *measure.Second, t *measure.Totals) {
 	case l.rng.IntN(50) == 0:
 		outcome = kv.Miss
 	}
-	// times from below the histogram's smallest unit to more than a minute
+	// The times range from less than the histogram's smallest unit to more than a minute.
 	response := int64(l.rng.ExpFloat64() * 1e6)
 	if l.rng.IntN(100) == 0 {
 		response = l.rng.Int64N(90e9)
@@ -151,7 +151,7 @@ func newRun(t *testing.T) *Writer {
 	return w
 }
 
-// write records the load's seconds as the seconds of a trial.
+// write records the load's seconds with a trial's writer.
 func (l *load) write(t *testing.T, tw *TrialWriter) {
 	t.Helper()
 	must(t, tw.Begin(measure.Warmup, noon))
@@ -181,8 +181,8 @@ func readFile(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
-// Merge returns the sum of the intervals whose tags keep accepts. It equals a histogram that
-// recorded all their values.
+// Merge returns the sum of the intervals with tags that `keep` accepts. The sum equals a histogram
+// in which all their values were recorded.
 func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
 	all := measure.NewHistogram()
 	for i := range intervals {

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Time identifies the kind of time that a histogram in latency.hlog contains.
+// Time is the kind of time that a histogram in latency.hlog contains.
 type Time uint8
 
 // The kinds of times.
@@ -29,11 +29,12 @@ const (
 	WatchMade             // watcher created - watcher requested
 )
 
-// timeNames are the names of the kinds of times in tags. The name of an error follows "error-".
+// timeNames holds the names of the kinds of times for tags. In the tag for an error, the kind of
+// the error follows "error-".
 var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
 
-// withoutOperation reports whether the tag for this kind of time has only a phase and a time,
-// without an operation and the fields after it.
+// withoutOperation reports whether the tags for this kind of time consist only of a phase and a
+// time. Other tags also have an operation and the fields that belong to it.
 func (t Time) withoutOperation() bool { return t >= Lateness }
 
 // Tag identifies an interval in latency.hlog. Its text is a list of fields separated by points. It
@@ -47,7 +48,7 @@ func (t Time) withoutOperation() bool { return t >= Lateness }
 type Tag struct {
 	Phase measure.Phase
 	Time  Time
-	// Series is empty for Lateness and the times of watch events.
+	// Series is empty for Lateness and for the times of watch events.
 	measure.Series
 	Error kv.Outcome // ErrorTime only
 }
@@ -64,7 +65,7 @@ func (t Tag) String() string {
 	return fmt.Sprintf("%s.%s.%s.%s.%d", name, t.Kind, cmp.Or(t.Consistency.String(), "none"), ID(t.Member), t.Term)
 }
 
-// ParseTag is the inverse of String.
+// ParseTag parses the text that String returns.
 func ParseTag(s string) (t Tag, err error) {
 	f := strings.Split(s, ".")
 	if f[0] == measure.Measured.String() {
@@ -106,8 +107,8 @@ func (t *Tag) parseSeries(f []string) (err error) {
 	return err
 }
 
-// hlogHead writes the header of a latency.hlog file. The times of intervals are relative to base,
-// which must be a whole second because the log can store no fraction.
+// hlogHead writes the header of a latency.hlog file. The start times of intervals in the file are
+// relative to base. base must be a whole second, because the log cannot store fractions of it.
 func hlogHead(to io.Writer, started, base time.Time) error {
 	w := hdr.NewHistogramLogWriter(to)
 	if err := w.OutputLogFormatVersion(); err != nil {
@@ -129,8 +130,8 @@ func hlogHead(to io.Writer, started, base time.Time) error {
 	return w.OutputLegend()
 }
 
-// hlogSecond appends the histograms of one second, one line for each histogram. start is in seconds
-// after the log's base. length is in seconds.
+// hlogSecond appends a line for each histogram of one second. start is the number of seconds after
+// the log's base time, and length is in seconds.
 func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
 	var err error
 	put := func(tag Tag, h *measure.Histogram) {

@@ -15,22 +15,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// The cookies that mark histograms in HdrHistogram's V2 encoding, whose counts have variable size.
+// The cookies that identify histograms in HdrHistogram's V2 encoding. In this encoding, counts have
+// a variable size.
 const (
 	compressedCookie = 0x1c849304 | 0x10
 	plainCookie      = 0x1c849303 | 0x10
 	plainHeader      = 40 // bytes
 )
 
-// encoder writes histograms in HdrHistogram's compressed V2 encoding. It does the same as the
-// library, but is many times faster, because the log is written while the load runs. It can be
-// reused and is not safe for concurrent use.
+// encoder writes histograms in HdrHistogram's compressed V2 encoding. It replaces the library's
+// encoder and is many times faster, because the log is written while the load is running. An
+// encoder can be reused, but is not safe for concurrent use.
 type encoder struct {
 	packed bytes.Buffer
 	zip    *zlib.Writer
 }
 
-// appendTo appends the histogram in base64.
+// appendTo appends the encoded histogram in base64.
 func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
 	counts := h.Export().Counts
 	last := len(counts)
@@ -68,9 +69,9 @@ func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, out), nil
 }
 
-// appendCounts appends counts as zigzag varints. A run of zeros becomes one negative number.
-// (HdrHistogram's varints differ from the varints in encoding/binary only in the ninth byte, which
-// is not needed for counts below 2^55.)
+// appendCounts appends counts as zigzag varints. Several zeros in a row become one negative number.
+// (HdrHistogram's varints differ from those of encoding/binary only in the ninth byte. Counts below
+// 2^55 do not need this byte.)
 func appendCounts(b []byte, counts []int64) []byte {
 	for i := 0; i < len(counts); {
 		if counts[i] != 0 {
@@ -91,8 +92,8 @@ func appendCounts(b []byte, counts []int64) []byte {
 	return b
 }
 
-// appendInterval appends a line of the log, with start and length in seconds and the
-// largest value in milliseconds.
+// appendInterval appends a line of the log. The times start and length are in seconds. The largest
+// value in the line is in milliseconds.
 func (e *encoder) appendInterval(b []byte, tag string, start, length float64, h *measure.Histogram) ([]byte, error) {
 	b = fmt.Appendf(b, "Tag=%s,%.3f,%.3f,%.6f,", tag, start, length, float64(h.ValueAtPercentile(100))/1e6)
 	b, err := e.appendTo(b, h)
@@ -108,8 +109,8 @@ type decoder struct {
 	payload bytes.Buffer
 }
 
-// read decodes a histogram in base64. It is many times faster than the library. If decoding fails,
-// read calls the library to get an error that explains why.
+// read decodes a histogram from base64. It is many times faster than the library. If quick cannot
+// decode the data, read calls the library to get an error with the reason.
 func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if d.quick(text, to) {
 		return nil
@@ -117,10 +118,10 @@ func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if _, err := hdr.Decode(text); err != nil {
 		return fmt.Errorf("cannot decode the histogram: %w", err)
 	}
-	return errors.New("the histogram has different value steps, or higher counts, than quorumbench writes")
+	return errors.New("quorumbench did not write this histogram, because its value steps or its counts are different")
 }
 
-// quick decodes a histogram that quorumbench wrote. It returns false for any other data.
+// quick decodes a histogram that quorumbench wrote. It returns false if the data is anything else.
 func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
@@ -136,8 +137,8 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	if err != nil {
 		return false
 	}
-	// Read to the end of the data, where the checksum is, but not more than the size of the largest
-	// histogram.
+	// Read to the end of the data, because the checksum is there. Stop after the size of the
+	// largest possible histogram.
 	d.payload.Reset()
 	if _, err := d.payload.ReadFrom(io.LimitReader(d.zip, plainHeader+maxPayload+1)); err != nil {
 		return false
@@ -152,19 +153,20 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	return err == nil
 }
 
-// maxPayload is the largest size of a histogram's counts, with nine bytes for each count.
+// maxPayload is the maximum size of a histogram's counts. A count has at most nine bytes.
 const maxPayload = 9 * measure.NumSteps
 
-// mostTimes is far above the count of any interval, and low enough that sums do not overflow.
-// HdrHistogram and encoding/binary encode numbers up to this size in the same way.
+// mostTimes is the highest count that is accepted. It is far above the count of any interval, and
+// low enough to prevent an overflow of sums. HdrHistogram and encoding/binary encode numbers up to
+// this limit in the same way.
 const mostTimes = 1 << 44
 
 var errCounts = errors.New("the data does not contain the counts of a histogram")
 
-// readCounts is the inverse of appendCounts.
+// readCounts decodes the counts that appendCounts encoded.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
 	for i, at := 0, 0; i < len(b); {
-		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // the most frequent case: a small count in a single byte
+		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // fast path: most counts are small and have a single byte
 			if c != 0 {
 				to = append(to, measure.Step{At: at, N: int64(c >> 1)})
 			}

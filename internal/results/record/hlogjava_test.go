@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// hdrHistogramJar is the path at which `make hdrhistogram` installs HdrHistogram's program.
+// hdrHistogramJar is the path, in the user's cache folder, at which `make hdrhistogram` installs
+// HdrHistogram.
 const hdrHistogramJar = "quorumbench/tools/HdrHistogram-2.2.2.jar"
 
 // processLog runs HdrHistogram's HistogramLogProcessor in Java on a log.
@@ -46,8 +47,8 @@ func processLog(t *testing.T, log string, args ...string) string {
 	return string(out)
 }
 
-// HdrHistogram's Java tools can read latency.hlog without changes. They find the tags and report
-// the same percentiles, counts and maxima for each tag.
+// HdrHistogram's Java tools can read an unmodified latency.hlog. They find the tags, and report the
+// same percentiles, counts and maxima for each tag.
 func TestJavaReadsTheHistogramLog(t *testing.T) {
 	l := newLoad(7, 0, true)
 	l.phase(measure.Warmup, 1, 200)
@@ -68,9 +69,9 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 	for line := range strings.Lines(processLog(t, log, "-listtags")) {
 		tag, err := ParseTag(strings.TrimSpace(line))
 		if err != nil || tag.Phase != measure.Measured {
-			continue // a heading, or the warm-up
+			continue // a heading, or a tag of the warm-up
 		}
-		if tag.Kind != kv.Put { // starting Java dominates the test's duration
+		if tag.Kind != kv.Put { // compare only puts, because each start of Java takes long
 			gets++
 			continue
 		}
@@ -78,14 +79,15 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		ours := Merge(files.Intervals, func(of Tag) bool { return of == tag })
 		checkJava(t, tag.String(), processLog(t, log, "-tag", tag.String(), "-csv", "-outputValueUnitRatio", "1"), ours)
 	}
-	// Three tags: two times of puts, and lateness. Gets have two times in each of two terms.
+	// There are three tags for which the test runs Java: two times of puts, and lateness. There are
+	// four tags of gets: two times in each of two terms.
 	if tags != 3 || gets != 4 {
 		t.Errorf("the Java tool lists %d and %d tags of the window, not 3 and 4", tags, gets)
 	}
 }
 
-// checkJava compares the lines that the tool printed, each of which has a value, a share, a count
-// and the inverse of one minus the share.
+// checkJava compares the lines that the tool printed with a histogram. Each line has a value, the
+// share of values up to this value, their count, and 1/(1 - share).
 func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 	t.Helper()
 	_, table, _ := strings.Cut(printed, `"Value"`)

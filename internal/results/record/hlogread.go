@@ -26,12 +26,15 @@ type Interval struct {
 	measure.Steps
 }
 
-// ReadIntervals reads the latency.hlog file in a trial's folder and calls each for one interval
-// after the other. For a trial of any length, it has only a few histograms in memory; the Steps of
-// an interval are valid until each returns. Intervals with tags that keep rejects are not decoded.
-// keep runs on a different goroutine than each. A killed trial can leave an incomplete last line,
-// which is ignored, or no file, which counts as a file without intervals. If each returns an error,
-// ReadIntervals returns that error.
+// ReadIntervals reads the latency.hlog file in a trial's folder and calls the function `each` for
+// one interval after the other. However long the trial, only a few histograms are in memory at a
+// time. Therefore, the Steps of an interval are valid only until `each` returns. ReadIntervals does
+// not decode intervals whose tags the function `keep` rejects. It calls `keep` and `each` on
+// different goroutines.
+//
+// A killed trial can leave an incomplete last line, or no file at all. ReadIntervals ignores the
+// incomplete line, and a missing file counts as a file without intervals. If `each` returns an
+// error, ReadIntervals returns that error.
 func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is not a folder in the run directory", folder)
@@ -54,13 +57,15 @@ func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval)
 	return nil
 }
 
-// tagPrefix is the start of a line that contains an interval.
+// tagPrefix is the beginning of every line that contains an interval.
 var tagPrefix = []byte("Tag=")
 
-// maxHlogLine is more than a line with a histogram can need: nine bytes for each count, in base64.
+// maxHlogLine is a limit for the length of a line. The longest possible line with a histogram is
+// shorter: it has nine bytes for each count, in base64.
 const maxHlogLine = 1 << 20
 
-// completeLine works like bufio.ScanLines, but ignores a last line without a newline.
+// completeLine works like bufio.ScanLines, but ignores the last line if it does not end with a
+// newline.
 func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	if atEOF && advance > 0 && data[advance-1] != '\n' {
@@ -69,11 +74,12 @@ func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error
 	return advance, token, err
 }
 
-// scanHlog calls each, in order, for the intervals whose tags keep accepts. One goroutine reads
-// lines and several goroutines decode batches of lines, because decoding the log of a long trial
-// takes seconds. (The library's reader truncates times to milliseconds and decodes all intervals.)
+// scanHlog calls the function `each`, in order, for the intervals whose tags the function `keep`
+// accepts. Decoding the log of a long trial takes seconds. Therefore, one goroutine reads lines,
+// and several goroutines decode batches of lines. (The library's reader truncates times to
+// milliseconds and always decodes all intervals.)
 func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) error) error {
-	n := runtime.GOMAXPROCS(0) + 1 // each handles one batch while the other batches are decoded
+	n := runtime.GOMAXPROCS(0) + 1 // one more than can be decoded at a time, because one batch is passed to each
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	for range n {
 		free <- &batch{}
@@ -91,7 +97,7 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 			case b := <-free:
 				more = b.fill(lines, keep, &at)
 				running.Go(b.decode)
-				full <- b // does not block: it has capacity for all batches
+				full <- b // cannot block, because the channel has capacity for all batches
 			}
 		}
 	})
@@ -110,10 +116,10 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 	return nil
 }
 
-// position is the current position in a log.
+// position is a position in a log, with the base time at this position.
 type position struct {
 	line int
-	base float64 // in seconds; the start times of intervals are relative to it
+	base float64 // base time in seconds, to which the start times of intervals are relative
 }
 
 // wrong adds the line number to an error.
@@ -121,7 +127,8 @@ func (p *position) wrong(err error) error {
 	return fmt.Errorf("line %d of the histogram log: %w", p.line, err)
 }
 
-// comment reads the base time from a line that is not an interval.
+// comment parses a line that is not an interval. If the line contains the base time, comment sets
+// base.
 func (p *position) comment(line string) (err error) {
 	rest, ok := strings.CutPrefix(line, "#[BaseTime: ")
 	if !ok {
@@ -134,18 +141,18 @@ func (p *position) comment(line string) (err error) {
 	return nil
 }
 
-// batchSize is the number of intervals that are decoded together. A batch has 128 KB of steps, or
-// up to two megabytes in a malicious log.
+// batchSize is the number of intervals that are decoded together. The steps of a batch take 128 KB
+// of memory, or up to 2 MB if the log is malicious.
 const batchSize = 4
 
-// batch contains lines and the intervals that were decoded from them. It is reused.
+// batch holds lines and the intervals that are decoded from them. It is reused for other lines.
 type batch struct {
 	decoder   decoder
 	lines     [batchSize]hlogLine
 	intervals [batchSize]Interval
-	n         int           // number of lines before decoding, and of intervals after it
-	err       error         // the error that follows the decoded intervals
-	decoded   chan struct{} // closed when decoding has ended
+	n         int           // number of lines, and, after decoding, number of intervals
+	err       error         // error that occurred after the decoded intervals
+	decoded   chan struct{} // closed when the batch is decoded
 }
 
 // hlogLine is a line that contains an interval.
@@ -155,8 +162,8 @@ type hlogLine struct {
 	text []byte // after the tag
 }
 
-// fill adds lines with accepted tags until the batch is full. It reports whether there may be more
-// lines.
+// fill adds lines with accepted tags until the batch is full. It reports whether the log may
+// contain more lines.
 func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bool {
 	b.n, b.err, b.decoded = 0, nil, make(chan struct{})
 	for b.n < batchSize && b.err == nil {
@@ -184,7 +191,7 @@ func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bo
 	return b.err == nil
 }
 
-// decode decodes the lines up to the first line that cannot be read.
+// decode decodes the lines in order. It stops at the first line that it cannot decode.
 func (b *batch) decode() {
 	defer close(b.decoded)
 	for i := range b.n {
@@ -196,10 +203,11 @@ func (b *batch) decode() {
 	}
 }
 
-// maxSeconds is far above any time in a run, and low enough for a time in nanoseconds.
+// maxSeconds is far above any time in a run. Times below it fit into a number of nanoseconds.
 const maxSeconds = 9e9
 
-// decode parses "start,length,max,histogram". start is in seconds after the base time.
+// decode parses the text "start,length,max,histogram". In this text, start is the number of seconds
+// after the base time.
 func (l *hlogLine) decode(d *decoder, to *Interval) error {
 	f := bytes.Split(l.text, []byte{','})
 	if len(f) != 4 {

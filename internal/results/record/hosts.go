@@ -7,21 +7,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Clock is the offset between a host's clock and the clock of the controller. For a host of the
-// run, it covers the time from when the host was reached until it was released. For a host of a
-// trial, it covers the window. Times in the record are corrected by the offset.
+// Clock describes by how much a host's clock is ahead of the controller's clock. If the host
+// belongs to a run, the description covers the time from when the host was reached until it was
+// released. If it belongs to a trial, the description covers the window. The times in the record
+// are already corrected by this offset.
 type Clock struct {
 	Before ClockReading `json:"before"`
 	After  ClockReading `json:"after"`
-	// WidestBoundNS is the largest BoundNS in that time. Jumps is the number of times that one of
-	// the two clocks was set, and SetNS the total time by which they were set. In a trial, these
-	// two count from the start of the trial.
+	// WidestBoundNS is the largest BoundNS in this time. Jumps is the number of times that either
+	// of the two clocks was set. SetNS is the total time by which the clocks were set. In a trial,
+	// Jumps and SetNS are counted from the start of the trial.
 	WidestBoundNS int64 `json:"widest_bound_ns"`
 	Jumps         int   `json:"jumps"`
 	SetNS         int64 `json:"set_ns"`
 }
 
-// ClockReading is the offset at one time. The true offset differs from AheadNS by at most BoundNS.
+// ClockReading is a measurement of the offset at one time. The true offset differs from AheadNS by
+// at most BoundNS.
 type ClockReading struct {
 	At      time.Time `json:"at"`
 	AheadNS int64     `json:"ahead_ns"`
@@ -29,42 +31,44 @@ type ClockReading struct {
 }
 
 // ByHost reports on a host of the scenario during the window. Members or workers of the trial ran
-// on the host.
+// on this host.
 type ByHost struct {
 	Name string `json:"name"`
-	// Lost is a sentence that explains why the host was lost before the end of the load, and lists
-	// the host's members. It is absent if the host was not lost.
+	// Lost is a sentence if the host was lost before the end of the load, and absent otherwise. It
+	// states the reason and lists the members on the host.
 	Lost    string `json:"lost,omitempty"`
-	Machine string `json:"machine"` // the name of the machine's row in machines.csv
+	Machine string `json:"machine"` // name of the row in machines.csv that describes the host's machine
 	CPUs    int    `json:"cpus"`
-	Members bool   `json:"members"` // members of the trial ran on the host
+	Members bool   `json:"members"` // reports whether members of the trial ran on the host
 	Load    bool   `json:"load"`    // the host generated load
 	// Clock is absent if the host uses the controller's clock.
 	Clock *Clock `json:"clock,omitempty"`
-	// The next three are shares of the machine's CPU time: the share that was used by any program,
-	// the share that the hypervisor withheld (CPU steal), and the share that programs other than
-	// the members and quorumbench used. They are null if not known.
+	// The next three are shares of the machine's CPU time. BusyShare is the share that any program
+	// used. StolenShare is the share that the hypervisor withheld (CPU steal). ForeignShare is the
+	// share that programs other than the members and quorumbench used. They are null if not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	StolenShare  *float64 `json:"cpu_steal_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
 	// ThrottledSeconds is the time for which CPU limits stopped the control group of the process
-	// that generated load on this host. It is null without such a process, or if not known.
+	// that generated load on this host. It is null if no such process ran, or if the time is not
+	// known.
 	ThrottledSeconds *float64 `json:"throttled_seconds"`
-	// SamplingCPUSeconds is the CPU time that sampling used on the host; null if not known.
+	// SamplingCPUSeconds is the CPU time that was spent on sampling on this host; null if it is not
+	// known.
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
-// ClockSet reports how the controller's clock was set during a trial. Times in the record follow
-// the clock as it was when the process started.
+// ClockSet reports how the controller's clock was set during a trial. The times in the record do
+// not follow these changes: they continue the clock as it was when the process started.
 type ClockSet struct {
-	Times int   `json:"times"` // number of times that the clock was set, as observed once per second
+	Times int   `json:"times"` // number of times that the clock was set; the clock is checked once per second
 	SetNS int64 `json:"set_ns"`
-	// Members reports whether members of the cluster run on the controller's machine, and so may
-	// depend on its clock.
+	// Members reports whether members of the cluster run on the controller's machine, so that
+	// setting its clock may affect them.
 	Members bool `json:"members"`
 }
 
-// figures returns the input for the verdict.
+// figures returns the facts about the controller's clock that the verdict needs.
 func (c *ClockSet) figures() verdict.OwnClock {
 	if c == nil {
 		return verdict.OwnClock{}
@@ -72,7 +76,7 @@ func (c *ClockSet) figures() verdict.OwnClock {
 	return verdict.OwnClock{Times: c.Times, SetNS: math.Abs(float64(c.SetNS)), Members: c.Members}
 }
 
-// hosts returns the input for the verdict.
+// hosts returns the facts about the hosts that the verdict needs.
 func (t *Trial) hosts() (all []verdict.Host) {
 	for i := range t.ByHost {
 		h := &t.ByHost[i]

@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Aggregate sums up several seconds in a phase of a trial. It is meant to be reused, because its
+// Aggregate adds up several seconds of a phase of a trial. Reuse an Aggregate, because its
 // histograms are large.
 type Aggregate struct {
 	sum                        Trial
 	response, service, arrival *measure.Histogram
-	last                       measure.Second // the last second, for the state at the end
+	last                       measure.Second // the last second, from which the state at the end is taken
 	watchers                   uint64
 }
 
@@ -25,7 +25,8 @@ func NewAggregate() *Aggregate {
 	return a
 }
 
-// Begin empties the aggregate. watchers is the number of watchers of each watched key.
+// Begin removes all seconds from the aggregate. watchers is the number of watchers of each watched
+// key.
 func (a *Aggregate) Begin(watchers uint64) {
 	a.sum = Trial{Counts: Counts{ErrorsByKind: map[string]uint64{}}}
 	if a.watchers = watchers; watchers > 0 {
@@ -36,7 +37,7 @@ func (a *Aggregate) Begin(watchers uint64) {
 	a.arrival.Reset()
 }
 
-// Add adds a second. It keeps no reference to it.
+// Add adds a second. It does not keep a reference to s.
 func (a *Aggregate) Add(s *measure.Second) {
 	t := &a.sum
 	t.Due += s.Due
@@ -57,8 +58,8 @@ func (a *Aggregate) Add(s *measure.Second) {
 }
 
 // AddTo adds the figures for a line of --interval to an object. seconds is the total length of the
-// seconds that were added; 0 if it is not known. Lost watch events are not added, because they are
-// known only at the end of the trial.
+// seconds in the aggregate, or 0 if it is not known. AddTo does not add lost watch events, because
+// they are known only at the end of the trial.
 func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	t := &a.sum
 	if seconds > 0 {
@@ -79,8 +80,8 @@ func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	o.Add("in_flight", a.last.InFlight)
 }
 
-// Object is a JSON object with ordered members. It is used if the names of the members are known
-// only at run time, such as the names of figures.
+// Object is a JSON object whose members have a fixed order. It is used if the names of the members
+// are known only at run time, for example if they are names of figures.
 type Object []ObjectMember
 
 // ObjectMember is a member of an Object.
@@ -114,8 +115,8 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// addNested adds a member. If the name has the form "A.B", it adds B to the nested object A, which
-// it creates if necessary. An empty name adds nothing.
+// addNested adds a member. If the name has the form "A.B", it adds the member B to the nested
+// object A, and creates A if necessary. If the name is empty, it adds nothing.
 func (o *Object) addNested(name string, value any) {
 	of, inner, nested := strings.Cut(name, ".")
 	switch {
@@ -132,7 +133,7 @@ func (o *Object) addNested(name string, value any) {
 	}
 }
 
-// AddAtEnd adds those figures of a trial that the last line of --interval contains.
+// AddAtEnd adds the figures of a trial that belong in the last line of --interval.
 func (o *Object) AddAtEnd(t *Trial) {
 	o.addFigures(t, true, func(field, _ string, atEnd bool) string {
 		if !atEnd {
@@ -142,10 +143,10 @@ func (o *Object) AddAtEnd(t *Trial) {
 	})
 }
 
-// addFigures adds the figures in the registry, followed by the distributions. For each, name
-// receives the field in the trial's JSON object and the name in lines, and returns the name to use;
-// "" omits the figure. A figure that is not known is null. Rates are null, too, unless rates is
-// true.
+// addFigures adds the figures in the registry, followed by the distributions. For each of them, it
+// calls the function `name` with the key in the trial's JSON object and the key in the lines of
+// --interval. The function returns the key to use, or "" to omit the figure. A figure that is not
+// known is null. If `rates` is false, rates are also null.
 func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, atEnd bool) string) {
 	var times []*Distribution
 	for _, f := range Figures() {

@@ -10,8 +10,9 @@ import (
 )
 
 // Join combines several runs into one run, so that a report can show all their trials side by side.
-// It does not change the given runs: the Parts of the result are copies with unique names, in which
-// the trials have unique numbers and names. The error is a sentence.
+// It does not change the given runs. The Parts of the result are copies of these runs. The names of
+// the parts are unique, and so are the numbers and names of the trials in different parts. The text
+// of the error is a sentence.
 func Join(runs []*Run) (*Run, error) {
 	names, err := partNames(runs)
 	if err != nil {
@@ -28,8 +29,9 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// partNames returns names for the parts: the names of the runs if they are unique, otherwise the
-// names of their folders if these are unique, otherwise their paths.
+// partNames returns a unique name for each part. It uses the names of the runs if they are unique,
+// otherwise the names of the runs' folders if these are unique, and otherwise the paths of the
+// folders.
 func partNames(runs []*Run) ([]string, error) {
 	ways := []func(*Run) string{
 		func(r *Run) string { return r.Name },
@@ -60,10 +62,11 @@ func partNames(runs []*Run) ([]string, error) {
 }
 
 func givenTwice(dir string) error {
-	return fmt.Errorf("the run in %s is given twice; give each run only once", dir)
+	return fmt.Errorf("the run in %s is specified twice; specify each run only once", dir)
 }
 
-// place returns the canonical path of a folder: an absolute path without links, as far as possible.
+// place returns a unique path for a folder: an absolute path without links, if such a path can be
+// determined.
 func place(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
@@ -74,9 +77,9 @@ func place(dir string) string {
 	return filepath.Clean(dir)
 }
 
-// sharedNames returns the names of trials that occur in more than one run.
+// sharedNames returns the trial names that occur in more than one run.
 func sharedNames(runs []*Run) map[string]bool {
-	in := map[string]int{} // for each name, 1 + the index of the last run that has it
+	in := map[string]int{} // for each name: 1 + the index of the last run with a trial of this name
 	shared := map[string]bool{}
 	for i, r := range runs {
 		for j := range r.Trials {
@@ -90,8 +93,8 @@ func sharedNames(runs []*Run) map[string]bool {
 	return shared
 }
 
-// part returns a copy of a run under a new name. A trial whose name is shared with another run is
-// renamed to "NAME of PART".
+// part returns a copy of a run with a new name. If other runs also have a trial of the same name,
+// it changes the trial's name to "NAME of PART".
 func (r *Run) part(name string, shared map[string]bool) *Run {
 	p := *r
 	p.Name = name
@@ -118,8 +121,8 @@ func (r *Run) part(name string, shared map[string]bool) *Run {
 	return &p
 }
 
-// renumber renumbers the trials of a part so that their numbers start after before. It returns how
-// many numbers it used.
+// renumber gives the trials of a part new numbers, which start at before + 1. It returns the number
+// of different numbers.
 func (r *Run) renumber(before int) int {
 	numbers := make([]int, 0, len(r.Trials))
 	for i := range r.Trials {
@@ -134,8 +137,8 @@ func (r *Run) renumber(before int) int {
 	return len(numbers)
 }
 
-// addPart adds a part. The combined run starts when the earliest part starts, and it has finished
-// if all parts have finished.
+// addPart adds a part to a combined run. The combined run started when the earliest part started.
+// It has finished if all parts have finished.
 func (r *Run) addPart(p *Run) {
 	if len(r.Parts) == 0 {
 		r.Started, r.Finished = p.Started, p.Finished

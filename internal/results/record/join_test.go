@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// joinable returns a run with trials of the given names on the same cluster.
+// joinable returns a run with one cluster, whose trials have the given names.
 func joinable(name, dir string, names ...string) *Run {
 	begun := time.Date(2026, 3, 1, 12, 0, len(names), 0, time.UTC)
 	ended := begun.Add(time.Hour)
@@ -28,7 +28,7 @@ func trialNames(r *Run) (names []string) {
 func TestJoin(t *testing.T) {
 	a, b := joinable("a", "runs/a", "put", "get"), joinable("b", "runs/b", "put", "put-old", "scan")
 	b.Trials[1].BaselineOf = "put"
-	b.Trials[0].Number, b.Trials[1].Number, b.Trials[2].Number = math.MaxInt, 7, math.MinInt // such numbers come from another program
+	b.Trials[0].Number, b.Trials[1].Number, b.Trials[2].Number = math.MaxInt, 7, math.MinInt // only other programs write such numbers
 	b.State, b.Failure, b.Finished, b.Problems = Failed, "The disk is full.", nil, []string{"latency.hlog is missing."}
 	all, err := Join([]*Run{a, b})
 	must(t, err)
@@ -58,8 +58,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// If runs have the same name, their parts have the names of their folders. If these are also the
-// same, the parts have their paths as names.
+// If several runs have the same name, the parts have the names of the runs' folders. If several
+// folders have the same name, the parts have the paths of the folders as names.
 func TestJoinNamesItsParts(t *testing.T) {
 	for _, c := range []struct {
 		runs []*Run
@@ -74,7 +74,7 @@ func TestJoinNamesItsParts(t *testing.T) {
 		}
 	}
 	_, err := Join([]*Run{joinable("x", "runs/1", "put"), joinable("x", "./runs/1", "put")})
-	if err == nil || err.Error() != "the run in runs/1 is given twice; give each run only once" {
+	if err == nil || err.Error() != "the run in runs/1 is specified twice; specify each run only once" {
 		t.Errorf("the same run twice: %v", err)
 	}
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// journalFile contains the changes since run.json was written, one change per line. The run.json of
-// a run with thousands of trials has many megabytes, and rewriting it after each trial would take
-// longer than the load.
+// journalFile contains the changes since run.json was last written, one change per line. In a run
+// with thousands of trials, run.json has many megabytes. Without the journal, rewriting run.json
+// after each trial would take longer than the load.
 const journalFile = "run-more.jsonl"
 
-// smallRun is a size in bytes. A smaller run.json is rewritten at each change. A larger one is
-// rewritten when the journal has become as large. So the total size of all writes in a run is only
-// a few times the final size of run.json, regardless of the number of trials.
+// smallRun is a size of run.json in bytes. If run.json is smaller, it is rewritten at each change.
+// Otherwise, changes are added to the journal, and run.json is rewritten when the journal has
+// become as large as run.json. Therefore, the total number of bytes that are written in a run is
+// only a few times the final size of run.json, regardless of the number of trials.
 const smallRun = 1 << 20
 
-// entry is a line of the journal. It contains a cluster, or the trial at an index in the run's
+// entry is one line of the journal. It contains a cluster, or a trial and its index in the run's
 // trials.
 type entry struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
@@ -31,7 +32,8 @@ type entry struct {
 	Trial   *Trial   `json:"trial,omitempty"`
 }
 
-// note applies a change to the run and appends the journal entry that the change returns.
+// note applies a change to the run. It then either rewrites run.json or appends the entry that the
+// function `change` returns to the journal.
 func (w *Writer) note(change func(*Run) entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,8 +70,9 @@ func (w *Writer) append(e *entry) (err error) {
 	return nil
 }
 
-// writeRun writes run.json and removes the journal. If the process crashes between these two steps,
-// the journal contains changes that run.json already has, which does no harm.
+// writeRun writes run.json and then removes the journal. If the process crashes between these two
+// steps, the journal contains changes that are already in run.json. Applying these changes again
+// does no harm.
 func (w *Writer) writeRun() error {
 	b, err := encode(&w.run)
 	if err != nil {
@@ -94,10 +97,11 @@ func (w *Writer) writeRun() error {
 	return nil
 }
 
-// maxEntry is a size in bytes that is above the size of any entry.
+// maxEntry is the maximum length of a line in the journal, in bytes. All real entries are shorter.
 const maxEntry = 16 << 20
 
-// readJournal applies the journal of a run that did not finish. It ignores an incomplete last line.
+// readJournal applies the changes in the journal to a run that did not finish. It ignores an
+// incomplete last line.
 func (r *Run) readJournal(dir string) error {
 	f, err := files.OpenIn(dir, journalFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +132,7 @@ func (r *Run) readJournal(dir string) error {
 func (r *Run) apply(e *entry) error {
 	if e.Cluster != nil {
 		if len(r.Clusters) >= maxTrials {
-			return fmt.Errorf("there are more than %d clusters", maxTrials)
+			return fmt.Errorf("the journal has more than %d clusters", maxTrials)
 		}
 		r.addCluster(*e.Cluster)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// large returns a trial that needs 40 KiB in run.json.
+// large returns a trial that takes 40 KiB in run.json.
 func large(n int) (Conditions, Trial) {
 	c := Conditions{Number: n + 1, Name: fmt.Sprintf("put-%d", n), Repeat: 1, Repeats: 1, Cluster: fmt.Sprintf("c%d", n)}
 	t := Trial{Schema: TrialSchema, State: Complete, Conditions: c}
@@ -22,8 +22,8 @@ func large(n int) (Conditions, Trial) {
 	return c, t
 }
 
-// recordLarge records trials and returns the number of bytes written: the sizes of all versions of
-// run.json, plus the growth of the journal.
+// recordLarge records the trials from `from` to `to`-1. It returns the number of bytes written: the
+// sizes of all versions of run.json, plus the growth of the journal.
 func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	t.Helper()
 	last := map[string]os.FileInfo{}
@@ -56,9 +56,9 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	return written
 }
 
-// After a crash of a large run, every trial and cluster is in run.json or in the journal, and an
-// incomplete last line is ignored. The number of bytes written grows linearly with the run. A
-// finished run has no journal.
+// If the process crashes during a large run, every trial and cluster is either in run.json or in
+// the journal, and readers ignore an incomplete last line. The number of bytes written is
+// proportional to the size of the run. A finished run has no journal.
 func TestJournalOfALargeRun(t *testing.T) {
 	settle.Unraced(t)
 	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
@@ -99,8 +99,8 @@ func TestJournalOfALargeRun(t *testing.T) {
 	}
 }
 
-// A bad line in a journal, for example from another program, is reported in the run's Problems.
-// Entries before the line are used.
+// If a journal contains a bad line, for example from another program, the run's Problems report
+// this line. The entries before the line are used.
 func TestBadJournalIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		`[]`: "Cannot read run-more.jsonl: line 2 is not an entry: ",
@@ -121,7 +121,8 @@ func TestBadJournalIsReported(t *testing.T) {
 	}
 }
 
-// The allowed size of a run.json depends on its number of trials, and that number is limited.
+// The maximum size of a run.json depends on the number of trials in it, and this number is also
+// limited.
 func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`
@@ -138,7 +139,7 @@ func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 		t.Errorf("a trial above the size limit is accepted: %v", err)
 	}
 	for text, want := range map[string]string{
-		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "it is not the JSON of a run: it has more than 20,000 trials, which is the limit for a run",
+		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "it is not the JSON of a run: it has more than 20,000 trials, the limit for a run",
 		head + `{"schema":"` + TrialSchema + `"}`:      "it is not the JSON of a run: unexpected EOF",
 		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "" instead of "quorumbench/trial/2"`,
 		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"`,

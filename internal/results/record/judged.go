@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// figures returns the input for the verdict's rules. ranForLoad has the meaning of
+// figures returns the facts that the verdict's rules need. ranForLoad is the value of
 // Observed.RanForLoad.
 func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
 	f := verdict.Figures{
@@ -75,10 +75,10 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	return f
 }
 
-// membersWork returns upper bounds for the share of the machine's CPU time that the members used,
-// and for the members' CPU time per operation in nanoseconds. If the members' processes are not
-// known, all CPU time counts that neither the generator nor other programs used. Both results are 0
-// if not known.
+// membersWork returns upper bounds for two numbers: the share of the machine's CPU time that the
+// members used, and the members' CPU time per operation in nanoseconds. If the members' processes
+// are not known, it attributes all CPU time to the members that neither the generator nor other
+// programs used. Both results are 0 if they are not known.
 func (t *Trial) membersWork() (share, operation float64) {
 	if t.Machine == nil || t.Machine.CPUs <= 0 || t.Seconds <= 0 || t.Completed == 0 || t.BusyShare == nil {
 		return 0, 0
@@ -91,8 +91,8 @@ func (t *Trial) membersWork() (share, operation float64) {
 	return min(used/whole, 1), 1e9 * used / float64(t.Completed)
 }
 
-// halves summarizes the two halves of the window. It uses whole seconds. If their number is odd,
-// the middle second belongs to neither half.
+// halves summarizes the two halves of the window. It uses only whole seconds. If their number is
+// odd, it omits the middle second.
 func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	if a == nil {
 		return all
@@ -117,9 +117,10 @@ func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	return all
 }
 
-// totalTimes returns the sum of all times in the window, and the longest time of any operation in
-// the window or carried into it. The times of operations that were carried in are in the histograms
-// of the warm-up. Without warm-up histograms, such a time may be as long as the window.
+// totalTimes returns the sum of the times of all operations in the window. It also returns the
+// longest time of any operation that was in the window or in flight when the window opened. The
+// operations that were in flight when the window opened are in the histograms of the warm-up.
+// Without these histograms, it assumes that such an operation may have taken as long as the window.
 func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	sum, most := all.total()
 	longest = float64(most)
@@ -138,8 +139,8 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	return sum, longest
 }
 
-// foundNothing lists, with counts, the kinds of operations that read or delete keys and never found
-// one.
+// foundNothing lists the kinds of operations that read or delete keys, but never found a key. Each
+// kind has its number of operations.
 func foundNothing(m *measure.Totals) (list []string) {
 	var done [kv.NumKinds]uint64
 	for _, c := range m.Cells {

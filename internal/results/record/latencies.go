@@ -14,14 +14,14 @@ type Latencies struct {
 	ServiceTime         Times            `json:"service_time_ns"`
 	ErrorTimes          map[string]Times `json:"error_times_ns"`
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
-	// Slowest and Spread are the maximum and the standard deviation, in nanoseconds, of the time
-	// from when an operation was due until it ended. They include failed operations, and are null
-	// if no operation was due.
+	// Slowest is the maximum, and Spread is the standard deviation, of the time from when an
+	// operation was due until it ended, in nanoseconds. Both include failed operations. They are
+	// null if no operation was due.
 	Slowest *float64 `json:"slowest_ns,omitempty"`
 	Spread  *float64 `json:"spread_ns,omitempty"`
 }
 
-// setTimes sets the distributions from the merged histograms of the window.
+// setTimes computes the distributions from the merged histograms of the window.
 func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	t.ResponseTime = Times{measure.Summarize(all.response, t.Errors)}
 	t.SuccessResponseTime = Times{measure.Summarize(all.response, 0)}
@@ -40,17 +40,17 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
-	} else if n := count(all.response); n > 0 && !t.NewConnection { // if each operation opens a new connection, the session has ended before
+	} else if n := count(all.response); n > 0 && !t.NewConnection { // with NewConnection, the time before sent is spent on closing the previous session
 		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }
 
-// MostConnectionWait is a share of a closed loop's mean response time. If waiting for room on a
-// connection takes a larger share, the response time becomes the trial's headline time.
+// MostConnectionWait is a share of a closed loop's mean response time. If operations wait for their
+// connections for more than this share, the response time is used as the trial's headline time.
 const MostConnectionWait = 0.03
 
-// ConnectionWaitShare returns the share of a closed loop's mean response time for which operations
-// waited for room on their connection.
+// ConnectionWaitShare returns the time for which operations of a closed loop waited for their
+// connections, as a share of the mean response time.
 func (t *Trial) ConnectionWaitShare() float64 {
 	if mean := t.SuccessResponseTime.Mean; mean.Known && mean.NS > 0 {
 		return t.ConnectionWaitNS / mean.NS
@@ -58,9 +58,9 @@ func (t *Trial) ConnectionWaitShare() float64 {
 	return 0
 }
 
-// Headline returns the distribution of the headline time, the time that tables show first, over all
-// operations due. It is the response time in an open loop, and in a closed loop whose clients
-// waited for room on their connections. In any other closed loop, it is the service time.
+// Headline returns the distribution, over all operations due, of the headline time. This is the
+// time that tables show first. It is the response time in an open loop, and in a closed loop whose
+// clients waited for their connections. In all other closed loops, it is the service time.
 func (t *Trial) Headline() Times {
 	if t.HeadlineTime() == Response {
 		return t.ResponseTime
@@ -68,7 +68,7 @@ func (t *Trial) Headline() Times {
 	return t.ServiceTime
 }
 
-// HeadlineTime returns whether the headline time is the response time or the service time.
+// HeadlineTime returns Response or Service: the kind of time that is the trial's headline time.
 func (t *Trial) HeadlineTime() Time {
 	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
 		return Response
@@ -76,7 +76,7 @@ func (t *Trial) HeadlineTime() Time {
 	return Service
 }
 
-// Phrase returns the name of the time for use in sentences.
+// Phrase returns the name of the kind of time for use in sentences.
 func (t Time) Phrase() string {
 	if t == Response {
 		return "response time"

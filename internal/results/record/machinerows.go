@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Names in machines.csv that are not names of members. The name of a disk, a program or a host
-// follows a prefix. If its machine is not the generator's machine, " of " and the name of the
-// machine follow.
+// Names of rows in machines.csv that do not describe a member. A row of a disk, a program or a
+// network has a prefix, followed by the name of the disk, program or network. If this is not on the
+// generator's machine, " of " and the name of the machine follow.
 const (
 	GeneratorName = "generator" // the process of quorumbench
 	MachineName   = "machine"   // the generator's machine
@@ -18,27 +18,29 @@ const (
 	networkPrefix = "network "
 )
 
-// RowKind is the kind of object that a row of machines.csv describes.
+// RowKind is the kind of thing that a row of machines.csv describes.
 type RowKind int
 
 // The kinds of rows.
 const (
 	MemberRow       RowKind = iota // a process of a member
-	GeneratorRow                   // a process of quorumbench: the controller, or a load generator on another machine
+	GeneratorRow                   // a quorumbench process: the controller, or a load generator on another machine
 	WholeMachineRow                // a whole machine
 	DiskRow                        // a disk of a machine
-	ProgramRow                     // all other processes with the same name
-	NetworkRow                     // a network that hosts on a machine use instead of the machine's own network
+	ProgramRow                     // all other processes that have the same name
+	NetworkRow                     // a network that hosts on the machine use instead of the machine's own network
 )
 
-// OtherMachine returns the row name of a machine that is not the generator's machine.
+// OtherMachine returns the name of the row for a host's machine, if this is not the generator's
+// machine.
 func OtherMachine(host string) string { return MachineName + " " + host }
 
-// OtherGenerator returns the row name of a quorumbench process that generates load on another host.
+// OtherGenerator returns the name of the row for a quorumbench process that generates load on
+// another host.
 func OtherGenerator(host string) string { return GeneratorName + " " + host }
 
-// PartName returns the row name of a disk, program or network. machine is the row name of its
-// machine.
+// PartName returns the name of the row for a disk, a program or a network. machine is the name of
+// the row for its machine.
 func PartName(kind RowKind, part, machine string) string {
 	part = map[RowKind]string{DiskRow: diskPrefix, ProgramRow: programPrefix, NetworkRow: networkPrefix}[kind] + part
 	if host, other := strings.CutPrefix(machine, OtherMachine("")); other {
@@ -47,14 +49,14 @@ func PartName(kind RowKind, part, machine string) string {
 	return part
 }
 
-// GeneratorProgram returns the program that a row describes, if the program ran on the generator's
-// machine.
+// GeneratorProgram returns the name of the program that a row describes. ok is false if the row
+// does not describe a program, or if the program ran on another machine than the generator.
 func GeneratorProgram(name string) (program string, ok bool) {
 	program, ok = strings.CutPrefix(name, programPrefix)
 	return program, ok && !strings.Contains(program, " of ")
 }
 
-// KindOf returns the kind of the rows with a name.
+// KindOf returns the kind of rows that have the given name.
 func KindOf(name string) RowKind {
 	switch {
 	case name == GeneratorName, strings.HasPrefix(name, OtherGenerator("")):
@@ -71,21 +73,21 @@ func KindOf(name string) RowKind {
 	return MemberRow
 }
 
-// MachineRow is a row of machines.csv. It contains the resources that a process, a machine or a
-// part of a machine had used at a time. Unknown figures are NaN. Figures are counters since the
-// start of the process, the boot of the machine, or the start of sampling, unless they are marked
-// "now". Durations are in seconds.
+// MachineRow is a row of machines.csv. It states how much of each resource a process, a machine or
+// a part of a machine has used up to a certain time. Figures that are not known are NaN. Figures
+// without the remark "now" are counters. They count from the start of the process, from the boot of
+// the machine, or from the start of sampling. Durations are in seconds.
 type MachineRow struct {
 	Time    time.Time
 	Name    string
 	PID     float64
 	Started float64 // since the boot
-	Machine string  // name of the row of its machine
-	Network string  // name of the row of a process's network; empty if it is the machine's own network
+	Machine string  // name of the row for its machine
+	Network string  // name of the row for the network that a process uses; empty if this is the machine's own network
 
 	User, System, Steal float64   // CPU time
 	Cores               []float64 // busy time of each CPU
-	Processors, Covered float64   // program: mean number of CPUs used, and the number of seconds before Time over which it is the mean
+	Processors, Covered float64   // for a program: mean number of CPUs used during the last Covered seconds before Time
 
 	RSS                      float64 // bytes, now
 	MinorFaults, MajorFaults float64
@@ -93,28 +95,28 @@ type MachineRow struct {
 	// Switches are context switches.
 	VoluntarySwitches, InvoluntarySwitches float64
 
-	ReadBytes, WriteBytes float64 // process: bytes that were read from or written to disk
-	FolderBytes           float64 // member: size of its data folder, now
+	ReadBytes, WriteBytes float64 // for a process: bytes that were read from disk and written to disk
+	FolderBytes           float64 // for a member: size of its data folder, now
 	Load1                 float64
 
 	Stalls
 	DiskUse
 	NetworkUse
 
-	// Collecting is the CPU time that collecting all samples on the machine used.
+	// Collecting is the CPU time that was spent on collecting all samples on the machine.
 	Collecting float64
 }
 
-// Stalls holds the time for which CPU limits stopped a control group (Throttled), and the time
-// for which some tasks or all tasks (Full) of the machine, or of a process's control group, were
-// stalled.
+// Stalls holds two kinds of times. Throttled is the time for which CPU limits stopped a control
+// group. The others are the times for which tasks of the machine, or of a process's control group,
+// were stalled: some of the tasks, or all of them (Full).
 type Stalls struct {
 	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
 }
 
-// DiskUse holds the work of a disk or, for a machine, of all its disks together. Times are summed
-// over requests, with two exceptions: Busy is the time with any request in flight, and Queue is the
-// number of requests in flight, integrated over time.
+// DiskUse holds the work of one disk. For a machine, it holds the sum over all disks of the
+// machine. Times are summed over requests, with two exceptions. Busy is the time with at least one
+// request in flight. Queue is the number of requests in flight, integrated over time.
 type DiskUse struct {
 	DiskReads, DiskWrites, DiskFlushes          float64
 	ReadSectors, WrittenSectors                 float64
@@ -122,18 +124,20 @@ type DiskUse struct {
 	InFlight                                    float64 // now
 }
 
-// NetworkUse holds the traffic on a machine's network without the loopback interface, and the
-// traffic on the loopback interface. For a process, it holds the bytes on its TCP connections.
+// NetworkUse holds the traffic on a machine's network interfaces. Loopback and LoopbackPackets are
+// the traffic on the loopback interface, and the other fields exclude it. For a process, NetworkUse
+// holds the bytes on its TCP connections.
 type NetworkUse struct {
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
-	// TCP counters: segments on all interfaces, retransmitted segments (for a process, its own),
-	// and connections that were not accepted in time. The others are values now: the number of
-	// connections and the bytes in their buffers. For a process, the last two are bytes to send and
-	// bytes to receive.
+	// The first three are TCP counters: segments on all interfaces, retransmitted segments (for a
+	// process, only its own), and connections that were not accepted in time. The other fields are
+	// values now. Sockets is the number of connections, and SocketBytes is the number of bytes in
+	// their buffers. For a process, SendQueue and ReceiveQueue are the bytes that wait to be sent
+	// and to be read.
 	Segments, Retransmitted, ListenDrops, Sockets, SocketBytes, SendQueue, ReceiveQueue float64
 }
 
-// NewMachineRow returns a row in which no figure is known.
+// NewMachineRow returns a row in which all figures are NaN.
 func NewMachineRow(at time.Time, name string) *MachineRow {
 	r := &MachineRow{}
 	for _, c := range r.columns() {
@@ -158,7 +162,7 @@ func (r *MachineRow) columns() []column {
 		{"received_bytes", &r.Received}, {"received_packets", &r.ReceivedPackets},
 		{"sent_bytes", &r.Sent}, {"sent_packets", &r.SentPackets},
 		{"loopback_bytes", &r.Loopback}, {"loopback_packets", &r.LoopbackPackets},
-		// The first version of the file ends after the columns above.
+		// The first version of the file has only the columns above.
 		{"machine", &r.Machine}, {"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
 		{"minor_faults", &r.MinorFaults}, {"major_faults", &r.MajorFaults}, {"fd_limit", &r.FDLimit},
 		{"throttled_seconds", &r.Throttled}, {"cpu_stalled_seconds", &r.CPUStalled},
@@ -181,16 +185,16 @@ func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 // Member reports whether the row describes a member's process.
 func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
 
-// Since returns the start of the time over which a program's Processors is the mean.
+// Since returns the start of the period for which Processors of a program is the mean.
 func (r *MachineRow) Since() time.Time {
-	seconds := min(firstOf(r.Covered, 1), 1e6) // one second if the file has no value
+	seconds := min(firstOf(r.Covered, 1), 1e6) // assume one second if the file has no value
 	return r.Time.Add(-time.Duration(1e9 * seconds))
 }
 
 // CPU returns the CPU time, user and system.
 func (r *MachineRow) CPU() float64 { return r.User + r.System }
 
-// sector is the number of bytes in the unit in which the system counts disk traffic.
+// sector is the size, in bytes, of the unit in which the system counts disk traffic.
 const sector = 512
 
 // DiskRead returns the bytes that a process or a machine has read from disk.
@@ -207,25 +211,24 @@ func firstOf(a, b float64) float64 {
 	return a
 }
 
-// longestApart is the longest time between two samples for which the second sample shows the usage
-// between them.
+// longestApart is the maximum time between two samples. If the time is longer, a sample between
+// them is missing.
 const longestApart = 2500 * time.Millisecond
 
-// Continues reports whether the difference between the counters of two rows with the same name is
-// the usage between them. before is the earlier row. This requires that both rows describe the same
-// process, and that its counters were not reset.
+// Continues reports whether the difference between the counters of r and of an earlier row with the
+// same name is the usage between these rows. This is true if both rows describe the same process,
+// and if its counters were not reset.
 func (r *MachineRow) Continues(before *MachineRow) bool {
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) || math.IsNaN(b) }
 	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
 }
 
-// Follows reports whether the row is the next sample after another row, without a missing sample
-// between them.
+// Follows reports whether r continues the row `before` and no sample is missing between them.
 func (r *MachineRow) Follows(before *MachineRow) bool {
 	return r.Continues(before) && r.Time.Sub(before.Time) <= longestApart
 }
 
-// Machines appends rows to machines.csv, which it creates with the first rows.
+// Machines appends rows to machines.csv. It creates the file when it is first called.
 func (t *TrialWriter) Machines(rows []*MachineRow) error {
 	if t.w.observer.Machines != nil {
 		t.w.observer.Machines(rows)
@@ -245,13 +248,13 @@ func (t *TrialWriter) Machines(rows []*MachineRow) error {
 	})
 }
 
-// OpenMachines reads a trial's machines.csv; it returns no rows if nothing was sampled.
+// OpenMachines reads a trial's machines.csv. It returns no rows if nothing was sampled.
 func OpenMachines(dir, folder string) ([]MachineRow, error) {
 	return readTrialFile(dir, folder, machinesFile, readMachines)
 }
 
-// readMachines parses machines.csv, which may come from an untrusted source. Figures whose columns
-// are missing, for example in files from other versions, are not known.
+// readMachines parses machines.csv, which may come from an untrusted source. If a column is
+// missing, for example because another version wrote the file, its figure is not known.
 func readMachines(b []byte) (rows []MachineRow, err error) {
 	var row MachineRow
 	columns := row.columns()

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// otherNames maps names that other tools use for a metric to the name in quorumbench.
+// otherNames maps names of metrics in other tools to the names in quorumbench.
 var otherNames = map[string]string{
 	"throughput": "ops", "qps": "ops", "rps": "ops", "tps": "ops", "rate": "ops", "ops/s": "ops",
 	"latency": "p99", "median": "p50", "avg": "mean", "average": "mean", "failures": "errors",
 }
 
-// ParseMetric parses the name of a metric in a flag or a file, such as p99, errors or watch-lost. It
-// ignores case and accepts underscores instead of dashes. All flags for metrics use it. If the name
-// is unknown, the error suggests the most similar metric.
+// ParseMetric parses the name of a metric in a flag or a file, such as p99, errors or watch-lost.
+// All flags for metrics use ParseMetric. It ignores case, and accepts underscores instead of
+// dashes. If the name is unknown, the error suggests the most similar name.
 func ParseMetric(text string) (Figure, error) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "-")
 	if f, ok := Find(name); ok {

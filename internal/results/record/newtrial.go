@@ -9,8 +9,9 @@ import (
 )
 
 // NewTrial computes a trial's result from the measurements. Every figure that quorumbench prints
-// comes from this result. warmup may be nil. NewTrial modifies no argument, and the result contains
-// no pointer into the totals, which would keep the generator's memory alive.
+// comes from this result. warmup may be nil. NewTrial does not modify its arguments. The result
+// contains no pointer into the totals, because such a pointer would keep the generator's memory
+// alive.
 func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
 	all := &sums{}
 	for _, cell := range measured.Cells {
@@ -35,7 +36,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	return t
 }
 
-// pending returns a trial that has conditions, but no result yet.
+// pending returns a trial with conditions, but without a result.
 func pending(c Conditions, started time.Time) Trial {
 	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
 	return Trial{

@@ -1,12 +1,13 @@
 package record
 
-// Observer receives what a run records while the run goes on, for a display. The functions are called
-// from several goroutines. They must return at once, and must not keep or modify what they receive. A
-// nil function receives nothing.
+// Observer receives the data that a run records while the run is in progress, for example to
+// display them. Several goroutines may call the functions at the same time. The functions must
+// return quickly, and must neither keep nor modify their arguments. A function that is nil is not
+// called.
 type Observer struct {
 	Event    func(Event)
 	Machines func([]*MachineRow)
 }
 
-// Observe makes all trials that begin later report to o.
+// Observe makes o the observer of all trials that begin after this call.
 func (w *Writer) Observe(o Observer) { w.observer = o }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Opening a run neither blocks on pipes nor reads endless files if these replace the files in a run
-// directory.
+// A run directory can contain pipes or endless files instead of its regular files. Opening it does
+// not block on the pipes, and does not read the endless files.
 func TestOddFilesOfARunAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	trial := filepath.Join(dir, "trial-01")
@@ -25,7 +25,7 @@ func TestOddFilesOfARunAreRefused(t *testing.T) {
 	must(t, err)
 	run.ReadEvents(dir)
 	all := strings.Join(run.Problems, "\n")
-	for _, want := range []string{"it is a pipe and not a regular file", "it has more than 256 MiB"} {
+	for _, want := range []string{"it is a pipe and not a regular file", "it is larger than 256 MiB"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the problems %q do not mention %q", all, want)
 		}

@@ -14,17 +14,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxTrialFile is the size limit, in bytes, for files in a trial's folder that are read as a whole.
-// It is far above the size of any file that a run writes.
+// maxTrialFile is the maximum size, in bytes, of a file in a trial's folder that is read as a
+// whole. The files that a run writes are far smaller.
 const maxTrialFile = 256 << 20
 
-// Open reads a run directory in any state. If it returns an error, which is one sentence, nothing
-// can be shown. It reports less severe damage in the run's Problems.
+// Open reads a run directory in any state. It returns an error only if nothing can be shown. The
+// text of the error is one sentence. Less severe damage is reported in the run's Problems.
 func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not a run directory, because it has no %s; give the folder of a run, which --out or --runs-dir sets", dir, runFile)
+		return nil, fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the run in %s: %w", dir, err)
 	}
@@ -51,14 +51,15 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
-// makePrintable makes all texts in a run printable after it was read.
+// makePrintable makes all texts in a run printable. It must be called after a run was read.
 func (r *Run) makePrintable() {
-	source := text.Lines(r.Scenario) // the scenario keeps its line breaks
+	source := text.Lines(r.Scenario) // keep the line breaks of the scenario
 	text.Fields(r)
 	r.Scenario = source
 }
 
-// checkSchema returns an error if a schema is not want. The error states a remedy.
+// checkSchema returns an error if the schema `got` differs from `want`. The error includes a
+// remedy.
 func checkSchema(got, want string) error {
 	kind, known := splitSchema(want)
 	gotKind, version := splitSchema(got)
@@ -86,10 +87,11 @@ func (r *Run) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.MaxField))
 }
 
-// inspect reports what is missing or damaged in a trial's folder.
+// inspect adds a sentence to the run's Problems for everything that is missing or damaged in a
+// trial's folder.
 func (r *Run) inspect(dir string, t *Trial) {
 	if t.State == Incomplete {
-		r.problem("Trial %s did not finish; its files contain what it had recorded until then.", t.Folder)
+		r.problem("Trial %s did not finish; its files contain only the data that was recorded before it stopped.", t.Folder)
 	}
 	if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 		r.problem("The folder of trial %s is not in the run directory.", t.Name)
@@ -107,7 +109,7 @@ func (r *Run) inspect(dir string, t *Trial) {
 	}
 }
 
-// endsHalf reports whether the last line of a file has no newline.
+// endsHalf reports whether a file ends without a newline.
 func endsHalf(dir, name string) (bool, error) {
 	f, err := files.OpenIn(dir, name)
 	if err != nil {
@@ -125,15 +127,17 @@ func endsHalf(dir, name string) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// Files holds the contents of the files in a trial's folder. The trial's result is not among them.
+// Files holds the contents of the files in a trial's folder. It does not include the trial's
+// result, which is in run.json.
 type Files struct {
 	Intervals []Interval
 	Timeline  []Row
 	Events    []Event
 }
 
-// OpenTrial reads a trial's folder in a run directory. A killed trial can leave an incomplete last
-// line or no file at all. An incomplete line is ignored, and a missing file counts as empty.
+// OpenTrial reads a trial's folder in a run directory. A killed trial can leave a file with an
+// incomplete last line, or no file at all. OpenTrial ignores an incomplete line, and returns no
+// data for a missing file.
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
@@ -148,7 +152,8 @@ func OpenTrial(dir, folder string) (*Files, error) {
 	return f, cmp.Or(intervals, rows, events)
 }
 
-// readTrialFile reads the complete lines of a file in a trial's folder. The file may be missing.
+// readTrialFile reads the complete lines of a file in a trial's folder. If the file is missing, it
+// counts as empty.
 func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
 	if !filepath.IsLocal(folder) {
 		return nil, fmt.Errorf("%q is not a folder in the run directory", folder)
@@ -163,7 +168,7 @@ func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, erro
 	return all, nil
 }
 
-// completeLines reads a file up to its last newline.
+// completeLines returns the contents of a file up to the last newline.
 func completeLines(dir, name string) ([]byte, error) {
 	b, err := files.ReadIn(dir, name, maxTrialFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -97,7 +97,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		// A run that was read can be written, and the written run is read as the same run.
+		// If a run that was read is written and read again, the result is the same run.
 		again, err := encode(run)
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +119,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Writing and reading a file preserves the difference between figures that failed and figures with
-// too few samples.
+// Figures that depend on failed operations and figures with too few samples can still be
+// distinguished after writing and reading.
 func TestTimesPreserveFailures(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 50, 100, 999, 1000, 10_000} {
 		for _, failed := range []uint64{0, 1, 10, 11, n / 100, n / 2, n} {

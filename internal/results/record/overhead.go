@@ -5,49 +5,49 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// GeneratorOverhead reports how much the load generator added to the times in the measurement
-// window, and by how much that may have moved the headline figures. Rules R5 to R9 use it as
-// evidence.
+// GeneratorOverhead reports how much time the load generator added to the times in the measurement
+// window, and how much this may have changed the headline figures. It is the evidence for rules R5
+// to R9.
 type GeneratorOverhead struct {
 	// MeanNS is the mean time that the generator added to an operation. CycleNS is the mean time
-	// from when an operation was due until it ended, without the time for which it waited for other
-	// operations on its connection.
+	// from when an operation was due until it ended, but without the time for which it waited for
+	// other operations on its connection.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
-	// Sampled holds the headline times of the sampled operations as they were measured. Undisturbed
-	// holds these times without the time that the generator added to each operation.
+	// Sampled holds the measured headline times of the sampled operations. Undisturbed holds the
+	// same times, but without the time that the generator added to each operation.
 	Sampled     Times `json:"sampled_ns"`
 	Undisturbed Times `json:"undisturbed_ns"`
-	// RunWaitNS is, in a closed loop, the part of MeanNS for which the generator's threads waited
-	// in the run queue.
+	// RunWaitNS is the part of MeanNS for which the generator's threads waited in the run queue. It
+	// is measured only in a closed loop.
 	RunWaitNS float64 `json:"run_wait_ns"`
 	// RanForLoad is a lower bound for the share of RunWaitNS in which every CPU of the machine ran
-	// the members or the generator; absent if it is not known.
+	// the members or the generator. It is absent if it is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
-	// Conserved is the share of MeanNS in which the members had the CPUs. In that time, the store
-	// did its work while the generator waited.
+	// Conserved is the share of MeanNS in which the members had the CPUs. This time is not lost,
+	// because the store did its work while the generator waited.
 	Conserved float64 `json:"conserved"`
-	// Lag is the time from a response's arrival to the read call that received it. Own and Waiting
-	// are, in an open loop, the two parts of an operation's lateness: the part that the generator
-	// caused, and the part for which the operation waited for a connection or for the limit on
-	// operations in flight.
+	// Lag is the time from when a response arrived until the read call that received it. In an open
+	// loop, Own and Waiting are the two parts of an operation's lateness. Own is the part that the
+	// generator caused. Waiting is the part for which the operation waited for a connection or for
+	// the limit on operations in flight.
 	Lag     Times  `json:"lag_ns"`
 	Own     *Times `json:"own_lateness_ns,omitempty"`
 	Waiting *Times `json:"waiting_ns,omitempty"`
-	// Effect is by how much the headline figures may be off, as shares.
+	// Effect is the amount by which the headline figures may be wrong, as shares.
 	Effect verdict.Effect `json:"effect"`
 }
 
-// waits holds what is known about the time for which the generator waited in the run queue.
+// waits describes the time for which the generator waited in the run queue.
 type waits struct {
 	ranForLoad *float64 // see GeneratorOverhead.RanForLoad
 	// held is an upper bound for the share of the event loops' time in which CPU limits stopped
-	// them. The system counts this time as run queue wait, too.
+	// them. The system includes this time in the run queue wait.
 	held float64
 }
 
-// waitsOf returns the waits of a number of event loops. throttled is the sum over all CPUs, and
-// delay the sum over the event loops, both in nanoseconds.
+// waitsOf returns the waits of the event loops, whose number is `loops`. throttled is the sum over
+// all CPUs, and delay is the sum over the event loops. Both are in nanoseconds.
 func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) waits {
 	w := waits{ranForLoad: ranForLoad}
 	if held := float64(min(throttled, delay)); held > 0 {
@@ -59,7 +59,7 @@ func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds flo
 	return w
 }
 
-// newOverhead returns nil if no operation was sampled.
+// newOverhead computes the overhead in the window. It returns nil if no operation was sampled.
 func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w waits) *GeneratorOverhead {
 	d := &m.Disturbed
 	a := addedTo(d, all.response, connectionWait, w)
@@ -75,12 +75,12 @@ func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64
 	return a
 }
 
-// addedTo computes the overhead for operations with these response times, but not the
-// distributions. It returns nil if no operation was sampled. connectionWait is the mean time for
-// which an operation in a closed loop waited for room on a connection. It is not part of the cycle,
-// because the connection limits such a loop.
+// addedTo computes the overhead for operations with the given response times. It does not compute
+// Lag, Own and Waiting. It returns nil if no operation was sampled. connectionWait is the mean time
+// for which an operation of a closed loop waited for its connection. addedTo subtracts this time
+// from the cycle: the connection causes this wait, and not the generator.
 func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w waits) *GeneratorOverhead {
-	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // the results from another worker may have only one of them
+	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // results from another worker may contain only one of the two
 		return nil
 	}
 	a := &GeneratorOverhead{
@@ -98,9 +98,9 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait
 	return a
 }
 
-// conserved returns a lower bound for GeneratorOverhead.Conserved. It assumes that CPU limits on
-// the event loops stopped all their clients for the whole time. It attributes to the generator all
-// time that the members are not known to have used.
+// conserved returns a lower bound for GeneratorOverhead.Conserved. It assumes the worst case in two
+// respects. When CPU limits stopped the event loops, all their clients were stopped. If the members
+// are not known to have used the CPUs at a time, the time counts as the generator's.
 func (a *GeneratorOverhead) conserved(held float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0
@@ -108,7 +108,7 @@ func (a *GeneratorOverhead) conserved(held float64) float64 {
 	return min(max(*a.RanForLoad, 0), 1) * max(a.RunWaitNS-held*a.CycleNS, 0) / a.MeanNS
 }
 
-// figures returns the input for the verdict.
+// figures returns the facts about the overhead that the verdict needs.
 func (a *GeneratorOverhead) figures() verdict.Added {
 	if a == nil {
 		return verdict.Added{}
@@ -120,8 +120,8 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 }
 
 // waited returns quantiles and the mean of the time for which operations waited for a connection or
-// for the limit on operations in flight, over all operations sent. The histogram contains only the
-// operations that waited.
+// for the limit on operations in flight. The results cover all operations that were sent, although
+// the histogram contains only the operations that waited.
 func waited(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.Own)), float64(count(d.Waiting))
 	if some == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// 1,000 operations were sent. 100 of them waited for 1 to 100 ms.
+// 1,000 operations are sent. 100 of them wait, for 1 to 100 ms.
 func TestWaitedCoversAllOperations(t *testing.T) {
 	d := &measure.Disturbance{Own: measure.NewHistogram(), Waiting: measure.NewHistogram()}
 	for i := range int64(1000) {
@@ -34,8 +34,9 @@ func TestWaitedCoversAllOperations(t *testing.T) {
 	}
 }
 
-// sampledLoop returns the record of a thousand operations that took 10 ms each. The generator added
-// 2 ms to each operation. The given share of that time was run queue wait.
+// sampledLoop returns the record of 1,000 operations. Each operation took 10 ms, of which the
+// generator added 2 ms. The parameter waited is the share of the added time that was run queue
+// wait.
 func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	d := &measure.Disturbance{Sampled: measure.NewHistogram(), Undisturbed: measure.NewHistogram(), RunWait: int64(waited * 1000 * 2e6)}
 	response := measure.NewHistogram()
@@ -47,8 +48,8 @@ func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	return d, response
 }
 
-// The time that the generator of a closed loop added counts as the members' time only while the
-// generator waited for a CPU, and only if the members are known to have used the CPUs.
+// In a closed loop, time that the generator added is conserved only if the generator waited for a
+// CPU and the members are known to have used the CPUs.
 func TestConserved(t *testing.T) {
 	const window, loops = 10.0, 2
 	none, all := 0.0, 1.0
@@ -57,8 +58,8 @@ func TestConserved(t *testing.T) {
 		what             string
 		waited           float64 // share of the added time
 		ran              *float64
-		throttled, delay time.Duration // in 20 s, for two event loops
-		throughput       float64       // share by which throughput may be too low, if 20 % were added
+		throttled, delay time.Duration // in 10 s, summed over two event loops
+		throughput       float64       // share by which throughput may be too low; 0.2 if no added time is conserved
 	}{
 		{"stopped, on a machine that members keep full", 0, &all, 0, 0, 0.2},
 		{"stopped, next to other programs", 0, &none, 0, 4 * time.Second, 0.2},
@@ -80,8 +81,8 @@ func TestConserved(t *testing.T) {
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
 			t.Errorf("%s: throughput may be %.3f too low, want %.3f", tt.what, e.Throughput, tt.throughput)
 		}
-		// Time that is not conserved is also missing from the undisturbed times, so a time of 10 ms
-		// becomes longer by this factor.
+		// The undisturbed times do not contain the time that is not conserved. Therefore, a time of
+		// 10 ms is longer than its undisturbed time by this factor.
 		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.ForFigure("p50")-want) > 0.005 {
 			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.ForFigure("p50"), want)
 		}
@@ -91,8 +92,9 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// Conserved time never exceeds the run queue wait or the time that the members used. It does not
-// increase with the time for which CPU limits stopped the generator.
+// The conserved time is never longer than the run queue wait, or than the time that the members
+// used. The longer the time for which CPU limits stopped the generator, the shorter the conserved
+// time.
 func TestConservedIsBounded(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(5, 6))

@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits for the size of a run.json. The limit grows with the number of trials in the file, so that
-// reading a file takes no more memory than a real run with as many trials needs.
+// Limits for the size of a run.json. The limit increases with the number of trials in the file.
+// Reading a file therefore takes no more memory than reading a real run with the same number of
+// trials.
 const (
 	maxRun    = 64 << 20 // for everything except trials
 	ofTrial   = 24 << 10 // for each trial; a typical trial has about 14 KiB
@@ -22,13 +23,13 @@ const (
 	MaxRunFile = maxRun + maxTrials*ofTrial
 )
 
-// allowance is a reader that fails after it has returned the number of bytes in left.
+// allowance is a reader that fails when it has returned as many bytes as were set in `left`.
 type allowance struct {
 	from io.Reader
 	left int64
 }
 
-// newAllowance returns an allowance for a run with a number of trials.
+// newAllowance returns an allowance for a run with the given number of trials.
 func newAllowance(from io.Reader, trials int64) *allowance {
 	return &allowance{from, maxRun + trials*ofTrial}
 }
@@ -44,7 +45,7 @@ func (a *allowance) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Parse parses a run.json, which may come from an untrusted source. In the result, every text is
+// Parse parses a run.json, which may come from an untrusted source. Every text in the result is
 // printable and has a limited length.
 func Parse(b []byte) (*Run, error) {
 	run, err := parse(bytes.NewReader(b))
@@ -54,13 +55,14 @@ func Parse(b []byte) (*Run, error) {
 	return run, err
 }
 
-// parse reads one trial after the other. It has the text of only one trial in memory at a time. It
-// does not change texts.
+// parse reads the trials one after the other, so that only one trial is in memory as text. It does
+// not change texts.
 func parse(from io.Reader) (*Run, error) {
 	return decode(newAllowance(from, 0))
 }
 
-// notRun describes a syntax error or a read error.
+// notRun returns an error which states that the file is not the JSON of a run. err is a syntax
+// error or a read error.
 func notRun(err error) error {
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -125,7 +127,7 @@ func decode(a *allowance) (*Run, error) {
 	return run, nil
 }
 
-// checkRunSchema checks the schema of a run; value is nil if it is missing.
+// checkRunSchema checks the schema of a run. value is nil if the run has no schema.
 func checkRunSchema(value json.RawMessage) error {
 	schema := ""
 	if value != nil {
@@ -136,7 +138,7 @@ func checkRunSchema(value json.RawMessage) error {
 	return checkSchema(schema, RunSchema)
 }
 
-// decodeTrials reads the list of trials. Each trial increases the allowance.
+// decodeTrials reads the list of trials. It increases the allowance for each trial.
 func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	switch first, err := d.Token(); {
 	case err != nil:
@@ -148,7 +150,7 @@ func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	}
 	for d.More() {
 		if len(trials) == maxTrials {
-			return nil, notRun(fmt.Errorf("it has more than %s, which is the limit for a run", text.Plural(maxTrials, "trial")))
+			return nil, notRun(fmt.Errorf("it has more than %s, the limit for a run", text.Plural(maxTrials, "trial")))
 		}
 		var t Trial
 		if err := d.Decode(&t); err != nil {

@@ -2,40 +2,42 @@ package record
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// Parts holds the results by role, operation, member, worker, host and client, and results that
-// only some loads have.
+// Parts holds the results by role, operation, member, worker, host and client. It also holds
+// results that only some loads have.
 type Parts struct {
 	ByRole      []Served `json:"by_role"`
-	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
-	// ByCall has the calls of an application by kind; absent for other loads.
+	ByOperation []Served `json:"by_operation"` // empty if the load has only one operation
+	// ByCall holds the calls of an application by kind. It is absent if the load is not an
+	// application.
 	ByCall []Calls `json:"by_call,omitempty"`
-	// ByMember has the results of each member and the history of its connections.
+	// ByMember holds the results of each member and the history of its connections.
 	ByMember []ByMember `json:"by_member"`
 	Roles    Roles      `json:"roles"`
-	// ByWorker has the results of each worker; absent if there is only one.
+	// ByWorker holds the results of each worker. It is absent if a single worker generated the load
+	// and was not lost.
 	ByWorker []ByWorker `json:"by_worker,omitempty"`
-	// ByHost has the results of each host that the scenario names, if these hosts have their own
-	// clocks; absent otherwise.
+	// ByHost holds the results of each host that the scenario names. It is absent unless these
+	// hosts have their own clocks.
 	ByHost []ByHost `json:"by_host,omitempty"`
-	// ClockSet reports how the controller's clock was set; absent if it was not.
+	// ClockSet reports how the controller's clock was set. It is absent if the clock was not set.
 	ClockSet *ClockSet `json:"clock_set,omitempty"`
 	WorkerTiming
-	// ByClient reports how evenly the clients of a closed loop were served; absent in an
-	// open loop.
+	// ByClient reports how evenly the clients of a closed loop were served. It is absent in an open
+	// loop.
 	ByClient *ByClient `json:"by_client,omitempty"`
 
-	// Watch reports what the watchers received; null without watchers.
+	// Watch reports what the watchers received. It is absent if the load has no watchers.
 	Watch *Watched `json:"watch,omitempty"`
-	// Retries counts how often completed stm operations restarted because of a conflict; null
-	// without stm operations.
+	// Retries is the number of times that completed stm operations restarted because of a conflict.
+	// It is absent if the load has no stm operations.
 	Retries *uint64  `json:"retries,omitempty"`
 	Hashes  *Hashes  `json:"hashes,omitempty"`  // null unless requested
 	Answers *Answers `json:"answers,omitempty"` // null unless verification was requested
 	Cleanup *Cleanup `json:"cleanup,omitempty"` // null unless requested
-	// DataDir is a member's data folder in which fdatasync was measured after the load; null
-	// without one.
+	// DataDir is a member's data folder in which fdatasync was measured after the load. It is
+	// absent if fdatasync was not measured.
 	DataDir *DataDir `json:"data_dir,omitempty"`
-	// Replay describes the replay of a recording; null for other loads.
+	// Replay describes the replay of a recording. It is absent for other loads.
 	Replay *Replay `json:"replay,omitempty"`
 }
 

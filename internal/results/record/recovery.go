@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// within is the relative difference from the level before the fault up to which a figure counts as
-// recovered. beyond is the factor by which a deviation may exceed all deviations before the fault
-// by chance.
+// within is the relative difference from the level before the fault within which a figure counts as
+// recovered. beyond is a factor for the largest deviation before the fault. A deviation up to this
+// product also counts as recovered, because it may be due to chance.
 const (
 	within = 0.05
 	beyond = 1.5
 )
 
-// FindOutages sets the outages of the faults that were injected. window is the length of the window
+// FindOutages sets the outages of all faults that were injected. window is the length of the window
 // in seconds.
 func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
@@ -27,7 +27,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 			continue
 		}
 		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise, there is no gap before the fault to compare with
+		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise, no gap before the fault can be compared with the outage
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
 			f.LongestBefore = new(float64(before.Length()) / 1000)
 			if ok {
@@ -40,9 +40,9 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	}
 }
 
-// FindRecovery sets the recovery of the faults. It must be called after FindOutages. open reports
-// whether the load is an open loop. name returns the name of a member by its number, or an empty
-// string if the member has no name.
+// FindRecovery sets the recovery of all faults that were injected. It must be called after
+// FindOutages. open reports whether the load is an open loop. The function `name` returns the name
+// of the member with a number, or "" if the member has no name.
 func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
@@ -77,10 +77,10 @@ func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 
 const slotsPerSecond = measure.Slots
 
-// slot returns the first slot that begins at or after a time.
+// slot returns the index of the first slot that begins at or after a time.
 func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
 
-// untilNext returns when the next injected fault began, or the end of the window.
+// untilNext returns the time at which the next injected fault began, or the end of the window.
 func untilNext(all []Fault, i int, window float64) float64 {
 	for _, next := range all[i+1:] {
 		if next.Done() {
@@ -90,7 +90,8 @@ func untilNext(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// failures sets FirstFailure and counts the failures from the slot in which the fault began.
+// failures sets FirstFailure and counts the failures. It begins with the slot in which the fault
+// began.
 func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
 	first := int(*f.Began * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
@@ -103,13 +104,13 @@ func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
 	}
 }
 
-// throughputBack returns the first slot after which every one-second interval is within bounds.
+// throughputBack returns the first slot after which every interval of one second is within bounds.
 func throughputBack(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
 	}
-	sums := make([]float64, until+1) // sum of all slots before the index
+	sums := make([]float64, until+1) // for each index, the sum of all slots before it
 	for i := range until {
 		sums[i+1] = sums[i] + float64(done[i])
 	}
@@ -132,8 +133,8 @@ func throughputBack(done []uint32, since, began, until int, open bool) (at int, 
 	return at, mean > 0 && at <= last
 }
 
-// p99Back returns the start of the time in which every second is within bounds. If no second was
-// out of bounds, this is the start of the fault.
+// p99Back returns the time after which the p99 of every second is within bounds. If all seconds are
+// within bounds, this is the start of the fault.
 func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {
@@ -159,7 +160,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 	return at, ok
 }
 
-// parts returns the outages at members, followed by the outages of operations.
+// parts returns the outages of single members and of single operations.
 func parts(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
@@ -200,7 +201,7 @@ func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOuta
 	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
 	for _, w := range c.Waits {
 		switch {
-		case w.From < ms(since) || w.From >= ms(until): // the wait belongs to another fault
+		case w.From < ms(since) || w.From >= ms(until): // the wait began before the effects of the previous fault had ended, or after this fault's period
 		case w.To <= ms(began):
 			before = max(before, w.Length())
 		default:

@@ -10,14 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// played is a simulated window. The throughput of its two members is a given function of time.
+// played is a simulated window with two members, whose throughput is a given function of time.
 type played struct {
 	pulse  measure.Pulse
 	course measure.WindowTimeline
 }
 
-// play generates operations. rate is the rate of each member in each millisecond. If fails returns
-// true, the operation is an error.
+// play generates operations. The function `rate` returns a member's rate in a millisecond. If the
+// function `fails` returns true, the operations in this millisecond fail.
 func play(seed uint64, seconds int, rate func(ms, member int) float64, fails func(ms, member int) (kv.Outcome, bool)) *played {
 	r := rand.New(rand.NewPCG(seed, 5))
 	p := &played{}
@@ -26,7 +26,7 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 		for ms := range 1000 {
 			for member := range 2 {
 				at := 1000*i + ms
-				n := int(rate(at, member)/1000 + r.Float64()) // exact, apart from at most one operation
+				n := int(rate(at, member)/1000 + r.Float64()) // differs from the exact number by less than one operation
 				for range n {
 					series := measure.Series{Kind: kv.Kind(member % 2), Consistency: kv.Linearizable, Member: uint64(member + 1)}
 					outcome := kv.OK
@@ -71,8 +71,9 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// The figures of a fault match its simulated course: one member stops for two seconds, then the
-// other member for one second. The backlog adds half of the load for one more second.
+// The figures of a fault agree with the simulated course of events. One member stops for two
+// seconds. During this time, the other member stops for one second. For one more second, both run
+// at half of their rate.
 func TestRecoveryFromAKnownFault(t *testing.T) {
 	p := play(1, 20, func(ms, member int) float64 {
 		switch {
@@ -87,7 +88,8 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	f := p.faults(false, done(7.99, 10.2))[0]
 	isKnown(t, "the outage", f.Outage, 1, 0.003)
 	isKnown(t, "its beginning", f.OutageFrom, 8.5, 0.003)
-	// Throughput is back when the second overlaps the time at half the rate by less than 5 %.
+	// Throughput counts as recovered when the following second has at least 95 % of the usual
+	// operations. If the rate is halved for 0.1 s of this second, exactly 5 % are missing.
 	isKnown(t, "throughput back", f.ThroughputBack, 10.9, 0.03)
 	isKnown(t, "p99 back", f.P99Back, 12, 0)
 	if len(f.Parts) != 4 {
@@ -108,8 +110,8 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	}
 }
 
-// Definite and indefinite errors during a fault are counted separately. The time of the first error
-// is exact to 10 ms.
+// Definite and indefinite errors during a fault are counted separately. FirstFailure is exact to 10
+// ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {
@@ -128,7 +130,8 @@ func TestFailuresDuringAFault(t *testing.T) {
 	isKnown(t, "p99 back", f.P99Back, 5, 0)
 }
 
-// If a fault causes no outage, no outage is reported, and throughput is back at once.
+// If a fault causes no outage, none is reported, and throughput counts as recovered at the start of
+// the fault.
 func TestReportsNoOutageWithoutOne(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -149,8 +152,8 @@ func TestReportsNoOutageWithoutOne(t *testing.T) {
 	}
 }
 
-// An open loop has recovered when its backlog is gone. If the backlog does not shrink, there is no
-// recovery.
+// In an open loop, throughput has recovered only when the backlog is gone. If the backlog does not
+// shrink, no recovery is reported.
 func TestBacklogIsWorkedOff(t *testing.T) {
 	rate := func(ms, _ int) float64 {
 		switch {
@@ -180,8 +183,8 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 	}
 }
 
-// Each of several faults is compared with the time since the previous fault, and its effects are
-// examined until the next fault.
+// If there are several faults, each is compared with the time since the previous fault, and its
+// effects are observed until the next fault.
 func TestConsecutiveFaults(t *testing.T) {
 	p := play(6, 30, func(ms, _ int) float64 {
 		if ms >= 5000 && ms < 6500 || ms >= 15_000 && ms < 15_400 || ms >= 29_000 {
@@ -204,12 +207,12 @@ func TestConsecutiveFaults(t *testing.T) {
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; the cluster recovered after 2 s") {
 		t.Errorf("one fault gives %q", one)
 	}
-	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest one before") {
+	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {
 		t.Errorf("no fault gives %q", none)
 	}
 }
 
-// Events within a fault, or shortly before or after it, are attributed to it.
+// An event belongs to a fault if it occurred during the fault, or shortly before or after it.
 func TestInFault(t *testing.T) {
 	never := done(20, 0)
 	never.Ready = nil
@@ -224,18 +227,18 @@ func TestInFault(t *testing.T) {
 	}
 }
 
-// For a single client, the longest time without a success counts if it ends after the fault began
-// and is longer than any such time before the fault.
+// The outage of a single client is its longest time without a success that ends after the fault
+// began. It counts only if it is longer than every such time before the fault.
 func TestOutagesOfClients(t *testing.T) {
 	gap := func(client uint32, from, to int) measure.ClientGap {
 		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
 	}
 	c := &measure.WindowTimeline{Clients: 5, Waits: []measure.ClientGap{
-		gap(0, 100, 400),                       // 300 ms, before the fault
+		gap(0, 100, 400),                       // 300 ms, and over before the fault
 		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one counts
 		gap(2, 2100, 2390),                     // not longer than before the fault
 		gap(3, 2500, 9000),                     // lasts beyond the next fault
-		gap(4, 4950, 7000), gap(0, -700, 2500), // after the next fault, and from before the window
+		gap(4, 4950, 7000), gap(0, -700, 2500), // one begins after the next fault, and the other before the window
 	}}
 	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, Lasted: 1}
 	if got := clients(c, 0, 2, 5); got == nil || *got != want {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures returns the registry. It contains every figure of a trial, in the order of the trial's
-// JSON object.
+// Figures returns the registry. It contains every figure of a trial, in the order in which the
+// trial's JSON object has them.
 var Figures = sync.OnceValue(func() []Figure {
 	var all []Figure
 	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), connectionFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
@@ -30,14 +30,14 @@ var Figures = sync.OnceValue(func() []Figure {
 	return all
 })
 
-// due and expected are totals. Counts can be printed as a share of them.
+// due and expected are totals of which other figures are parts. These figures can be printed as
+// shares.
 var (
 	due      = &Total{Of: func(t *Trial) uint64 { return t.Due }, None: "no operation was due"}
 	expected = &Total{Of: func(t *Trial) uint64 { return t.Watch.Expected }, None: "no event was expected"}
 )
 
-// operationFigures returns the figures about the operations due in the window and their
-// outcomes.
+// operationFigures returns the figures about the operations due in the window, by outcome.
 func operationFigures() []Figure {
 	all := []Figure{
 		{Name: "warmup", Field: "warmup_seconds_run", Unit: measure.Seconds, Missing: "the length of its warm-up is unknown",
@@ -50,7 +50,7 @@ func operationFigures() []Figure {
 		{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "compare-and-set operations whose condition did not hold; they are also in `operations`"},
 		{Name: "misses", Field: "misses", Meaning: "reads of a key that does not exist; they are also in `operations`"},
 		{Name: "stale", Field: "stale", Better: Less,
-			Meaning: "reads that returned a value from an earlier write by quorumbench, in this run or in an earlier run; they are also in `operations`"},
+			Meaning: "reads that returned the value of an earlier write by quorumbench, in this run or in a previous run; they are also in `operations`"},
 		{Name: "unverifiable", Field: "unverifiable",
 			Meaning: "reads of a value shorter than 16 bytes, which has no checksum; they are also in `operations`"},
 		{Name: "keys-read", Field: "keys_read", Unit: measure.Number, Missing: "its operations read no keys",
@@ -64,7 +64,7 @@ func operationFigures() []Figure {
 				return float64(*t.KeysRead), t.Operations
 			})},
 		{Name: "wrong-responses", Field: "wrong_responses", Better: Less,
-			Meaning: "wrong responses, which are also in `errors`. A response is wrong if it has another key or a damaged value, if a linearizable read returns a value that was replaced before the read began, or if a range has keys outside the requested interval, has keys out of order, or exceeds its limit"},
+			Meaning: "wrong responses, which are also in `errors`. A response is wrong in the following cases: it has another key than requested, or a damaged value; a linearizable read returns a value that was replaced before the read began; a range has keys outside the requested interval, keys out of order, or more keys than its limit"},
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		kind := o.String()
@@ -81,8 +81,8 @@ func operationFigures() []Figure {
 		of:      ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
 
-// ratio returns an accessor that divides a number by a count. The result is not known if the count
-// is 0.
+// ratio returns an accessor that divides a number by a count. If the count is 0, the result is not
+// known.
 func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
 	return func(t *Trial) Value {
 		x, count := of(t)
@@ -97,7 +97,7 @@ func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
 func rateFigures() []Figure {
 	return []Figure{
 		{Name: "completed", Line: "completed", Field: "completed_in_window", Unit: measure.Number, Better: More,
-			Meaning: "successful operations whose response arrived in the window, even if they were due before it"},
+			Meaning: "successful operations whose response arrived in the window, even if they were due before the window"},
 		{Name: "ops", Line: "operations_per_second", Field: "operations_per_second", Title: "throughput", Unit: measure.Rate, Better: More,
 			Meaning: "`completed_in_window` / `seconds`"},
 		{Name: "gap", Field: "longest_gap_seconds", Title: "gap", Unit: measure.Seconds, Better: Less, Below: 0.001,
@@ -105,11 +105,11 @@ func rateFigures() []Figure {
 		{Field: "longest_gap_at_seconds", Unit: measure.Seconds,
 			Meaning: "start of the longest gap, in seconds after the start of the window; `null` if the gap is shorter than 1 ms"},
 		{Field: "failed_from_percentile", Unit: measure.Number, Better: More,
-			Meaning: "100 × `operations` / `due`. Percentiles above this number fall on failed operations. `null` if no operation failed"},
+			Meaning: "100 × `operations` / `due`. For every percentile above this number, the operation at its rank failed. `null` if no operation failed"},
 	}
 }
 
-// timeFigures returns the figures of the distributions.
+// timeFigures returns the figures that belong to distributions of times.
 func timeFigures() []Figure {
 	var all []Figure
 	for _, d := range distributions() {
@@ -136,7 +136,7 @@ func timeFigures() []Figure {
 			}})
 }
 
-// flightFigures returns the figures about operations in flight and fairness between
+// flightFigures returns the figures about operations in flight and about the fairness between
 // clients.
 func flightFigures() []Figure {
 	return []Figure{
@@ -145,7 +145,7 @@ func flightFigures() []Figure {
 		{Name: "carried-in-age", Field: "carried_in_age_ns", Unit: measure.Nanoseconds,
 			Meaning: "age of the oldest operation in flight when the window opened"},
 		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Requires: stmWrites, Missing: "it has no record of its transactions' retries",
-			Meaning: "number of times that a completed `stm` operation restarted because of a conflict; only with `stm` operations"},
+			Meaning: "number of times that completed `stm` operations restarted because of a conflict; only with `stm` operations"},
 		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Requires: stmWrites, Missing: "no transaction completed",
 			Meaning: "`retries` / `operations`",
 			of: ratio(func(t *Trial) (float64, uint64) {
@@ -155,17 +155,17 @@ func flightFigures() []Figure {
 				return float64(*t.Retries), t.Operations
 			})},
 		{Name: "max-in-flight", Field: "max_in_flight", Unit: measure.Number,
-			Meaning: "highest number of operations that were due and not yet done"},
+			Meaning: "highest number of operations that were due and not yet done at the same time"},
 		{Name: "in-flight", Field: "mean_in_flight", Unit: measure.Number,
-			Meaning: "mean number, over time, of operations that were due and not yet done"},
+			Meaning: "time-averaged number of operations that were due and not yet done"},
 		{Name: "capped", Field: "in_flight_capped", Unit: measure.Number, Better: Less,
 			Meaning: "operations that waited because `max-in-flight` was reached"},
 		{Name: "waited-for-connection", Field: "waited_for_connection", Unit: measure.Number, Better: Less,
 			Meaning: "open loop: operations that found every connection occupied (an HTTP/1.1 connection takes one operation at a time)"},
 		{Name: "connection-wait", Field: "connection_wait_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "closed loop: mean time that an operation waited while other clients' operations occupied its connection. Above 3 % of the mean response time, the trial's headline is the response time"},
+			Meaning: "closed loop: mean time for which an operation waited because other clients' operations occupied its connection. If this is more than 3 % of the mean response time, tables show the response time first, instead of the service time"},
 		{Name: "paused-clients", Field: "mean_paused_clients", Unit: measure.Number,
-			Meaning: "closed loop: mean number of clients, over time, that paused after a refusal"},
+			Meaning: "closed loop: time-averaged number of clients that were pausing because the store had refused an operation"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "it has no record of its clients",
 			Meaning: "closed loop: Jain's fairness index of the number of operations that each client completed. It is 1 if all clients completed the same number, and k/n if k of n clients completed the same number and the other clients none. Only operations due in the window count",
 			of: func(t *Trial) Value {
@@ -184,25 +184,25 @@ func connectionFigures() []Figure {
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Total: due,
 			Meaning: "number of times that a connection was re-established"},
 		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Total: due,
-			Meaning: "sessions that could not be resumed after a reconnect, because they had expired at the server. The keys of an expired session are deleted"},
+			Meaning: "sessions that could not be resumed after a reconnect, because they had expired at the server. The server deletes the keys of an expired session"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
 			Meaning: "bytes received on all connections"},
 		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,
 			Meaning: "bytes sent on all connections"},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Total: due,
-			Meaning: "requests that completed operations needed in addition to one request per operation"},
+			Meaning: "additional requests of completed operations, beyond one request per operation"},
 		{Name: "late-responses", Field: "late_responses", Title: "late responses", Line: "late_responses", Unit: measure.Number, Better: Less, Total: due,
-			Meaning: "responses that arrived in the window after their operation had timed out: the operation was slow, not lost. A store that responds in order, such as ZooKeeper, sends them; no response arrives for a cancelled request or on a replaced connection"},
-		{Name: "lost-members", Unit: measure.Number, Better: Less, Total: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; `lost_members` lists them",
+			Meaning: "responses that arrived in the window after their operation had timed out, which shows that the operation was slow, not lost. They occur with stores that respond in order, such as ZooKeeper. No response arrives if the request was cancelled or the connection was replaced"},
+		{Name: "lost-members", Unit: measure.Number, Better: Less, Total: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; the list `lost_members` has their names",
 			of: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
 		{Name: "leader-changes", Field: "leader_changes", Unit: measure.Number, Total: due,
-			Meaning: "leader changes in the window. The times in events.jsonl decide which changes are in the window", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
+			Meaning: "leader changes in the window, according to the times in events.jsonl", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Better: Less,
-			Meaning: "clients of a closed loop that still waited for an operation at a member after the load had moved to another member; 0 in an open loop"},
+			Meaning: "clients of a closed loop that still waited for a response from the old member after the load had moved to another member; 0 in an open loop"},
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "longest time that a client in `held_clients` still waited after the load had moved"},
+			Meaning: "longest time for which a client in `held_clients` waited after the load had moved"},
 		{Name: "start-spread", Field: "start_spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
-			Meaning: "several workers: time from the start of the first worker's window until half of the workers had started their window. The workers' own clocks measure it and are corrected to within `clock_bound_ns`. This figure and the next two are absent with one worker"},
+			Meaning: "several workers: time from the start of the first worker's window until half of the workers had started their window. It is measured with the workers' own clocks, which are corrected to within `clock_bound_ns`. With one worker, this figure and the next two are absent"},
 		{Name: "start-latest", Field: "start_latest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
 			Meaning: "time from the start of the first worker's window to the start of the last worker's window; `by_worker` shows which worker was last"},
 		{Name: "merged-after", Field: "merged_after_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
@@ -222,7 +222,7 @@ func costFigures() []Figure {
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Better: Less,
 			Meaning: "peak resident memory of the load generator"},
 		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: "the CPU time spent collecting samples is unknown",
-			Meaning: "CPU time spent collecting the process and machine samples in machines.csv, summed over all machines. The part spent on the generator's machine is also in `client_cpu_seconds`. Absent where the system does not report CPU time"},
+			Meaning: "CPU time spent collecting the process and machine samples in machines.csv, summed over all machines. The part spent on the generator's machine is also in `client_cpu_seconds`. Absent if the system does not report CPU time"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Better: Less, Missing: "the CPU time spent collecting samples is unknown",
 			Meaning: "`sampling_cpu_seconds` / `seconds`: mean number of CPUs that collecting samples used",
 			of: func(t *Trial) Value {
@@ -232,7 +232,7 @@ func costFigures() []Figure {
 				return Value{Number: *t.SamplingCPUSeconds / t.Seconds, Known: true}
 			}},
 		{Name: "store-cpu", Members: true, Field: "store_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: unseen,
-			Meaning: "CPU time, user and system, that all processes of the members used, including both a proxy and its store. `null` where this run did not start the members or the system does not report CPU time"},
+			Meaning: "CPU time, user and system, that all processes of the members used. For a proxy, this includes the processes of the proxy and of its store. `null` if this run did not start the members or the system does not report CPU time"},
 		{Name: "store-cpu-per-op", Members: true, Field: "store_cpu_ns_per_operation", Title: "store CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: unseen,
 			Meaning: "`store_cpu_seconds` / `completed_in_window`"},
 		{Name: "store-rss", Members: true, Field: "store_max_rss_bytes", Title: "store RSS", Unit: measure.Bytes, Better: Less, Missing: unseen,
@@ -246,47 +246,48 @@ func costFigures() []Figure {
 		{Name: "write-amplification", Members: true, Field: "write_amplification", Title: "disk/user", Unit: measure.Ratio, Better: Less, Requires: writes, Missing: uncounted, Wide: true,
 			Meaning: "`store_written_bytes` / `user_bytes_written`. For example, it is 3 if each of three members writes all data once"},
 		{Name: "database-growth", Members: true, Field: "store_database_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: "the size of the members' databases is unknown",
-			Meaning: "growth of the database on disk during the window, summed over all members. The members report the sizes. Negative if the databases shrank"},
+			Meaning: "growth of the databases on disk during the window, as reported by the members, summed over all members; negative if the databases shrank"},
 		{Name: "disk-per-key", Members: true, Field: "store_database_bytes_per_key", Title: "disk/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' databases did not grow, or their size is unknown", Wide: true,
 			Meaning: "`store_database_growth_bytes` / `keys_written`; absent if the databases did not grow. A database grows in steps (etcd's by up to 16 MiB), so a short window gives a coarse value"},
 		{Name: "rss-growth", Members: true, Field: "store_rss_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: unseen,
-			Meaning: "growth of the resident memory during the window, summed over all members; negative if it shrank"},
+			Meaning: "growth of the members' resident memory during the window, summed over all members; negative if the memory shrank"},
 		{Name: "rss-per-key", Members: true, Field: "store_rss_bytes_per_key", Title: "RSS/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' memory did not grow, or its size is unknown", Wide: true,
-			Meaning: "`store_rss_growth_bytes` / `keys_written`; absent if the memory did not grow. The memory includes pages that a language runtime has freed and not yet returned to the system, so only a long load of new keys shows the memory per key"},
+			Meaning: "`store_rss_growth_bytes` / `keys_written`; absent if the memory did not grow. The memory includes pages that a language runtime has freed but not yet returned to the system. So only a long load that writes new keys gives an accurate value"},
 	}
 }
 
-// disturbanceFigures returns the figures about disturbances of the load generator.
+// disturbanceFigures returns the figures about disturbances that affected the load generator.
 func disturbanceFigures() []Figure {
 	const unknown = "the system does not report it"
 	return []Figure{
 		{Name: "loop-cpu", Field: "loop_cpu_ns", Unit: measure.Nanoseconds, Better: Less,
 			Meaning: "CPU time of the event loops' threads"},
 		{Name: "longest-pause", Field: "longest_pause_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "longest time by which an event loop woke up late, or for which a single iteration of an event loop lasted"},
+			Meaning: "longest delay of an event loop's wake-up or longest iteration of an event loop, whichever is longer"},
 		{Name: "run-delay", Field: "run_delay_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "run queue wait of the event loops' threads; 0 where the system does not report it"},
+			Meaning: "run queue wait of the event loops' threads; 0 if the system does not report it"},
 		{Name: "run-slices", Field: "run_slices", Unit: measure.Number,
-			Meaning: "number of times that the event loops' threads were scheduled on a CPU; 0 where the system does not report it"},
+			Meaning: "number of times that the event loops' threads were scheduled on a CPU; 0 if the system does not report it"},
 		{Name: "paused", Field: "paused_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "total time by which event loops woke up late, or by which an iteration of an event loop lasted longer than its work"},
+			Meaning: "total delay of the event loops: late wake-ups, and the time by which iterations lasted longer than their work"},
 		{Name: "throttled", Field: "throttled_ns", Unit: measure.Nanoseconds, Better: Less, Missing: unknown,
-			Meaning: "time for which the CPU limit of its control group stopped the generator (rule R6)"},
+			Meaning: "time for which the generator was stopped by the CPU limit of its control group (rule R6)"},
 		{Name: "steal", Field: "cpu_steal_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "CPU steal: share of the machine's CPU time that its host withheld (rule R10)"},
+			Meaning: "CPU steal: share of the machine's CPU time that the hypervisor withheld (rule R10)"},
 		{Name: "busy", Field: "busy_cpu_share", Unit: measure.Share, Missing: unknown,
-			Meaning: "share of the machine's CPU time that was used"},
+			Meaning: "share of the machine's CPU time that any program used"},
 		{Name: "foreign", Field: "foreign_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "share of the machine's CPU time that programs other than the generator and the members used (rule R23). `null` unless quorumbench knows the members' processes: it started them on this machine, or found them by the endpoints on which they listen"},
+			Meaning: "share of the machine's CPU time that programs other than the generator and the members used (rule R23). `null` unless quorumbench knows the members' processes because it started them on this machine, or found them by the endpoints on which they listen"},
 	}
 }
 
-// toLast returns a figure of the time until the last of all watchers has received a write's event.
+// toLast returns a figure about the time until the last of all watchers has received the event of a
+// write.
 func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
 		Requires: watchers, Missing: "not every watcher watches every written key",
-		Meaning: "time from when a write was due until the last watcher received its event; only if each watcher watches every written key",
+		Meaning: "time from when a write was due until the last of all watchers received its event; absent unless each watcher watches every written key",
 		of: func(t *Trial) Value {
 			if t.Watch == nil || t.Watch.ToLast == nil {
 				return Value{Unit: measure.Nanoseconds}
@@ -296,22 +297,22 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	}
 }
 
-// watchFigures returns the figures about watch events. They cover the whole load, including its
-// warm-up.
+// watchFigures returns the figures about watch events. Unless a figure mentions the window, it
+// covers the whole load, including the warm-up.
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
 			Meaning: "`events_in_window` / `seconds`"},
 		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "acknowledged writes of watched keys"},
-		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that the acknowledged writes cause: one event for each watcher of the key. Events from before the load that watchers must catch up with count, too"},
+		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that the acknowledged writes cause: one event for each watcher of the key. Earlier events that watchers must catch up with count, too"},
 		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct events that arrived", Better: More},
 		{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Better: Less,
-			Meaning: "lost events. For each watcher and key, the number is the larger of two: versions of the key that the watcher's events skipped, and acknowledged writes without an event"},
+			Meaning: "lost events. For each watcher and key, this is the larger of two numbers: versions of the key that the watcher's events skipped, and acknowledged writes without an event"},
 		{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "events that the watcher had already received"},
 		{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "events that arrived after a later event of their key"},
-		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that a watcher with `mode: once` or `query` did not receive because a newer version existed when it read the key; these events do not count as lost"},
+		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that a watcher with `mode: once` or `query` did not receive because a newer version existed when it read the key; these versions do not count as lost"},
 		{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "events for which the time when the write was sent is unknown"},
-		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "untimed events caused by writes that this load did not send. With `key`, writes that quorumbench sent before the load do not count either"},
+		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "untimed events caused by writes that this load did not send. If `watch.key` is set, writes that quorumbench sent before the load do not count"},
 		{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "events of keys that the watcher does not watch"},
 		{Name: "watch-impossible", Field: "watch.impossible_events", Better: Less, Meaning: "events that arrived before their write was sent"},
 		{Name: "watch-resubscribed", Field: "watch.resubscribed", Better: Less,

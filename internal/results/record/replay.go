@@ -16,44 +16,47 @@ import (
 type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
 	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
-	Calls     uint64  `json:"calls"`     // calls in the recording that the replay sends
-	// Left counts the calls in the recording that the replay does not send, by their method in the
-	// protocol. Gaps counts the places at which the recording reports missing calls.
+	Calls     uint64  `json:"calls"`     // number of recorded calls that the replay sends
+	// Left is the number of recorded calls that the replay does not send, by their method in the
+	// protocol. Gaps is the number of places at which the recording reports missing calls.
 	Left map[string]uint64 `json:"not_replayed,omitempty"`
 	Gaps int               `json:"gaps"`
-	// Prepared counts the keys and leases that were created before the replay, because the
-	// recording shows that they existed when it began.
+	// Prepared is the number of keys and leases that were created before the replay. The recording
+	// shows that these keys and leases existed at its start.
 	Prepared uint64 `json:"prepared"`
-	// Waited counts the calls that became due before the response to an earlier call on which they
-	// depend. They were sent after that response.
+	// Waited is the number of calls that depend on the response to an earlier call, and became due
+	// before this response arrived. The replay sent them after the response.
 	Waited uint64 `json:"waited_for_another"`
-	// Guarded counts the calls with guards. Held counts the calls whose guards held in the
-	// recording. HeldAgain counts the calls in Held whose guards also held in the replay. HeldNow
-	// counts the calls whose guards held only in the replay.
+	// Guarded is the number of calls with guards. Held is the number of these calls whose guards
+	// held in the recording. HeldAgain is the number of calls whose guards held both in the
+	// recording and in the replay. HeldNow is the number of calls whose guards held only in the
+	// replay.
 	Guarded   uint64 `json:"guarded"`
 	Held      uint64 `json:"held_in_recording"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_in_replay_only"`
-	// Watchers counts the watchers that were created. Events counts the events that these watchers
-	// received in the recording, and EventsNow the events that they received in the replay.
+	// Watchers is the number of watchers that were created. Events is the number of events that
+	// these watchers received in the recording. EventsNow is the number of events that they
+	// received in the replay.
 	Watchers  uint64 `json:"watchers,omitempty"`
 	Events    uint64 `json:"events_in_recording,omitempty"`
 	EventsNow uint64 `json:"events_in_replay,omitempty"`
-	// InterArrival summarizes the errors of the times between calls; null if none is known.
+	// InterArrival summarizes the errors of the times between calls. It is null if no error is
+	// known.
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
 }
 
-// GapErrors describes by how much the times between calls differ from the recorded times, in
-// nanoseconds.
+// GapErrors summarizes the differences between the times between calls in the replay and the
+// recorded times, in nanoseconds.
 type GapErrors struct {
-	Count uint64 `json:"count"` // number of pairs of calls of which neither waited
+	Count uint64 `json:"count"` // number of pairs of successive calls in which neither call waited
 	P50   int64  `json:"p50_ns"`
 	P99   int64  `json:"p99_ns"`
 	Max   int64  `json:"max_ns"`
 }
 
-// GapErrorsOf summarizes errors, which must be in ascending order. It returns nil if there are
-// none.
+// GapErrorsOf summarizes errors, which must be in ascending order. It returns nil if there are no
+// errors.
 func GapErrorsOf(sorted []int64) *GapErrors {
 	n := len(sorted)
 	if n == 0 {
@@ -63,20 +66,20 @@ func GapErrorsOf(sorted []int64) *GapErrors {
 	return &GapErrors{Count: uint64(n), P50: at(0.5), P99: at(0.99), Max: sorted[n-1]}
 }
 
-// Notes returns sentences about the replay for a report.
+// Notes returns sentences about the replay, for use in a report.
 func (r *Replay) Notes() (all []string) {
 	if r == nil {
 		return nil
 	}
 	if r.Held > 0 {
-		all = append(all, fmt.Sprintf("Of %s whose guards held in the recording, %s held again (%s %%).",
+		all = append(all, fmt.Sprintf("Of %s whose guards held in the recording, the guards of %s also held in the replay (%s %%).",
 			text.Plural(r.Held, "guarded transaction"), text.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
 	}
 	if r.HeldNow > 0 {
-		all = append(all, fmt.Sprintf("%s held only in the replay.", text.Plural(r.HeldNow, "guarded transaction")))
+		all = append(all, fmt.Sprintf("The guards of %s held only in the replay.", text.Plural(r.HeldNow, "guarded transaction")))
 	}
 	if g := r.InterArrival; g != nil {
-		all = append(all, fmt.Sprintf("The times between calls differ from the recorded ones by %s (p50), %s (p99) and at most %s (%s in which neither call waited).",
+		all = append(all, fmt.Sprintf("The times between calls differ from the recorded times by %s (p50), %s (p99) and at most %s (over %s of calls in which neither call waited).",
 			text.Duration(float64(g.P50)), text.Duration(float64(g.P99)), text.Duration(float64(g.Max)), text.Plural(g.Count, "pair")))
 	}
 	if r.Watchers > 0 {
@@ -84,7 +87,7 @@ func (r *Replay) Notes() (all []string) {
 			text.Plural(r.Watchers, "watcher"), text.Plural(r.EventsNow, "event"), text.Count(r.Events)))
 	}
 	if r.Waited > 0 {
-		all = append(all, fmt.Sprintf("%s waited for the response of a call that they depend on.", text.Plural(r.Waited, "call")))
+		all = append(all, fmt.Sprintf("%s waited for the response to an earlier call.", text.Plural(r.Waited, "call")))
 	}
 	if len(r.Left) > 0 {
 		var left []string
@@ -99,13 +102,13 @@ func (r *Replay) Notes() (all []string) {
 	return all
 }
 
-// percent returns part as a percentage of whole, which must be above 0. It rounds down, so that
-// 99.999 of 100 is not 100 %.
+// percent returns `part` as a percentage of `whole`, which must be above 0. It rounds down, so that
+// the result is 100 only if the two are equal.
 func percent(part, whole uint64) string {
 	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
 }
 
-// replayFigures returns the figures about replays of recordings.
+// replayFigures returns the figures about the replay of a recording.
 func replayFigures() []Figure {
 	held := &Total{Of: func(t *Trial) uint64 {
 		if t.Replay == nil {
@@ -116,7 +119,7 @@ func replayFigures() []Figure {
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
 			Missing: "it replays no recording, or every replayed call waited for another call",
-			Meaning: "replay: error of the replayed times between calls. For two successive calls, it is the difference between their recorded distance in time, scaled by the replay's speed, and their distance in the replay. The figure is the p99. Calls that waited for a response or a connection do not count",
+			Meaning: "replay: p99 of the errors of the times between calls. For two successive calls, the error is the difference between the recorded time between them, scaled by the replay's speed, and the time between them in the replay. Calls that waited for a response or a connection do not count",
 			of: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}
@@ -124,7 +127,7 @@ func replayFigures() []Figure {
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
 		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Total: held, Missing: held.None,
-			Meaning: "replay: of the guarded transactions whose guard held in the recording, the share whose guard also held in the replay",
+			Meaning: "replay: share of guarded transactions whose guards also held in the replay, among those whose guards held in the recording",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {
 					return 0, 0

@@ -15,27 +15,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// asideFolder contains the folders of trials that were running when the run was killed or
-// interrupted. Their names begin with the number of the start in which the trial ran.
+// asideFolder is the folder into which the folders of incomplete trials are moved. These trials
+// were running when the run was killed or interrupted. The new name of a trial's folder begins with
+// the number of the start in which the trial ran.
 const asideFolder = "cut-off"
 
-// trialFolders is the prefix of the names of trial folders.
+// trialFolders is the prefix of the names of all trial folders.
 const trialFolders = "trial-"
 
-// Resumption is a run that is being resumed. Its directory is locked until Close is called
-// or the writer has finished.
+// Resumption is a run that is being resumed. The run directory is locked until Close is called. If
+// a Writer was created, the directory is locked until the Writer has finished.
 type Resumption struct {
-	// Run is the run as recorded. Its texts are unchanged, so they may contain unprintable
-	// characters.
+	// Run is the run as it was recorded. Its texts may contain unprintable characters, because they
+	// have not been changed.
 	Run  *Run
-	Kept []Trial // the completed trials; they are the first trials of the run
+	Kept []Trial // the completed trials, which are the first trials of the run
 
 	dir  string
 	lock *os.File
 }
 
-// Resume opens a run directory to resume the run. It does not change the directory yet. The error
-// is a sentence that explains why the run cannot be resumed.
+// Resume opens a run directory to resume the run. It does not yet change the directory. If the run
+// cannot be resumed, the error is a sentence with the reason.
 func Resume(dir string) (_ *Resumption, err error) {
 	r := &Resumption{dir: dir}
 	if err := checkDirectory(dir); err != nil {
@@ -43,7 +44,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	}
 	switch r.lock, err = lockRun(dir); {
 	case errors.Is(err, errLocked):
-		return nil, fmt.Errorf("another process is running the run in %s; wait until it ends", dir)
+		return nil, fmt.Errorf("another process is executing the run in %s; wait until that process has ended", dir)
 	case err != nil:
 		return nil, noRun(dir, err)
 	}
@@ -57,7 +58,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	}
 	switch {
 	case r.Run.State == Complete:
-		return nil, fmt.Errorf("the run in %s is complete; there is nothing to resume", dir)
+		return nil, fmt.Errorf("the run in %s is complete, so nothing is left to resume", dir)
 	case len(r.Run.Starts) == 0:
 		return nil, fmt.Errorf("the record of the run in %s has no start time, so the run cannot be resumed; run its scenario again", dir)
 	case r.Run.Scenario == "":
@@ -66,9 +67,9 @@ func Resume(dir string) (_ *Resumption, err error) {
 	return r, r.keep()
 }
 
-// checkDirectory returns an error for a folder that belongs to another user, that other users can
-// write to, or that contains links. A run creates no links. A resumed run writes to paths in the
-// folder, so another user could redirect these writes.
+// checkDirectory returns an error if a folder belongs to another user, if other users can write to
+// it, or if it contains links. A resumed run writes to files in this folder. In all three cases,
+// another user could redirect these writes. A run itself creates no links.
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -92,15 +93,15 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// noRun returns an error that explains why a run cannot be read.
+// noRun returns an error with the reason why a run cannot be read.
 func noRun(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a run directory, because it has no %s; give the folder of a run, which --out or --runs-dir sets", dir, runFile)
+		return fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
 	}
 	return fmt.Errorf("cannot read the run in %s: %w", dir, err)
 }
 
-// read reads the run without changing its texts, so that the writer writes the same texts again.
+// read reads the run without changing its texts, so that the writer later writes the same texts.
 func (r *Resumption) read() error {
 	f, err := files.OpenIn(r.dir, runFile)
 	if err != nil {
@@ -118,7 +119,8 @@ func (r *Resumption) read() error {
 	return nil
 }
 
-// keep determines the completed trials. Invariant: only the last trial of a run can be incomplete.
+// keep determines which trials are completed. Invariant: only the last trial of a run can be
+// incomplete.
 func (r *Resumption) keep() error {
 	trials := r.Run.Trials
 	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
@@ -141,7 +143,7 @@ func (r *Resumption) keep() error {
 	return nil
 }
 
-// Clusters returns the highest cluster number in the run's record or in its logs.
+// Clusters returns the highest number of any cluster in the run's record or in its logs.
 func (r *Resumption) Clusters() (highest int) {
 	names := make([]string, 0, len(r.Run.Clusters))
 	for i := range r.Run.Clusters {
@@ -160,8 +162,8 @@ func (r *Resumption) Clusters() (highest int) {
 	return highest
 }
 
-// Writer returns a writer that adds a start to the record. It keeps the completed trials and moves
-// the folders of other trials to asideFolder.
+// Writer returns a writer for the run, and adds a start to the record. It keeps the completed
+// trials, and moves the folders of all other trials to asideFolder.
 func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []Host) (*Writer, error) {
 	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
 	r.lock = nil
@@ -169,8 +171,8 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 		w.unlock()
 		return nil, err
 	}
-	// First write everything that is in the journal. Otherwise, the journal would undo the
-	// following changes.
+	// Write all changes from the journal to run.json first. Otherwise, a reader that applies the
+	// journal later would undo the following changes.
 	if err := w.writeRun(); err != nil {
 		return fail(err)
 	}
@@ -194,8 +196,8 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	return w, nil
 }
 
-// setAside moves the folders of incomplete trials to asideFolder. It returns their new names,
-// relative to the run directory.
+// setAside moves the folders of incomplete trials to asideFolder. It returns the new paths of these
+// folders, relative to the run directory.
 func (r *Resumption) setAside() (aside []string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -235,11 +237,11 @@ func (r *Resumption) Close() {
 	}
 }
 
-// errLocked is the error of lockRun if another process has locked the run directory.
+// errLocked is the error that lockRun returns if another process has locked the run directory.
 var errLocked = errors.New("it is locked")
 
-// lockRun locks a run directory until the returned file is closed or the process exits. It returns
-// no file if the file system does not support locks.
+// lockRun locks a run directory. The lock is held until the returned file is closed or the process
+// exits. If the file system does not support locks, lockRun returns neither a file nor an error.
 func lockRun(dir string) (*os.File, error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// cutOff returns a run of three trials that was killed during the third trial. No process writes to
-// it.
+// cutOff returns the directory of a run that was killed during the third of its trials. No process
+// has locked the directory.
 func cutOff(t *testing.T) (dir string) {
 	t.Helper()
 	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []measure.Machine{{Name: "vm", CPUs: 2}}})
@@ -35,7 +35,7 @@ func cutOff(t *testing.T) (dir string) {
 			must(t, tw.Finish(NewTrial(c, o, l.totals[measure.Measured], l.totals[measure.Warmup], roles)))
 		}
 	}
-	w.unlock() // as the kernel does when a process is killed
+	w.unlock() // the kernel does the same when a process is killed
 	return w.Dir()
 }
 
@@ -76,13 +76,13 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	later := noon.Add(24 * time.Hour)
 	w, err := r.Writer(later, []measure.Machine{{Name: "vm", CPUs: 2}}, nil)
 	must(t, err)
-	r.Close() // the writer keeps its lock
+	r.Close() // does not release the lock, because the writer has taken it over
 	_, err = Resume(dir)
-	sentence(t, err, "another process is running")
+	sentence(t, err, "another process is executing the run")
 
 	c := conditions()
 	c.Number, c.Name = 3, "list"
-	tw, err := w.Trial(c, later) // reuses the name of a folder that was moved
+	tw, err := w.Trial(c, later) // its folder has the same name as the folder that was moved
 	must(t, err)
 	must(t, tw.Abort(Interrupted, "context canceled"))
 	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
@@ -119,11 +119,11 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 		t.Errorf("%+v", run.Starts)
 	}
 	_, err = Resume(dir)
-	sentence(t, err, "is complete; there is nothing to resume")
+	sentence(t, err, "is complete, so nothing is left to resume")
 }
 
-// A trial in the journal of a killed run does not reappear after the run was resumed, and neither
-// does a folder that run.json does not mention.
+// If a killed run is resumed, the trials in its journal do not reappear later, and neither do
+// folders that run.json does not mention.
 func TestResumedRunIncludesTheJournal(t *testing.T) {
 	dir := cutOff(t)
 	run, err := Open(dir)
@@ -157,7 +157,8 @@ func TestResumedRunIncludesTheJournal(t *testing.T) {
 	}
 }
 
-// A directory that another program may have created is rejected before any file in it changes.
+// If another program may have created the directory, Resume rejects the directory before any file
+// in it changes.
 func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	change := func(t *testing.T, dir string, with func(*Run)) {
 		run, err := Open(dir)
@@ -203,7 +204,7 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	}
 }
 
-// If the folder for the moved trials contains files already, none of them is overwritten.
+// If asideFolder already contains files, none of them is overwritten.
 func TestResumeOverwritesNothing(t *testing.T) {
 	dir := cutOff(t)
 	must(t, os.WriteFile(filepath.Join(dir, asideFolder), nil, fileMode))
@@ -216,7 +217,7 @@ func TestResumeOverwritesNothing(t *testing.T) {
 	}
 }
 
-// Active does not include the time between the end of a run and its next start.
+// Active excludes the time between the end of one start and the next start.
 func TestActiveExcludesPauses(t *testing.T) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	trial := func(opened int) Trial {

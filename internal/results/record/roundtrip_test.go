@@ -26,7 +26,7 @@ func measured(time Time) func(Tag) bool {
 	return func(t Tag) bool { return t.Phase == measure.Measured && t.Time == time }
 }
 
-// The figures in run.json equal the figures that are computed from latency.hlog.
+// The figures in run.json equal the figures that can be computed from latency.hlog.
 func TestRecordedNumbersEqualTheMergedIntervals(t *testing.T) {
 	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:settle.Drawn(4, 2)] {
 		open := seed%2 == 1
@@ -155,10 +155,10 @@ func checkTimeline(t *testing.T, rows []Row, seconds []*measure.Second) {
 	}
 }
 
-// known clears the mark of a failed figure, because the timeline does not contain this mark.
+// known returns f without the mark of a failed figure. The timeline does not contain this mark.
 func known(f measure.Figure) measure.Figure { f.Failed = false; return f }
 
-// rounded returns a summary in whole nanoseconds, as files contain it.
+// rounded returns a summary in whole nanoseconds, which is the precision of the files.
 func rounded(s measure.Summary) measure.Summary {
 	t := Times{s}
 	whole := func(f *measure.Figure) {
@@ -175,7 +175,7 @@ func rounded(s measure.Summary) measure.Summary {
 	return t.Summary
 }
 
-// The HdrHistogram library can read the log, including every interval with its tag and times.
+// The HdrHistogram library can read the log: it finds every interval with its tag and times.
 func TestLibraryReadsTheLog(t *testing.T) {
 	l := newLoad(3, 0.1, true)
 	l.phase(measure.Warmup, 2, 100)
@@ -201,7 +201,8 @@ func TestLibraryReadsTheLog(t *testing.T) {
 		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.AddTo(nil)) {
 			t.Errorf("interval %d is %s, want %s", i, h.Tag(), want)
 		}
-		// The library truncates fractions of a millisecond that arithmetic produces.
+		// The library truncates times to milliseconds, so its arithmetic can make a start 1 ms too
+		// early.
 		if off := want.Start.UnixMilli() - h.StartTimeMs(); off < 0 || off > 1 {
 			t.Errorf("%s starts at %d, want %s", h.Tag(), h.StartTimeMs(), want.Start)
 		}
@@ -245,7 +246,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// For any counts, the encoding before compression is byte for byte the same as the library's.
+// For any counts, the encoder and the library produce the same bytes before compression.
 func TestEncodingEqualsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	var e encoder
@@ -269,7 +270,7 @@ func TestEncodingEqualsTheLibrarys(t *testing.T) {
 	}
 }
 
-// unpack decodes base64, removes the header and decompresses a histogram.
+// unpack decodes a histogram from base64, removes the header, and decompresses the rest.
 func unpack(t *testing.T, b []byte) []byte {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(string(b))

@@ -1,8 +1,9 @@
-// Package record implements the run directory, the only interface between a run and the programs
-// that read its results. A trial writes its files second by second. A crash at any moment leaves a
-// directory that is readable and marked as incomplete.
+// Package record implements the run directory. This directory is the only interface between a run
+// and the programs that read its results. The files of a trial are written second by second. If the
+// run crashes at any moment, the directory is readable and marked as incomplete.
 //
-// docs/reference/files.md describes every file and field for programs that read them.
+// docs/reference/files.md describes every file and field for authors of programs that read the
+// directory.
 package record
 
 import (
@@ -25,8 +26,8 @@ const (
 // State is the progress of a run or a trial.
 type State string
 
-// The states. If a run or trial is Incomplete and no process writes to its directory, it was
-// killed.
+// The states of a run or a trial. If the state is Incomplete and no process writes to the
+// directory, the run was killed.
 const (
 	Incomplete  State = "incomplete"
 	Complete    State = "complete"
@@ -34,7 +35,7 @@ const (
 	Failed      State = "failed"      // the reason is in Failure
 )
 
-// Run is the contents of run.json.
+// Run is the content of run.json.
 type Run struct {
 	Schema   string     `json:"schema"`
 	State    State      `json:"state"`
@@ -42,41 +43,42 @@ type Run struct {
 	Name     string     `json:"name"`
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished"` // null while the run is active
-	// Starts lists when the run was started and resumed.
+	// Starts lists the times at which the run was started and resumed.
 	Starts []Start `json:"starts,omitempty"`
 	Tool   Tool    `json:"tool"`
 	Seed   uint64  `json:"seed"`
-	// Scenario is the scenario file as read; empty if the run was defined by flags.
+	// Scenario is the text of the scenario file as it was read. It is empty if flags defined the
+	// run.
 	Scenario string `json:"scenario"`
 	Asked    Asked  `json:"asked,omitzero"`
-	// Scale is the factor by which the scenario was scaled; 0 if it was not scaled. The conditions
-	// of each trial have the original values.
+	// Scale is the factor by which the scenario was scaled, or 0 if it was not scaled. The
+	// conditions of each trial contain the original values.
 	Scale float64 `json:"scale,omitempty"`
-	// Until is the rule for repeating trials until their figures are precise; null if the scenario
-	// sets a number of repeats.
+	// Until is the rule by which trials are repeated until their figures are precise. It is null if
+	// the scenario sets the number of repeats.
 	Until *Until `json:"until,omitempty"`
 	// Capacity is the result of a capacity search; null for other runs.
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// CapacityOver holds the results of a capacity search for each value of a parameter;
+	// CapacityOver holds the results of the capacity searches for several values of a parameter;
 	// null for other runs.
 	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
-	// Planned is the number of trials that are known to be planned, including repeats.
+	// Planned is the number of trials, including repeats, that are planned so far.
 	Planned  int               `json:"planned_trials"`
 	Machines []measure.Machine `json:"machines"` // the generator's first
-	// Hosts are the hosts of the scenario; absent if it names none.
+	// Hosts are the hosts that the scenario names; absent if it names none.
 	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
-	// Calibration holds the measurement limits of the controller's machine; absent if that machine
-	// was not calibrated.
+	// Calibration holds the measurement limits of the controller's machine. It is absent if this
+	// machine was not calibrated.
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Trials are the trials that have started, in the order in which they started.
+	// Trials holds all trials that have started, in the order of their starts.
 	Trials []Trial `json:"trials"`
 
-	// Problems are sentences about data that was damaged or missing when the run was read.
+	// Problems holds sentences about data that was damaged or missing when the run was read.
 	Problems []string `json:"-"`
 	// Dir is the run directory from which Open read the run; empty if Open did not read it.
 	Dir string `json:"-"`
-	// Parts are the runs that Join combined into this one; nil for a single run.
+	// Parts holds the runs that Join combined into this run; nil if Join did not create this run.
 	Parts []*Run `json:"-"`
 }
 
@@ -92,19 +94,19 @@ func (r *Run) Verdict() verdict.State {
 		}
 	}
 	if worst.Worse(verdict.Invalid) {
-		worst = verdict.Invalid // a trial without a verdict
+		worst = verdict.Invalid // the trial has no verdict
 	}
 	return worst
 }
 
-// Host is a machine with the name that the scenario gives it. Several Hosts can be the same
+// Host is a machine under the name that the scenario gives it. Several Hosts can have the same
 // Machine.
 type Host struct {
 	Name    string `json:"name"`
 	Address string `json:"address,omitempty"` // the address at which the host's members serve clients
 	Via     string `json:"via"`               // how quorumbench reached the host
 	Machine string `json:"machine"`           // name of the host's Machine
-	// Clock is absent until the run has ended, and if the host uses the controller's clock.
+	// Clock is absent while the run is active, and if the host uses the controller's clock.
 	Clock *Clock `json:"clock,omitempty"`
 }
 
@@ -126,16 +128,16 @@ func (t Tool) Description() string {
 
 // Cluster is a cluster under test.
 type Cluster struct {
-	ID       string   `json:"id"` // identifies the cluster in trials
+	ID       string   `json:"id"` // trials refer to the cluster by this ID
 	Store    string   `json:"store"`
 	Version  string   `json:"version"`
 	Started  bool     `json:"started_by_run"` // false if the cluster was already running
 	Members  []Member `json:"members"`
-	Exec     string   `json:"exec,omitempty"` // path of another server binary
+	Exec     string   `json:"exec,omitempty"` // path of the server binary, if the scenario sets one
 	Settings any      `json:"settings"`       // settings of the store
 	// Env holds additional environment variables of the members.
 	Env map[string]string `json:"env,omitempty"`
-	// Durability is null if it was not measured, because the cluster was already running.
+	// Durability is null if it was not measured, because this run did not start the cluster.
 	Durability *Durability `json:"durability"`
 	Notes      []string    `json:"notes"`
 }
@@ -148,38 +150,38 @@ type Member struct {
 	Version  string `json:"version,omitempty"`
 	Machine  string `json:"machine,omitempty"` // name of the member's Machine
 	Host     string `json:"host,omitempty"`    // name of the member's Host
-	// Alarms are a member's alarms after a load. The record of a cluster does not contain them.
+	// Alarms are the alarms of the member after a load. They are not recorded with the cluster.
 	Alarms []string `json:"-"`
 }
 
 // Durability describes how durable an acknowledged write is.
 type Durability struct {
-	// FdatasyncP50NS and FdatasyncP99NS are percentiles of the duration of fdatasync after a small
-	// write in the members' data folders, on the slowest device. P99 is null if there are too few
-	// writes.
+	// FdatasyncP50NS and FdatasyncP99NS are percentiles of the time that fdatasync takes after a
+	// small write in the members' data folders, on the slowest device. FdatasyncP99NS is null if
+	// too few calls were timed.
 	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"` // 0: not known
 	FdatasyncP99NS *int64 `json:"fdatasync_p99_ns"`
 	// Fdatasyncs is the number of timed fdatasync calls.
 	Fdatasyncs int    `json:"fdatasync_writes"`
 	FileSystem string `json:"file_system"`
-	Volatile   bool   `json:"volatile"` // the file system, such as tmpfs, loses data at a power loss
+	Volatile   bool   `json:"volatile"` // the file system, such as tmpfs, loses its data in a power loss
 	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges a write
 }
 
-// DataDir is a folder in which fdatasync was measured, with the result. Synced has no meaning for
-// it.
+// DataDir is a folder in which fdatasync was measured, with the results. Its field Synced has no
+// meaning.
 type DataDir struct {
 	Path string `json:"path"`
 	Durability
 }
 
-// P50 returns the median duration of fdatasync, if it is known.
+// P50 returns the median time of fdatasync. The figure is not known if it was not measured.
 func (d *Durability) P50() measure.Figure {
 	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}
 }
 
-// P99 returns the 99th percentile of the duration of fdatasync, if at least ten samples are beyond
-// it.
+// P99 returns the 99th percentile of the time of fdatasync. The figure is known only if at least
+// ten samples are beyond it.
 func (d *Durability) P99() measure.Figure {
 	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}
@@ -187,8 +189,9 @@ func (d *Durability) P99() measure.Figure {
 	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}
 }
 
-// ID is the number by which a store identifies a member. Files contain it in hexadecimal, as the
-// stores print it, because some JSON parsers cannot represent 64-bit numbers.
+// ID is the number by which a store identifies a member. Files contain the number in hexadecimal,
+// which is how the stores print it. A reason for the text is that some JSON parsers cannot
+// represent 64-bit numbers.
 type ID uint64
 
 // String returns the number in hexadecimal.
@@ -207,8 +210,8 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// encode encodes v as indented JSON with a final newline. Unprintable characters are
-// escaped, so that files can be displayed and readers still get the original text.
+// encode encodes v as indented JSON with a final newline. It escapes unprintable characters, so
+// that the files can be displayed safely. JSON parsers restore the original text.
 func encode(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,34 +8,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StoreRow is a row of stores.csv: the metrics of one member at one time, and the times to reach
-// the member.
+// StoreRow is a row of stores.csv. It holds the metrics of one member at one time, and the times
+// that it took to reach the member.
 type StoreRow struct {
-	Time     time.Time // when the response arrived, or when the request was given up
+	Time     time.Time // time at which the response arrived or the request was given up
 	Name     string    // the member's name
 	Endpoint string
-	// Connect is the time that it took to open a TCP connection to the member; 0 if none was tried
-	// or ConnectFailure is set.
+	// Connect is the time that it took to open a TCP connection to the member. It is 0 if no
+	// connection was tried, or if ConnectFailure is set.
 	Connect        time.Duration
 	ConnectFailure string
-	// Answer is the response time, or the time after which the request was given up; 0 if no
-	// request was sent. Failure is why there is no response.
+	// Answer is the response time. If there was no response, it is the time after which the request
+	// was given up, and Failure is the reason. Answer is 0 if no request was sent.
 	Answer  time.Duration
 	Failure string
-	// Metrics is nil if no metric is known. If Failure is set, it contains the metrics that the
-	// member reports in other ways, such as the size of its database.
+	// Metrics is nil if no metric is known. If Failure is set, Metrics contains only metrics from
+	// other sources than the response, such as the size of the member's database.
 	Metrics store.Sample
 }
 
-// metricColumn holds the names of the metrics' columns.
+// metricColumn holds the names of the metrics' columns. The columns of a timer begin with this
+// name.
 var metricColumn = [store.NumMetrics]string{
 	store.FsyncSeconds: "fsync", store.CommitSeconds: "commit", store.PeerRoundTripSeconds: "peer_round_trip",
 	store.CPUSeconds: "cpu_seconds", store.Processors: "processors", store.ResidentBytes: "rss_bytes",
 	store.LeaderChanges: "leader_changes", store.DatabaseBytes: "database_bytes",
 }
 
-// columns returns the columns of stores.csv. They point into the row and, for its metrics, into
-// readings. Metrics that the row lacks are NaN in readings, which is written as an empty cell.
+// columns returns the columns of stores.csv. The columns of metrics point into `readings`, to which
+// the row's metrics are copied. The other columns point into the row. If the row lacks a metric,
+// the values in `readings` are NaN, and the cells are empty.
 func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	all := []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"endpoint", &r.Endpoint},
@@ -57,7 +59,7 @@ func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	return all
 }
 
-// Store appends a row to stores.csv, which it creates with the first row.
+// Store appends a row to stores.csv. It creates the file when it is first called.
 func (t *TrialWriter) Store(r *StoreRow) error {
 	return t.do(func() (err error) {
 		columns := r.columns(&[store.NumMetrics]store.Reading{})
@@ -72,8 +74,8 @@ func (t *TrialWriter) Store(r *StoreRow) error {
 	})
 }
 
-// readStores parses stores.csv, which may come from an untrusted source. Metrics whose columns are
-// missing, for example in files from other versions, are not known.
+// readStores parses stores.csv, which may come from an untrusted source. If a column is missing,
+// for example because another version wrote the file, its metric is not known.
 func readStores(b []byte) (rows []StoreRow, err error) {
 	var row StoreRow
 	var readings [store.NumMetrics]store.Reading

@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Rows are the same after writing and reading. Values that no member can have reported are omitted.
+// Writing and reading does not change the rows, except that it omits values that no member can have
+// reported.
 func TestStoreRowsAreReadAgain(t *testing.T) {
 	timed := store.Reading{Count: 5, Sum: 0.25, Buckets: []store.Bucket{{Upper: 0.001, Count: 2}, {Upper: 8.192, Count: 4}, {Upper: math.Inf(1), Count: 5}}}
 	rows := []StoreRow{
@@ -42,7 +43,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	if err := trial.Store(&impossible); err != nil {
 		t.Fatal(err)
 	}
-	// A crash can leave an incomplete line.
+	// Simulate a crash that left an incomplete line.
 	path := filepath.Join(trial.Dir(), storesFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -65,7 +66,8 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	}
 }
 
-// Reported buckets that are not a histogram are omitted, and the file can still be read.
+// If the buckets that a member reported do not form a histogram, they are omitted, and the file can
+// still be read.
 func TestInvalidBucketsAreOmitted(t *testing.T) {
 	for _, all := range [][]store.Bucket{
 		{{Upper: 1, Count: 5}, {Upper: 2, Count: 4}},
@@ -78,7 +80,7 @@ func TestInvalidBucketsAreOmitted(t *testing.T) {
 	}
 }
 
-// A name in machines.csv may come from an untrusted source and is made printable.
+// A name in machines.csv, which may come from an untrusted source, is made printable.
 func TestMachineNamesCanBePrinted(t *testing.T) {
 	head := "unix_seconds,name,cpu_user_seconds,cpu_system_seconds,rss_bytes\n"
 	rows, err := readMachines([]byte(head + "1,\"m1\nVerdict: valid\",1,1,1\n"))

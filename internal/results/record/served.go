@@ -11,23 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// RoleAt is the role of a member in a term. If members do not report terms, Term is the number of
-// the period with the same leader, counted from 1.
+// RoleAt is the role of a member in a term. If the members of a store do not report terms, Term
+// counts the periods between leader changes, from 1.
 type RoleAt struct {
 	Member ID     `json:"member"`
 	Name   string `json:"name"` // the member's name
 	Term   uint64 `json:"term"`
 	Role   string `json:"role"`
-	// Since is when the role was first observed.
+	// Since is the time at which the role was first observed.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Roles holds the known roles of members, in any order. If a member and term has several entries,
-// the first entry is valid.
+// Roles holds the known roles of members, in any order. If there are several entries for a member
+// in a term, only the first one counts.
 type Roles []RoleAt
 
-// Resolve returns the role of a member in a term. A term has at most one leader. If the leader is
-// known, every other voting member was a follower.
+// Resolve returns the role of a member in a term. A term has at most one leader. If another member
+// is known to be the leader, and the member has no entry for this term, the member counts as a
+// follower.
 func (r Roles) Resolve(member, term uint64) kv.Role {
 	if member == 0 {
 		return kv.Unknown
@@ -49,7 +50,7 @@ func (r Roles) Resolve(member, term uint64) kv.Role {
 	return role
 }
 
-// WithoutVote returns the names of members that were non-voters at some time.
+// WithoutVote returns the names of members that were non-voters at any time.
 func (r Roles) WithoutVote() (names []string) {
 	for _, e := range r {
 		if e.Role == kv.NonVoter.String() && !slices.Contains(names, e.Name) {
@@ -59,8 +60,8 @@ func (r Roles) WithoutVote() (names []string) {
 	return names
 }
 
-// Served holds the operations of one kind and consistency that members with the same role served.
-// Role is empty if roles are not distinguished.
+// Served holds the results of the operations of one kind and consistency that members with the same
+// role served. Role is empty if the results are not divided by role.
 type Served struct {
 	Operation    string `json:"operation"`
 	Consistency  string `json:"consistency"`
@@ -76,7 +77,7 @@ func (s *Served) restore() {
 	s.ServiceTime.restore(s.Errors)
 }
 
-// servedKey identifies a Served. Its order is the order of the list.
+// servedKey identifies a Served in a list. The list is sorted by this key.
 type servedKey struct {
 	kind  kv.Kind
 	level kv.Consistency
@@ -88,12 +89,12 @@ func (a servedKey) compare(b servedKey) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.level, b.level), cmp.Compare(order[a.role], order[b.role]))
 }
 
-// byRole merges the cells by operation, consistency and role.
+// byRole returns the results of the cells, combined by operation, consistency and role.
 func byRole(cells []*measure.Cell, roles Roles) []Served {
 	return served(cells, func(c *measure.Cell) kv.Role { return roles.Resolve(c.Member, c.Term) })
 }
 
-// byOperation merges the cells by operation and consistency.
+// byOperation returns the results of the cells, combined by operation and consistency.
 func byOperation(cells []*measure.Cell) []Served {
 	all := served(cells, func(*measure.Cell) kv.Role { return kv.Unknown })
 	for i := range all {
@@ -102,7 +103,8 @@ func byOperation(cells []*measure.Cell) []Served {
 	return all
 }
 
-// served merges the cells by operation, consistency and role.
+// served returns the results of the cells, combined by operation, consistency and the role that the
+// function `role` returns.
 func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 	groups := map[servedKey]*sums{}
 	for _, c := range cells {
@@ -125,7 +127,7 @@ func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 	return all
 }
 
-// sums holds the sums of cells. A nil histogram is empty.
+// sums holds the sums of the histograms of several cells. A histogram that is nil is empty.
 type sums struct {
 	response, service *measure.Histogram
 	errors            [measure.Errors]*measure.Histogram
@@ -147,7 +149,8 @@ func (s *sums) failed() uint64 {
 	return n
 }
 
-// total returns the sum of all times, including failed operations, and the longest time.
+// total returns the sum of the times of all operations, including those that failed. It also
+// returns the longest of these times.
 func (s *sums) total() (sum float64, longest int64) {
 	for _, h := range append(s.errors[:], s.response) {
 		if count(h) > 0 {
@@ -165,7 +168,8 @@ func count(h *measure.Histogram) uint64 {
 	return uint64(h.TotalCount())
 }
 
-// merge adds the histogram from to *into, which it creates if necessary. It does not change from.
+// merge adds the histogram `from` to the histogram *into. It creates *into if necessary, and does
+// not change `from`.
 func merge(into **measure.Histogram, from *measure.Histogram) {
 	if count(from) == 0 {
 		return
@@ -178,56 +182,58 @@ func merge(into **measure.Histogram, from *measure.Histogram) {
 
 // ByMember reports on the operations at one member during the window.
 type ByMember struct {
-	Name     string `json:"name"` // empty for operations that are not known to have reached a member
+	Name     string `json:"name"` // empty for operations about which it is not known whether they reached a member
 	Endpoint string `json:"endpoint,omitempty"`
 	ID       ID     `json:"id"`
-	// Operations and Errors count the operations due in the window that completed and that failed.
-	// Share is their share of the operations at all members.
+	// Operations is the number of operations due in the window that completed, and Errors is the
+	// number that failed. Share is the share of both together in the operations at all members.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	Share      float64 `json:"share"`
-	// ByOperation has the times by operation and consistency.
+	// ByOperation holds the times by operation and consistency.
 	ByOperation []Served `json:"by_operation,omitempty"`
-	// Links reports on the connections to the member; null if the load had none.
+	// Links reports on the connections to the member. It is null if the load had no connections to
+	// it.
 	Links *Links `json:"connections"`
-	// Clients describes the clients of a closed loop whose connections went to the member during
-	// the whole window; absent if there were none.
+	// Clients describes the clients of a closed loop whose connections led to this member during
+	// the whole window. It is absent if there are no such clients.
 	Clients *Evenness `json:"clients,omitempty"`
-	// Alarms are the alarms that the member raised by the end of the load, such as NOSPACE.
+	// Alarms lists the alarms that the member had raised by the end of the load, such as NOSPACE.
 	Alarms []string `json:"alarms,omitempty"`
 }
 
 // Links reports on the connections to a member during the window.
 type Links struct {
-	Opened int `json:"at_opening"` // number at the start of the window
-	Fewest int `json:"fewest"`     // lowest number during the window
+	Opened int `json:"at_opening"` // number of connections at the start of the window
+	Fewest int `json:"fewest"`     // lowest number of connections during the window
 	Lost   int `json:"lost"`       // number of connections that were lost
-	// LostAt is when the number of connections first fell below Opened. BackAt is when it reached
-	// Opened again and stayed there. Both are in seconds after the start of the window, and null if
-	// this did not happen.
+	// LostAt is the time at which the number of connections first fell below Opened. BackAt is the
+	// time at which the number reached Opened again and did not fall below it later. Both are in
+	// seconds after the start of the window. They are null if this did not happen.
 	LostAt *float64 `json:"lost_at_seconds"`
 	BackAt *float64 `json:"back_at_seconds"`
-	// Meanwhile reports what the cluster did between LostAt and BackAt; null if there is no whole
-	// second between them.
+	// Meanwhile reports how the cluster served the load between LostAt and BackAt. It is null if
+	// there is no whole second between these times.
 	Meanwhile *ServiceWhileLost `json:"meanwhile"`
 }
 
-// ServiceWhileLost reports what the cluster did in the whole seconds during which a member had
-// fewer connections.
+// ServiceWhileLost reports how the cluster served the load while a member had fewer connections. It
+// covers only whole seconds.
 type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
-	// PerSecond is the throughput of all members in these seconds. Otherwise is the throughput in
-	// the other whole seconds of the window; null if there are no other seconds.
+	// PerSecond is the throughput of all members in these seconds. Otherwise is their throughput in
+	// the other whole seconds of the window. It is null if there are no other seconds.
 	PerSecond float64  `json:"operations_per_second"`
 	Otherwise *float64 `json:"operations_per_second_otherwise"`
-	// Shares has, by name, each member's share of the operations that were due in these seconds and
-	// that a known member served.
+	// Shares holds the share of each member, by the member's name, in the operations that were due
+	// in these seconds. Only operations count that a known member served.
 	Shares map[string]float64 `json:"shares"`
 }
 
-// Answered holds two kinds of counts for each second of the window: the operations done in it and,
-// by member, the successful operations that were due in it. If a member's list is shorter than the
-// window, the member had no successes in the missing seconds.
+// Answered holds counts for each second of the window. Done is the number of operations that were
+// done in the second. By is, for each member, the number of successful operations that were due in
+// the second. If the list of a member is shorter than the window, the member had no successes in
+// the missing seconds.
 type Answered struct {
 	Done []uint64
 	By   map[uint64][]uint64
@@ -254,8 +260,8 @@ func addAt(to []uint64, index int, n uint64) []uint64 {
 	return to
 }
 
-// byMember returns the entry of every member, in the order of members, followed by an entry for the
-// operations whose member is not known.
+// byMember returns an entry for each member, in the order of `members`. If there are operations
+// whose member is not known, an entry for these operations follows.
 func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
 	all := make([]ByMember, 0, len(members)+1)
 	for _, e := range members {
@@ -313,8 +319,8 @@ func linksOf(l *measure.Link) *Links {
 	return &Links{Opened: l.Connections, Fewest: l.Fewest, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
 }
 
-// meanwhile sums up the whole seconds from when connections were lost until they were back, or
-// until the end of the window.
+// meanwhile reports on the whole seconds in which a member had fewer connections. They end when the
+// connections are back, or at the end of the window.
 func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *ServiceWhileLost {
 	whole := min(int(math.Floor(seconds)), len(a.Done))
 	from, to := int(math.Ceil(*l.LostAt)), whole
@@ -326,8 +332,8 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Serv
 	}
 	out := &ServiceWhileLost{Seconds: to - from, Shares: map[string]float64{}}
 	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
-	// The second of the loss and the second of the return belong neither to these seconds nor to
-	// the others.
+	// Two seconds count neither as seconds with fewer connections nor as other seconds: the second
+	// in which the connections were lost, and the second in which they came back.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
 		done := sum(a.Done, 0, before) + sum(a.Done, behind, whole)
 		out.Otherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
@@ -344,7 +350,7 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Serv
 	return out
 }
 
-// sum adds up the counts of the seconds, or slots, in [from, to).
+// sum returns the sum of the counts with an index in [from, to). An index is a second or a slot.
 func sum[N uint32 | uint64](counts []N, from, to int) (n uint64) {
 	for i := max(from, 0); i < min(to, len(counts)); i++ {
 		n += uint64(counts[i])

@@ -12,9 +12,10 @@ var threeMembers = []Member{
 	{ID: 11, Name: "m1", Endpoint: "127.0.0.1:1"}, {ID: 12, Name: "m2", Endpoint: "127.0.0.1:2"}, {ID: 13, Name: "m3", Endpoint: "127.0.0.1:3"},
 }
 
-// lossOf returns ten seconds with 90 operations each, divided equally among three members. m2 loses
-// its connections at 3.2 s and has them again at 6.5 s. In the meantime, m1 and m3 serve 60
-// operations per second, m1 twice as many as m3.
+// lossOf returns ten seconds in which three members serve 90 operations per second, with equal
+// shares. m2 loses its connections at 3.2 s and gets them back at 6.5 s. In the whole seconds
+// between these times, only m1 and m3 serve operations: together 60 per second, of which m1 serves
+// twice as many as m3.
 func lossOf() (*measure.Totals, *Answered) {
 	m, a := &measure.Totals{Seconds: 10}, &Answered{}
 	for i := range 10 {
@@ -50,8 +51,9 @@ func lossOf() (*measure.Totals, *Answered) {
 	return m, a
 }
 
-// Every operation belongs to a member or to the entry for unknown members, and the shares add up to
-// one. The load while a member was away is computed from whole seconds.
+// Every operation belongs either to a member or to the entry for unknown members. The shares of all
+// entries add up to one. The throughput while a member had lost its connections is computed from
+// whole seconds.
 func TestByMember(t *testing.T) {
 	m, a := lossOf()
 	r := NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles)
@@ -84,8 +86,8 @@ func TestByMember(t *testing.T) {
 	}
 }
 
-// A member whose connections never return is away until the end of the window. If a member is away
-// for less than a whole second, Meanwhile is null.
+// If the connections to a member never come back, Meanwhile covers the time until the end of the
+// window. If they come back and there is no whole second in between, Meanwhile is null.
 func TestServiceWhileLostHasBounds(t *testing.T) {
 	m, a := lossOf()
 	links := func() *Links {
@@ -107,8 +109,8 @@ func TestServiceWhileLostHasBounds(t *testing.T) {
 	if l := links(); l.Meanwhile != nil {
 		t.Errorf("%+v", l.Meanwhile)
 	}
-	// Operations are counted even if connections were not. A member that is missing from the status
-	// has its endpoint as a name.
+	// If connections were not counted, operations still are. If a member is missing from the
+	// status, its endpoint is used as its name.
 	m.Links = nil
 	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)
 	if len(r.ByMember) != 4 || r.ByMember[1].Links != nil || r.ByMember[1].Operations != 240 {

@@ -7,45 +7,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Start is one start of a run: the first start, or a start that resumed the run.
+// Start describes one start of a run. It is either the first start, or a start that resumed the
+// run.
 type Start struct {
 	At time.Time `json:"at"`
-	// number of trials that had completed before
+	// Before is the number of trials that had completed before this start.
 	Before int `json:"trials_before"`
-	// Machines are the machines at that time, the generator's first.
+	// Machines lists the machines at the time of this start, with the generator's machine first.
 	Machines []measure.Machine `json:"machines"`
-	// State, Failure and Finished describe how a start ended that was not the last one. If the run
-	// was killed, State is Incomplete and Finished is absent.
+	// State, Failure and Finished describe how this start ended. They are set when a later start
+	// resumes the run. If the run was killed, State is Incomplete and Finished is absent.
 	State    State      `json:"state,omitempty"`
 	Failure  string     `json:"failure,omitempty"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Aside lists the folders of trials that were incomplete at the end of this start. The folders
-	// were moved to these names in the run directory.
+	// Aside lists folders of trials that were incomplete at the end of this start. The names are
+	// those to which the folders were moved, relative to the run directory.
 	Aside []string `json:"aside,omitempty"`
 }
 
-// Asked holds what the command line changed in the scenario, and its other settings. Scale and
-// Until are not included, because Run has fields for them.
+// Asked holds the changes that the command line made to the scenario, and its other settings. It
+// excludes Scale and Until, for which Run has fields.
 type Asked struct {
 	Store   string `json:"store,omitempty"`
 	Version string `json:"version,omitempty"`
 	Exec    string `json:"exec,omitempty"`
-	// Set contains parameters as KEY=VALUE, or only KEY if the parameter is a password.
+	// Set holds parameters in the form KEY=VALUE. If the parameter is a password, it holds only
+	// KEY.
 	Set     []string `json:"set,omitempty"`
 	DataDir string   `json:"data_dir,omitempty"` // an absolute path
 }
 
-// ended returns when a trial's window ended, or when the trial began if it had no window.
+// ended returns the time at which the trial's window ended. If the trial had no window, it returns
+// the time at which the trial began.
 func (t *Trial) ended() time.Time {
 	if t.Opened == nil {
 		return t.Started
 	}
-	const most = 1e7 // seconds; longer than any window, and still valid as a duration
+	const most = 1e7 // in seconds; longer than any window, but still a valid time.Duration
 	return t.Opened.Add(time.Duration(math.Max(0, math.Min(t.Seconds, most)) * 1e9))
 }
 
-// Active returns for how long the run had been active when its first n trials had ended. It does
-// not count the interruptions between starts.
+// Active returns the total time for which the run had been active when its first n trials had
+// ended. This time excludes the interruptions between starts.
 func (r *Run) Active(n int) (total time.Duration) {
 	n = min(n, len(r.Trials))
 	for i, s := range r.Starts {

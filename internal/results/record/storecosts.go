@@ -7,28 +7,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StoreCosts holds what the writes in the window cost the members, summed over all members, in
-// total and per key. Unknown costs are null.
+// StoreCosts holds the costs of the writes in the window to the members: in total and per key,
+// summed over all members. Costs that are not known are null.
 type StoreCosts struct {
-	// KeysWritten counts the keys that operations done in the window wrote or deleted. UserBytes is
-	// the size of these keys and values.
+	// KeysWritten is the number of keys that the operations done in the window wrote or deleted.
+	// UserBytes is the total size of these keys and their values.
 	KeysWritten *uint64 `json:"keys_written,omitempty"`
 	UserBytes   *uint64 `json:"user_bytes_written,omitempty"`
 	// Written is the number of bytes that the members' processes wrote to disk.
 	Written *int64 `json:"store_written_bytes,omitempty"`
 	// Amplification is Written / UserBytes.
 	Amplification *float64 `json:"write_amplification,omitempty"`
-	// DatabaseGrowth is the growth of the members' databases on disk, and RSSGrowth the growth of
-	// their resident memory. DiskPerKey and RSSPerKey are these numbers divided by KeysWritten, if
-	// above 0.
+	// DatabaseGrowth is the growth of the members' databases on disk, and RSSGrowth is the growth
+	// of their resident memory. DiskPerKey and RSSPerKey are these numbers divided by KeysWritten.
+	// They are null if there was no growth.
 	DatabaseGrowth *int64   `json:"store_database_growth_bytes,omitempty"`
 	RSSGrowth      *int64   `json:"store_rss_growth_bytes,omitempty"`
 	DiskPerKey     *float64 `json:"store_database_bytes_per_key,omitempty"`
 	RSSPerKey      *float64 `json:"store_rss_bytes_per_key,omitempty"`
 }
 
-// storeCosts returns the costs of a trial whose counts have been set. Written is not known if the
-// data is on a file system in memory, because the system counts no disk writes there.
+// storeCosts returns the costs of a trial. The counts of the trial must be set. If the data is in a
+// file system in memory, Written is not known, because the system counts no disk writes there.
 func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	if !t.hasKind(kv.Kind.Writes) {
 		return c
@@ -54,10 +54,10 @@ func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	return c
 }
 
-// written returns the number of keys that the window's operations wrote, and their bytes. Kinds of
-// operations are counted in the second in which they were due, but disk writes are observed from
-// the start to the end of the window. The result is therefore scaled to the number of operations
-// done in the window.
+// written returns the number of keys that the operations in the window wrote, and the size of these
+// keys and values. Operations of each kind are counted by the time at which they were due. Disk
+// writes, however, are measured from the start to the end of the window. Therefore, the results are
+// scaled to the number of operations that were done in the window.
 func (t *Trial) written(m *measure.Totals) (keys, bytes uint64) {
 	var of [kv.NumKinds]uint64
 	for _, c := range m.Cells {

@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The written keys, bytes and costs are correct: gets write nothing, a transaction writes several
-// keys, a delete writes no value, and a failed condition or a missing key changes nothing.
+// The numbers of written keys and bytes, and the costs, are correct. Gets write nothing, a
+// transaction writes several keys, and a delete writes no value. A compare-and-set whose condition
+// does not hold, and a delete of a missing key, write nothing.
 func TestStoreCostsMatchArithmetic(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -33,7 +34,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 		conflicts, gone := min(n[kv.CAS], uint64(rng.IntN(9))), min(n[kv.Delete], uint64(rng.IntN(9)))
 		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Missed[kv.Delete] = conflicts, gone, gone
 		m.Outcomes[kv.OK] = m.Due - conflicts - gone
-		// In the window, twice as many operations were done as were due.
+		// Twice as many operations were done in the window as became due in it.
 		m.Done = 2 * m.Due
 		written, grew, rss := int64(rng.IntN(1e6)), int64(rng.IntN(1e6)-5e5), int64(rng.IntN(1e6)-5e5)
 		o := Observed{Store: &StoreUsage{WrittenBytes: &written, GrowthRSSBytes: rss}, DatabaseGrowth: &grew}
@@ -60,8 +61,9 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 	}
 }
 
-// Unknown costs are not reported as 0: reads write nothing, members on other machines are not
-// observed, and a file system in memory counts no writes.
+// Costs that are not known are not reported as 0. There are three cases: the load only reads, the
+// members run on other machines and are not observed, or the data is in a file system in memory,
+// for which no writes are counted.
 func TestUnknownStoreCosts(t *testing.T) {
 	written, grew := int64(1000), int64(2000)
 	usage := &StoreUsage{WrittenBytes: &written}

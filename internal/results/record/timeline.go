@@ -10,34 +10,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Row is one second of timeline.csv.
+// Row is a row of timeline.csv. It describes one second.
 type Row struct {
 	Time                                     time.Time
 	Phase                                    string
 	Second                                   int
 	Due, Done, OK, Misses, Conflicts, Errors uint64
-	ErrorsByKind                             map[string]uint64 // in a row that was read from a file: only counts above 0
-	// Stale and Unverifiable count reads with that outcome that were due in the second. KeysRead
-	// counts the keys that reads done in the second returned.
+	ErrorsByKind                             map[string]uint64 // if the row was read from a file, it contains only counts above 0
+	// Stale and Unverifiable are the numbers of reads with this outcome that were due in the
+	// second. KeysRead is the number of keys that the reads done in the second returned.
 	Stale, Unverifiable, KeysRead uint64
-	// P50, P99, P999 and Max are statistics of the response times in the second. They are not known
-	// if their cells are empty.
+	// P50, P99, P999 and Max are statistics of the response times in the second. If a cell is
+	// empty, the statistic is not known.
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
 	Connections, Clients, InFlight int
-	// Watch describes the watch events in the second; nil if the trial has no watchers.
+	// Watch describes the watch events in the second. It is nil if the trial has no watchers.
 	Watch *RowWatch
 }
 
-// RowWatch counts the distinct watch events that arrived in a second.
+// RowWatch describes the watch events that arrived in one second. Events is the number of distinct
+// events.
 type RowWatch struct {
 	Events, Duplicated, Reordered uint64
-	// P50, P99 and Max are statistics of the time from due to arrival. They are not known if their
-	// cells are empty.
+	// P50, P99 and Max are statistics of the time from when a write was due until its event
+	// arrived. If a cell is empty, the statistic is not known.
 	P50, P99, Max measure.Figure
 }
 
-// columns returns the columns that every timeline.csv has.
+// columns returns the columns that are in every timeline.csv.
 func (r *Row) columns() []column {
 	unix := unixTime(r.Time)
 	all := []column{
@@ -54,8 +55,8 @@ func (r *Row) columns() []column {
 		column{"stale", &r.Stale}, column{"unverifiable", &r.Unverifiable}, column{"keys_read", &r.KeysRead})
 }
 
-// columns returns the columns for watch events, which follow the others if the trial has
-// watchers.
+// columns returns the columns for watch events. If the trial has watchers, these columns follow the
+// others.
 func (w *RowWatch) columns() []column {
 	return []column{
 		{"watch_events", &w.Events}, {"watch_duplicated", &w.Duplicated}, {"watch_reordered", &w.Reordered},
@@ -63,7 +64,7 @@ func (w *RowWatch) columns() []column {
 	}
 }
 
-// written returns the columns that a row has in a file that this version writes.
+// written returns the columns that this version writes for a row.
 func (r *Row) written() []column {
 	all := r.columns()
 	if r.Watch != nil {
@@ -72,9 +73,10 @@ func (r *Row) written() []column {
 	return all
 }
 
-// rowOf returns a second's row for timeline.csv. A percentile is not known if the second has too
-// few operations, or if the percentile falls on an error. watchers is the number of watchers of
-// each watched key, or 0 if there are none. scratch is overwritten.
+// rowOf returns the row of timeline.csv for a second. A percentile is not known if the second has
+// too few operations, or if the operation at the percentile's rank failed. watchers is the number
+// of watchers of each watched key, or 0 if there are no watchers. The contents of scratch are
+// overwritten.
 func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure.Histogram) *Row {
 	r := &Row{
 		Time: start, Phase: s.Phase.String(), Second: s.Index, Due: s.Due, Done: s.Done,
@@ -89,8 +91,7 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	times := measure.PercentilesOf(response, r.Errors, 50, 99, 99.9)
 	r.P50, r.P99, r.P999, r.Max = times[0], times[1], times[2], measure.Slowest(response, r.Errors)
 	if watchers > 0 {
-		// The times do not include lost events, because these are known only at the end of the
-		// trial.
+		// The times exclude lost events, which are known only at the end of the trial.
 		w := &s.Watch
 		count := uint64(0)
 		if w.FromDue != nil {
@@ -102,16 +103,17 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	return r
 }
 
-// OpenTimeline reads the timeline.csv of a trial's folder, like OpenTrial.
+// OpenTimeline reads the timeline.csv in a trial's folder. As with OpenTrial, the file may be
+// missing or have an incomplete last line.
 func OpenTimeline(dir, folder string) ([]Row, error) {
 	return readTrialFile(dir, folder, timelineFile, readTimeline)
 }
 
-// readTimeline parses complete lines of a timeline.csv.
+// readTimeline parses the complete lines of a timeline.csv.
 func readTimeline(b []byte) (rows []Row, err error) {
 	watching := names((&RowWatch{}).columns())
 	var watched RowWatch
-	var columns []column // columns of row; every row of the file is read into it
+	var columns []column // columns that point into row, so that each row of the file is read into row
 	row := Row{ErrorsByKind: map[string]uint64{}}
 	err = eachCSVRow(b, "timeline", names((&Row{}).columns()), func(r *csvRow) {
 		if columns == nil {

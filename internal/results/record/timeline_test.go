@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// The timeline contains the counts of each second, and times by the nearest-rank method. Times with
-// too few samples are omitted.
+// The timeline contains the counts of each second, and percentiles that are computed with the
+// nearest-rank method. Percentiles with too few samples are omitted.
 func TestTimelineHasWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(NewConditions(watchedSpec()), noon)
@@ -64,8 +64,8 @@ func TestTimelineHasWatchEvents(t *testing.T) {
 	}
 }
 
-// ranked compares a figure with the value at a rank, to three digits. Groups of each values have
-// the same cause.
+// ranked checks that a figure equals the value at a rank, to three digits. `each` is the number of
+// values that have the same write as their cause.
 func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	t.Helper()
 	if known := rank > 0 && len(sorted)-rank >= measure.MinBeyond*each; known != f.Known {
@@ -75,8 +75,7 @@ func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	}
 }
 
-// The timeline of a trial without watchers has no columns for watch events, as in earlier
-// versions.
+// If a trial has no watchers, its timeline has no columns for watch events, as in earlier versions.
 func TestTimelineWithoutWatchers(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), noon)
@@ -94,7 +93,7 @@ func TestTimelineWithoutWatchers(t *testing.T) {
 	}
 }
 
-// A file with only some of the columns for watch events is an error.
+// A file with only some of the columns for watch events causes an error.
 func TestTimelineWithSomeWatchColumns(t *testing.T) {
 	row := rowOf(&measure.Second{}, time.Unix(1, 0), 1, measure.NewHistogram())
 	whole := strings.Join(names(row.written()), ",") + "\n" + strings.Join(cells(row.written()), ",") + "\n"

@@ -13,21 +13,21 @@ import (
 )
 
 // Times describes a distribution of times. In files, each figure is a whole number of nanoseconds,
-// or null. Null means that the sample is too small for the percentile, or that the figure falls on
-// a failed operation. The counts in the trial show which of the two is the case:
-// Trial.UnmarshalJSON restores the difference.
+// or null. A null has one of two reasons: the sample is too small for the percentile, or the figure
+// depends on the time of a failed operation. Trial.UnmarshalJSON determines the reason from the
+// trial's counts.
 type Times struct{ measure.Summary }
 
-// Percentile returns percentile p, which is one of measure.Percentiles.
+// Percentile returns the percentile p, which must be one of measure.Percentiles.
 func (t Times) Percentile(p float64) measure.Figure { return t.Summary.Percentile(p) }
 
-// namedFigure is a figure in a summary, with the name that thresholds and tables use.
+// namedFigure is a figure of a summary with its name in thresholds and tables.
 type namedFigure struct {
 	name string
 	*measure.Figure
 }
 
-// figures returns the summary's figures in order.
+// figures returns the figures of the summary, in the order of the JSON object.
 func (t *Times) figures() []namedFigure {
 	all := []namedFigure{{"min", &t.Min}, {"mean", &t.Mean}, {"stddev", &t.Stddev}}
 	for i, p := range measure.Percentiles {
@@ -36,7 +36,7 @@ func (t *Times) figures() []namedFigure {
 	return append(all, namedFigure{"max", &t.Max})
 }
 
-// field returns the name that files use for the figure.
+// field returns the name of the figure in files.
 func (f namedFigure) field() string { return strings.ReplaceAll(f.name, ".", "_") }
 
 // MarshalJSON encodes the object.
@@ -48,8 +48,8 @@ func (t Times) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON decodes the object. A null becomes a figure that is not known. Later, restore finds
-// the figures that have failed.
+// UnmarshalJSON decodes the object. If a figure is null, it is marked as not known. The method
+// restore later marks the figures that have failed.
 func (t *Times) UnmarshalJSON(b []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(b, &object); err != nil {
@@ -72,16 +72,16 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// restore marks the missing figures that fall on a failed operation. Which figures these are
-// depends only on the counts, so restore computes a summary of arbitrary times with the same
-// counts.
+// restore marks the figures that are missing because they depend on the time of a failed operation.
+// Only the counts determine which figures these are. Therefore, restore compares the figures with
+// those of arbitrary times that have the same counts.
 func (t *Times) restore(failed uint64) {
 	if failed == 0 || failed > t.Count {
 		return
 	}
 	recorded := hdr.New(1, 2, 1)
 	if recorded.RecordValues(1, int64(t.Count-failed)) != nil {
-		return // no run can reach this count
+		return // no run has that many operations
 	}
 	like := Times{measure.Summarize(recorded, failed)}
 	for i, f := range like.figures() {

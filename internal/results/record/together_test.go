@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Half of the workers started their windows within the spread after the first worker. LastToBegin
-// returns the last worker.
+// StartSpreadNS is the time within which half of the workers started their windows, after the first
+// worker did. LastToBegin returns the worker that started last.
 func TestStartSpreadOfWorkers(t *testing.T) {
 	for spread, began := range map[int64][]int64{4: {9, 4, 0}, 2: {0, 2, 900, 3}, 7: {7}} {
 		var trial Trial

@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// findWatchEffects sets the effects of the fault on watch events and leases.
+// findWatchEffects records how the fault affected watch events and leases.
 func (f *Fault) findWatchEffects(w *measure.Watched, since, until float64) {
 	if w == nil {
 		return
@@ -30,7 +30,7 @@ func (f *Fault) findWatchEffects(w *measure.Watched, since, until float64) {
 func watchRecovery(w *measure.Watched, since, began, until float64) *WatchRecovery {
 	ms := func(s float64) int { return int(s * 1000) }
 	r := &WatchRecovery{}
-	if w.Events.AnyDone(ms(since), ms(began)) { // otherwise, there is no gap before the fault to compare with
+	if w.Events.AnyDone(ms(since), ms(began)) { // otherwise, no gap before the fault can be compared with the outage
 		if outage, _, ok := w.Events.Outage(ms(since), ms(began), ms(until)); ok {
 			r.Outage, r.From = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
 			r.Lasted = outage.To >= ms(until)
@@ -38,7 +38,7 @@ func watchRecovery(w *measure.Watched, since, began, until float64) *WatchRecove
 	}
 	first, from, behind := slot(since), int(began*slotsPerSecond), int(until*slotsPerSecond)
 	r.LatestBefore, r.Latest = latest(w.Latest, first, from), latest(w.Latest, from, behind)
-	before := -1 // the highest class of delay before the fault
+	before := -1 // highest class of a delay before the fault
 	for _, l := range w.Late {
 		if l.Slot >= first && l.Slot < from {
 			before = max(before, l.Class)

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Watch events and expired leases belong to the fault during which they occurred. The first of two
-// faults delays events by 800 ms and loses two events.
+// Watch events and expired leases are attributed to the fault during which they occurred. The first
+// of the two faults delays events by 800 ms, and two events are lost.
 func TestWatchRecovery(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course
@@ -21,7 +21,7 @@ func TestWatchRecovery(t *testing.T) {
 			case at >= 3800 && at < 3810: // delayed events
 				after = 800_000_000
 			case at == 1500:
-				after = 130_000_000 // the usual delay without a fault
+				after = 130_000_000 // a delay that can also occur without a fault
 			case at == 7500:
 				after = 150_000_000
 			}
@@ -36,7 +36,7 @@ func TestWatchRecovery(t *testing.T) {
 			s.Fine.LeaseEnded(7, true, 500_000_000)
 			s.Fine.LeaseEnded(9, false, 500_000_000)
 		case 5:
-			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later; it must not count again
+			s.Fine.LeaseEnded(7, true, 500_000_000) // another event loop noticed the end of the same lease later; it must not count twice
 		case 8:
 			s.Fine.WatcherEnded(false, 0)
 		}
@@ -61,7 +61,7 @@ func TestWatchRecovery(t *testing.T) {
 	if w == nil || w.Outage != nil || w.Late != 1 || *w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
 		t.Errorf("the second fault has %+v and %+v", w, all[1].Leases)
 	}
-	c.Watched.ShowsPassed = false // a store whose events have no version
+	c.Watched.ShowsPassed = false // simulate a store whose events have no version
 	if w = p.faults(false, done(3, 4))[0].Watch; w == nil || w.Lost != nil {
 		t.Errorf("lost events are %+v, although events do not reveal them", w)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Trial is a trial's result with its conditions. --format json prints it and run.json stores it in
-// this form. Counts and times cover the measurement window.
+// Trial is the result of a trial, with the trial's conditions. `--format json` prints it, and
+// run.json stores it in the same form. Counts and times cover the measurement window.
 type Trial struct {
 	Schema  string `json:"schema"`
 	State   State  `json:"state"`
 	Failure string `json:"failure,omitempty"` // one sentence
-	Folder  string `json:"folder"`            // in the run directory; empty without a run directory
+	Folder  string `json:"folder"`            // name in the run directory; empty if the run has no directory
 	Conditions
 
 	Started time.Time  `json:"started"`
@@ -21,11 +21,12 @@ type Trial struct {
 	Seconds float64    `json:"seconds"`       // the window's length
 
 	// WarmupRun is the length of the warm-up in seconds. WarmupSteady reports whether throughput
-	// was steady at the end of the warm-up; null if the warm-up did not wait for that.
+	// was steady at the end of the warm-up. It is null if the warm-up did not wait for a steady
+	// throughput.
 	WarmupRun    *float64 `json:"warmup_seconds_run"`
 	WarmupSteady *bool    `json:"warmup_steady"`
 
-	// The results, in the order of the JSON object. Each of these types has its own source file.
+	// The results, in the order of the JSON object. The type of each part has its own source file.
 	Counts
 	Latencies
 	Parts
@@ -37,7 +38,7 @@ type Trial struct {
 	Attached `json:"-"`
 }
 
-// MarshalJSON encodes the trial and its load.
+// MarshalJSON encodes the trial with its load.
 func (t Trial) MarshalJSON() ([]byte, error) {
 	load, err := t.Encode()
 	if err != nil {
@@ -51,8 +52,8 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 	}{plain(t), t.Seed, load})
 }
 
-// UnmarshalJSON decodes a trial. It restores the difference between figures that fall on failed
-// operations and figures with too few samples.
+// UnmarshalJSON decodes a trial. It also determines why figures are null: because they depend on
+// failed operations, or because they have too few samples.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial
 	read := struct {

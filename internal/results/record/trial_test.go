@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// stall returns the standard example of coordinated omission. 1,000 operations per second are due
-// for 10 s. Each takes 2 ms, but the store stalls for one second. 1,000 of the 10,000 operations
-// became due during the stall and waited until its end.
+// stall returns the standard example of coordinated omission: for 10 s, 1,000 operations per second
+// become due. Each operation takes 2 ms, but once the store stalls for one second. In this second,
+// 1,000 of the 10,000 operations become due. They wait until the stall ends.
 func stall() *measure.Totals {
 	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000
@@ -71,7 +71,8 @@ func TestStallMatchesArithmetic(t *testing.T) {
 	}
 }
 
-// A percentile that falls on a failed operation is null in the file, and failed after reading.
+// If the operation at a percentile's rank failed, the percentile is written to the file as null,
+// and is marked as failed after reading.
 func TestPercentileOnAFailureIsNull(t *testing.T) {
 	m := stall()
 	m.Due, m.Outcomes[kv.TimedOut] = 10_200, 200
@@ -109,7 +110,7 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 	}
 }
 
-// The names in the JSON object are stable, because other programs read them.
+// The names in the JSON object must not change, because other programs read them.
 func TestJSONNamesAreStable(t *testing.T) {
 	m := stall()
 	for range 5000 { // enough for p99.9
@@ -185,8 +186,8 @@ func TestNewTrialChangesNothing(t *testing.T) {
 	}
 }
 
-// Little's law holds for a closed loop if the parts of times before the window are taken from the
-// warm-up.
+// Little's law holds for a closed loop if times that began before the window are taken into
+// account. These times are in the warm-up's histograms.
 func TestLittlesLawAtTheEdges(t *testing.T) {
 	c := conditions()
 	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
@@ -200,7 +201,8 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 		}
 		return m
 	}
-	// A stall of 2 s that began before the window leaves 8 s of work in the window.
+	// A stall of 2 s began before the window. As a result, the clients have only 8 s of work in the
+	// window of 10 s.
 	warm := totals(100, 2e9)
 	m := totals(80_000, 10e6)
 	m.CarriedIn = 100
@@ -266,15 +268,15 @@ func TestFromScenario(t *testing.T) {
 	}
 }
 
-// The halves of a window consist of whole seconds. A trial that becomes slower during the window is
-// suspect.
+// Each half of a window consists of whole seconds. If a trial becomes slower during the window, it
+// is suspect.
 func TestSlowdownInTheWindowIsSuspect(t *testing.T) {
 	steady, slower := &Answered{}, &Answered{}
 	for i := range 31 {
 		steady.Done = append(steady.Done, uint64(1000+i%3))
 		slower.Done = append(slower.Done, uint64(1000-20*i))
 	}
-	slower.Done[30] = 9 // cut off by the end of the window
+	slower.Done[30] = 9 // the window ended within this second
 	h := halves(slower, 30.01)
 	if h[0].Seconds != 15 || h[1].Seconds != 15 || h[0].PerSecond != 860 || h[1].PerSecond != 560 || math.Abs(h[0].Error-23.09) > 0.01 {
 		t.Errorf("%+v", h)

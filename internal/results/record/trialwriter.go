@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The files of a trial's folder.
+// The names of the files in a trial's folder.
 const (
 	hlogFile     = "latency.hlog"
 	timelineFile = "timeline.csv"
@@ -23,8 +23,8 @@ const (
 	storesFile   = "stores.csv"
 )
 
-// TrialWriter writes one trial's folder. Its methods are safe for concurrent use. As with Writer,
-// all calls fail after the first error in the run.
+// TrialWriter writes the folder of one trial. Its methods are safe for concurrent use. As with
+// Writer, every call after the first error in the run fails.
 type TrialWriter struct {
 	w      *Writer
 	dir    string
@@ -35,8 +35,8 @@ type TrialWriter struct {
 	hlog     *lines
 	timeline *lines
 	events   *lines
-	machines *lines // nil until the first rows
-	stores   *lines // nil until the first row
+	machines *lines // nil until the first rows are written
+	stores   *lines // nil until the first row is written
 	watchers uint64 // number of watchers of each watched key; 0 if the timeline has no columns for watch events
 	begun    bool
 	base     time.Time // base time of the histogram log
@@ -49,8 +49,8 @@ type TrialWriter struct {
 	buf      []byte
 }
 
-// Trial begins a trial. It creates the folder trial-NN-<name>, or trial-NN-<name>-rN if the trial
-// is repeated, and adds the trial to run.json as incomplete.
+// Trial begins a trial. It creates the trial's folder, trial-NN-<name>. If the trial is repeated,
+// the folder is trial-NN-<name>-rN. It also adds the trial to run.json and marks it as incomplete.
 func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	t := pending(c, now)
 	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
@@ -93,7 +93,8 @@ func (t *TrialWriter) openFiles() (err error) {
 // Dir returns the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
 
-// Begin records when a phase began. It must be called before Second is called for the phase.
+// Begin records the time at which a phase began. It must be called before Second is first called
+// for this phase.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	return t.do(func() error {
 		t.start[phase] = at
@@ -110,15 +111,16 @@ func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	})
 }
 
-// End records when a phase ended, so that the length of its last second is correct. It may be
-// called before Second is called for the phase, or not at all.
+// End records the time at which a phase ended. Second needs this time to compute the length of the
+// last second. End may be called before Second is called for the phase, or not at all.
 func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end[phase] = at
 }
 
-// Second records one second, merged from all event loops. It does not modify s.
+// Second records one second. The data of all event loops must already be merged. Second does not
+// modify s.
 func (t *TrialWriter) Second(s *measure.Second) error {
 	return t.do(func() error {
 		from := t.start[s.Phase]
@@ -145,8 +147,8 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 	})
 }
 
-// Answered returns what members served in those seconds of the window that have been recorded so
-// far.
+// Answered returns counts of the operations that members served. It covers the seconds of the
+// window that have been recorded so far.
 func (t *TrialWriter) Answered() *Answered {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,8 +159,9 @@ func (t *TrialWriter) Answered() *Answered {
 	return a
 }
 
-// WatchersCreated records the times to create the watchers, after all of them have been created.
-// The interval in the log starts with the phase and has the given length in seconds.
+// WatchersCreated records the times that it took to create the watchers. It must be called after
+// all watchers have been created. In the log, the interval begins with the phase and has the given
+// length in seconds.
 func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.do(func() error {
 		start := t.start[phase]
@@ -175,14 +178,14 @@ func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram,
 	})
 }
 
-// Finish records the trial's result and closes its files.
+// Finish records the result of the trial and closes the trial's files.
 func (t *TrialWriter) Finish(result Trial) error {
 	result.Folder = t.folder
 	return t.finish(func(at *Trial) { *at = result })
 }
 
-// Abort records that the trial ended without a result. state is Interrupted or Failed. If it is
-// Failed, failure is one sentence.
+// Abort records that the trial ended without a result. state must be Interrupted or Failed. If it
+// is Failed, failure must be one sentence.
 func (t *TrialWriter) Abort(state State, failure string) error {
 	return t.finish(func(at *Trial) {
 		at.State, at.Failure = state, failure
@@ -190,12 +193,13 @@ func (t *TrialWriter) Abort(state State, failure string) error {
 	})
 }
 
-// Restart replaces the conditions of a trial that has not measured anything yet.
+// Restart replaces the conditions of a trial. The trial must not have measured anything yet.
 func (t *TrialWriter) Restart(c Conditions) error {
 	return t.change(func(at *Trial) { at.Conditions = c })
 }
 
-// finish writes the result and closes the files. It closes them even after an error.
+// finish closes the files and writes the result. It closes all files even if closing one of them
+// fails.
 func (t *TrialWriter) finish(change func(*Trial)) error {
 	t.mu.Lock()
 	if t.done {
@@ -219,8 +223,8 @@ func (t *TrialWriter) change(change func(*Trial)) error {
 	})
 }
 
-// do holds the lock while it calls the function write. If an earlier write has failed, it
-// only returns that error.
+// do calls the function `write` while it holds the lock. If an earlier write has failed, it returns
+// that error instead.
 func (t *TrialWriter) do(write func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,20 +6,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Usage is the resource use of the generator, the members and other programs during the window, and
-// the time that the generator added to operations.
+// Usage is the resource use of the generator, the members and other programs during the window. It
+// also reports the time that the generator added to operations.
 type Usage struct {
 	CPUSeconds  float64  `json:"client_cpu_seconds"`
 	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
-	// SamplingCPUSeconds is the CPU time that sampling processes and machines used, summed over all
-	// machines; null if it is not known.
+	// SamplingCPUSeconds is the CPU time that was spent on sampling processes and machines, summed
+	// over all machines. It is null if it is not known.
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
-	// StoreCPUSeconds and the following fields describe the members' processes during the window;
-	// null if they do not run on this machine.
+	// StoreCPUSeconds and the following fields describe the members' processes during the window.
+	// They are null if the members do not run on this machine.
 	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
 	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // also null without operations
-	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // sum of the peaks of all processes
+	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // sum of the peaks of all members' processes
 
 	StoreCosts
 
@@ -29,13 +29,13 @@ type Usage struct {
 	RunSlices      int64    `json:"run_slices"`
 	ThrottledNS    *int64   `json:"throttled_ns"`
 	StolenShare    *float64 `json:"cpu_steal_share"`
-	// BusyShare is the share of the machine's CPU time that any program used. ForeignShare is the
-	// share that programs other than the generator and the members used. They are null if not
-	// known.
+	// BusyShare and ForeignShare are shares of the machine's CPU time. BusyShare is the share that
+	// any program used. ForeignShare is the share that programs other than the generator and the
+	// members used. They are null if they are not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
-	// PausedNS is the total time by which the generator's event loops woke up late. Overhead
-	// reports how much the generator added to the times of operations; null if it was not sampled.
+	// PausedNS is the total delay with which the generator's event loops woke up. Overhead reports
+	// how much time the generator added to operations. It is null if this time was not sampled.
 	PausedNS    int64              `json:"paused_ns"`
 	Overhead    *GeneratorOverhead `json:"generator_added"`
 	MeanResting float64            `json:"mean_paused_clients"`
@@ -54,8 +54,8 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	}
 }
 
-// perOperation converts CPU seconds to nanoseconds per operation. It returns nil if there are no
-// operations.
+// perOperation converts CPU seconds to nanoseconds per operation. The parameter done is the number
+// of operations. If it is 0, the result is nil.
 func perOperation(cpuSeconds float64, done uint64) *float64 {
 	if done == 0 {
 		return nil

@@ -6,47 +6,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Watched reports on watch events. Counts cover the whole load, including its warm-up, unless a
-// comment mentions the window.
+// Watched reports on watch events. Counts cover the whole load, including its warm-up, unless the
+// comment on the count mentions the window.
 type Watched struct {
 	Acknowledged uint64 `json:"acknowledged_writes"` // acknowledged writes of watched keys
-	Expected     uint64 `json:"expected_events"`     // events that the acknowledged writes cause, one for each watcher of the key
+	Expected     uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
 	Delivered    uint64 `json:"delivered_events"`    // distinct events
 	Lost         uint64 `json:"lost_events"`
-	Coalesced    uint64 `json:"coalesced_events"` // versions that watchers of mode once or query skipped
+	Coalesced    uint64 `json:"coalesced_events"` // number of versions that watchers of mode once or query skipped
 	Duplicated   uint64 `json:"duplicated_events"`
-	Reordered    uint64 `json:"reordered_events"`  // arrived after a later event of their key
-	Untimed      uint64 `json:"untimed_events"`    // delivered events for which the time when the write was sent is not known
-	Foreign      uint64 `json:"foreign_events"`    // untimed events of writes that this load did not send
-	Wrong        uint64 `json:"wrong_events"`      // events of keys that the watcher does not watch
-	Impossible   uint64 `json:"impossible_events"` // events that arrived before their write was sent
-	Resubscribed uint64 `json:"resubscribed"`      // number of times that a watcher was created again
-	Ended        uint64 `json:"ended_watchers"`    // watchers that the store ended permanently
+	Reordered    uint64 `json:"reordered_events"`  // number of events that arrived after a later event of their key
+	Untimed      uint64 `json:"untimed_events"`    // number of delivered events for which the time when the write was sent is not known
+	Foreign      uint64 `json:"foreign_events"`    // number of untimed events that writes of this load did not cause
+	Wrong        uint64 `json:"wrong_events"`      // number of events of keys that the watcher does not watch
+	Impossible   uint64 `json:"impossible_events"` // number of events that arrived before their write was sent
+	Resubscribed uint64 `json:"resubscribed"`      // number of times that a watcher was re-created
+	Ended        uint64 `json:"ended_watchers"`    // number of watchers that the store ended permanently
 	EndedText    string `json:"ended_text,omitempty"`
 
-	// InWindow counts distinct events of writes that were due in the window, including events that
-	// arrived after the window. PerSecond is InWindow divided by the length of the window.
+	// InWindow is the number of distinct events of writes that were due in the window. It includes
+	// events that arrived after the window. PerSecond is InWindow divided by the length of the
+	// window.
 	InWindow  uint64  `json:"events_in_window"`
 	PerSecond float64 `json:"events_per_second"`
-	// FromDue and FromSent are the times from when a write was due, or was sent, until its event
-	// arrived. They cover the events of writes due in the window. A lost event counts as slower
-	// than every event that arrived.
+	// FromDue is the time from when a write was due until its event arrived. FromSent is the time
+	// from when the write was sent until its event arrived. Both cover the events of writes due in
+	// the window. A lost event counts as slower than every event that arrived.
 	FromDue  Times `json:"from_due_ns"`
 	FromSent Times `json:"from_sent_ns"`
 
-	// Creation is the time to create a watcher. CreationSeconds is the time from the request for
-	// the first watcher until the last watcher existed.
+	// Creation is the time that it took to create a watcher. CreationSeconds is the time from the
+	// request for the first watcher until the last watcher existed.
 	Creation        Times   `json:"creation_ns"`
 	CreationSeconds float64 `json:"creation_seconds"`
-	// ToLast is the time from when a write in the window was due until the last of all watchers had
-	// received its event. It is nil unless each watcher watches all written keys. A lost event
-	// counts as slower than every event that arrived.
+	// ToLast is the time from when a write in the window was due until the last of all watchers
+	// received the write's event. It is nil unless each watcher watches all written keys. A lost
+	// event counts as slower than every event that arrived.
 	ToLast *Times `json:"to_last_ns,omitempty"`
 }
 
-// EventsPerWrite returns how many events a write of a watched key causes. This is the number of
-// watchers of the key, known from the load or from the events. These events count as one sample of
-// latency.
+// EventsPerWrite returns the number of events that a write of a watched key causes. This is the
+// number of watchers of the key. It is determined from the load, or from the numbers of events and
+// writes. The events of one write count as one sample of latency.
 func (t *Trial) EventsPerWrite() uint64 {
 	each := max(t.WatchersOfKey(), 1)
 	if w := t.Watch; w != nil && w.Acknowledged > 0 {
@@ -79,9 +80,10 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 	return w
 }
 
-// figures returns the input for the verdict's rules. Events that arrived are counted in the window,
-// but lost events are only known for the whole load. Events of writes before the load have no
-// times.
+// figures returns the facts about watch events that the verdict's rules need. Duplicated, reordered
+// and untimed events are those in the window. Lost events are those of the whole load, because they
+// are not known for the window alone. If the load watches a given key, untimed events are normal
+// and count as 0, because events of writes before the load have no times.
 func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) verdict.EventFigures {
 	f := verdict.EventFigures{
 		Expected: w.Expected, Lost: w.Lost, Duplicated: window.Duplicated, Reordered: window.Reordered, Untimed: window.Untimed,

@@ -23,7 +23,7 @@ func watchedSpec() *scenario.Trial {
 	return &scenario.Trial{Name: "watched", Number: 1, Repeat: 1, Repeats: 1, Load: l}
 }
 
-// watchedTotals returns a window of n puts and 2n events.
+// watchedTotals returns a window with n puts and 2n watch events.
 func watchedTotals(n uint64) *measure.Totals {
 	m := &measure.Totals{Seconds: 2, Tally: measure.Tally{Due: n, Done: n}}
 	m.Outcomes[kv.OK] = n
@@ -53,8 +53,8 @@ func ruleOf(v verdict.Verdict, number int) bool {
 	return false
 }
 
-// Lost, duplicated and impossible events are reported in the result and affect the verdict. A lost
-// event also counts in the percentiles.
+// Lost, duplicated and impossible events are in the result and affect the verdict. Percentiles also
+// take lost events into account.
 func TestWatchProblemsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*measure.Totals)
@@ -103,7 +103,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 	}
 }
 
-// Events of writes before the load have no times, which is not a problem.
+// Events of writes before the load have no times. This is not a problem.
 func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	spec := watchedSpec()
 	spec.Load.Watch.Key, spec.Load.Watch.Expect = []byte("k"), 8

@@ -8,26 +8,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ByWorker reports the results that one of several workers measured in its window.
+// ByWorker holds the results that one worker measured in its window, if several workers generated
+// the load.
 type ByWorker struct {
 	Name    string `json:"name"`
 	Machine string `json:"machine,omitempty"` // name of the worker's machine
-	// Lost is a sentence that explains why the worker was lost before the end of the load; absent
-	// if it was not lost. The figures of a lost worker come from its last report.
+	// Lost is a sentence with the reason why the worker was lost before the end of the load. It is
+	// absent if the worker was not lost. The figures of a lost worker are those of its last report.
 	Lost  string `json:"lost,omitempty"`
 	Loops int    `json:"loops"`
 	// BeganAfterNS is the time from the start of the first worker's window to the start of this
 	// worker's window. Seconds is the length of this worker's window.
 	BeganAfterNS int64 `json:"start_delay_ns"`
-	// ClockBoundNS is the largest possible error of the worker's clock after its correction; 0 if
-	// the worker uses the controller's clock.
+	// ClockBoundNS is the maximum error of the worker's clock after the clock was corrected. It is
+	// 0 if the worker uses the controller's clock.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
 	Seconds      float64 `json:"seconds"`
 	Connections  int     `json:"connections"` // 0 in an open loop
 	Clients      int     `json:"clients"`     // 0 in an open loop
-	// Operations and Errors count the worker's operations that were due in the window and
-	// completed, or failed. PerSecond is the number of operations done in the worker's window,
-	// divided by Seconds.
+	// Operations is the number of the worker's operations that were due in the window and
+	// completed, and Errors is the number that failed. PerSecond is the number of operations that
+	// were done in the worker's window, divided by Seconds.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	PerSecond  float64 `json:"operations_per_second"`
@@ -35,19 +36,20 @@ type ByWorker struct {
 	ResponseTime Times  `json:"response_time_ns"`
 	Lateness     *Times `json:"lateness_ns"` // null in a closed loop
 	// MedianApart is the relative difference between the worker's median response time and the
-	// median of the other workers. It compares, second by second, operations of the same kind at
-	// the same member. It is null if nothing is comparable.
+	// median of the other workers. The medians are compared second by second, for operations of the
+	// same kind at the same member. MedianApart is null if no operations can be compared.
 	MedianApart *float64 `json:"median_difference"`
 
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	PausedNS       int64    `json:"paused_ns"`
 	LoopCPUNS      int64    `json:"loop_cpu_ns"`
 	RunDelayNS     int64    `json:"run_delay_ns"`
-	CPUSeconds     *float64 `json:"cpu_seconds"`  // of the worker's process; null if other workers use the same process
+	CPUSeconds     *float64 `json:"cpu_seconds"`  // CPU time of the worker's process; null if other workers use the same process
 	ThrottledNS    *int64   `json:"throttled_ns"` // null if other workers use the same process or the system does not report it
 }
 
-// byWorker returns nil for a single worker.
+// byWorker returns the results of each worker. It returns nil if a single worker generated the load
+// and was not lost.
 func byWorker(parts []measure.Part) []ByWorker {
 	if len(parts) < 2 && !anyLost(parts) {
 		return nil
@@ -57,7 +59,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 	for i := range parts {
 		p := &parts[i]
 		b := &all[i]
-		response := p.Response.Histogram() // one at a time, because the histograms of a hundred workers take a hundred megabytes
+		response := p.Response.Histogram() // merge one at a time, because the histograms of a hundred workers take a hundred megabytes
 		*b = ByWorker{
 			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, ClockBoundNS: p.ClockBound, Seconds: float64(p.Length) / 1e9,
 			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
@@ -85,11 +87,12 @@ func byWorker(parts []measure.Part) []ByWorker {
 	return all
 }
 
-// WorkerTiming reports how closely together several workers started their windows, and when their
-// results were merged.
+// WorkerTiming reports how far apart the workers started their windows, and when their results were
+// merged.
 type WorkerTiming struct {
 	// StartSpreadNS is the time from the start of the first worker's window until half of the
-	// workers had started their windows. StartLatestNS is the time until the last worker had.
+	// workers had started their windows. StartLatestNS is the time from the same start until all
+	// workers had started their windows.
 	StartSpreadNS *int64 `json:"start_spread_ns,omitempty"`
 	StartLatestNS *int64 `json:"start_latest_ns,omitempty"`
 	// MergedAfterNS is the time from the end of the window until all results were merged.
@@ -112,7 +115,8 @@ func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 	return t
 }
 
-// LastToBegin returns the worker that started its window last, or nil if there is only one worker.
+// LastToBegin returns the worker that was the last to start its window. It returns nil if ByWorker
+// is empty.
 func (t *Trial) LastToBegin() (last *ByWorker) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; last == nil || b.BeganAfterNS > last.BeganAfterNS {
@@ -122,8 +126,8 @@ func (t *Trial) LastToBegin() (last *ByWorker) {
 	return last
 }
 
-// meanOutside returns the mean number of clients, over the window, whose workers had not started
-// yet or had already sent their part of a total.
+// meanOutside returns the time-weighted mean number of clients whose worker was not active: it had
+// not started yet, or had already sent its part of a total.
 func (t *Trial) meanOutside() (clients float64) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; t.Seconds > 0 {
@@ -142,7 +146,8 @@ func anyLost(parts []measure.Part) bool {
 	return false
 }
 
-// workers returns the input for the verdict. ranForLoad has the meaning of Observed.RanForLoad.
+// workers returns the facts about the workers that the verdict needs. ranForLoad is the value of
+// Observed.RanForLoad.
 func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
 	all, apart := make([]verdict.Worker, len(m.Parts)), measure.MedianDistances(m.Parts)
 	for i := range m.Parts {
@@ -165,9 +170,10 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 	return all
 }
 
-// paceOf returns three numbers of operations: own is how many the clients of the i-th worker
-// completed. others is how many they would have completed at the pace of the other workers' clients
-// of the same endpoints. of is the number of operations from which this pace was computed.
+// paceOf returns three numbers of operations. own is the number that the clients of the i-th worker
+// completed. others is the number that they would have completed at the pace of the other workers'
+// clients. Only clients of the same endpoints are compared. of is the number of operations from
+// which this pace was computed.
 func paceOf(parts []measure.Part, i int) (own, others, of float64) {
 	type pace struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]*pace{}, map[string]*pace{}

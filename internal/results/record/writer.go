@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// runFile is the name of the file in the run directory that describes the run.
+// runFile is the name of the file in the run directory that describes the whole run.
 const runFile = "run.json"
 
 // Writer writes a run directory. Its methods are safe for concurrent use. After the first error,
@@ -31,9 +31,9 @@ type Writer struct {
 	lock    *os.File
 }
 
-// Create creates the folder <root>/<UTC time>-<name> and a run.json in it, which marks the run as
-// incomplete. run contains what is known at the start: name, tool, seed, scenario, planned trials
-// and machines.
+// Create creates a run directory, <root>/<UTC time>-<name>. It contains a run.json that marks the
+// run as incomplete. The parameter run holds everything that is known at the start: name, tool,
+// seed, scenario, planned trials and machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := checkRoot(root); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := os.MkdirAll(root, folderMode); err != nil {
 		return nil, writeError(root, err)
 	}
-	if err := checkRoot(root); err != nil { // another process may have created it in the meantime
+	if err := checkRoot(root); err != nil { // in the meantime, another process may have created the folder
 		return nil, err
 	}
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
@@ -54,8 +54,8 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	return begin(dir, now, run, openFile)
 }
 
-// CreateAt works like Create, but uses a folder that the user chose. The folder must be empty or
-// not exist yet.
+// CreateAt works like Create, but uses a folder that the user has chosen. This folder must be
+// empty, or must not exist yet.
 func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, writeError(dir, err)
@@ -93,7 +93,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	case err != nil:
 		return nil, writeError(dir, err)
 	}
-	// If two runs find the folder empty, only one of them can create the file.
+	// If two runs found the folder empty, only one of them can create this file.
 	path := filepath.Join(dir, runFile)
 	if err := open.write(path, os.O_EXCL, b); err != nil {
 		w.unlock()
@@ -106,7 +106,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 }
 
 func begunThere(dir string) error {
-	return fmt.Errorf("cannot record into %s: another run has just begun there; choose another folder", dir)
+	return fmt.Errorf("cannot record into %s: another run has just started in this folder; choose another folder", dir)
 }
 
 // unlock releases the lock on the run directory.
@@ -120,15 +120,15 @@ func (w *Writer) unlock() {
 // Dir returns the run directory.
 func (w *Writer) Dir() string { return w.dir }
 
-// Err returns the first error of any write, or nil.
+// Err returns the first error of all writes, or nil if there was none.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// AddCluster records a cluster, to which trials refer by its ID. If a cluster with the same ID
-// exists, it is replaced.
+// AddCluster records a cluster. Trials refer to it by its ID. If there is already a cluster with
+// this ID, AddCluster replaces it.
 func (w *Writer) AddCluster(c Cluster) error {
 	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
 	return w.note(func(r *Run) entry {
@@ -145,20 +145,20 @@ func (r *Run) addCluster(c Cluster) {
 	}
 }
 
-// SetHosts replaces the recorded hosts of the scenario with their state at the end of the run.
+// SetHosts replaces the record of the scenario's hosts. It is called at the end of the run.
 func (w *Writer) SetHosts(all []Host) error {
 	return w.update(func(r *Run) { r.Hosts = all })
 }
 
-// Finish records how the run ended. failure is one sentence if state is Failed, and empty
-// otherwise. Trials that have not finished stay incomplete.
+// Finish records how the run ended. If state is Failed, failure must be one sentence, and otherwise
+// it must be empty. Trials that have not finished remain incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {
 	defer w.unlock()
 	finished := now.UTC()
 	return w.update(func(r *Run) { r.State, r.Failure, r.Finished = state, failure, &finished })
 }
 
-// update changes the run and rewrites run.json.
+// update applies a change to the run and rewrites run.json.
 func (w *Writer) update(change func(*Run)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,7 +169,7 @@ func (w *Writer) update(change func(*Run)) error {
 	return w.keep(w.writeRun())
 }
 
-// keep stores the first error and returns it. The caller holds mu.
+// keep stores err if no error is stored yet. It returns the stored error. The caller must hold mu.
 func (w *Writer) keep(err error) error {
 	if w.err == nil {
 		w.err = err
@@ -177,18 +177,18 @@ func (w *Writer) keep(err error) error {
 	return w.err
 }
 
-// fail stores an error, unless there is an earlier one. It returns the stored error.
+// fail stores err if no error is stored yet. It returns the stored error.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.keep(err)
 }
 
-// maxSlug is the maximum length of the part of a folder's name that comes from a name.
+// maxSlug is the maximum length of a slug.
 const maxSlug = 60
 
-// Slug converts a name to a part of a file name that contains only letters, digits, points and
-// dashes.
+// Slug converts a name to text that can be a part of a file name. The result contains only letters,
+// digits, points and dashes.
 func Slug(name string) string {
 	safe := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
@@ -206,11 +206,12 @@ func Slug(name string) string {
 	return s
 }
 
-// checkRoot rejects a folder for run directories that belongs to another user. In a folder to which
-// everybody can write, such as /tmp, another user could create this folder, or a link with its
-// name, and then replace a run directory while it is written. A missing folder is accepted.
+// checkRoot returns an error if the folder for run directories, or a link in its place, belongs to
+// a user other than root and the current user. In a folder such as /tmp, to which everybody can
+// write, another user could create this folder or link. That user could then replace a run
+// directory while a run writes to it. A missing folder is accepted.
 func checkRoot(root string) error {
-	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // check both a link and its target
+	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // check the link and its target
 		info, err := look(root)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -95,8 +95,8 @@ func TestFoldersOfRepeats(t *testing.T) {
 	sentence(t, err, "file exists")
 }
 
-// After a process is killed at any moment, the directory can be opened, contains everything written
-// so far, and is marked as incomplete.
+// If the process is killed at any moment, the directory can be opened afterwards. It contains
+// everything that was written before, and is marked as incomplete.
 func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	w := newRun(t)
 	says := func(want ...string) {
@@ -135,7 +135,7 @@ func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	}
 	says()
 
-	// A crash of the system can leave an incomplete line.
+	// Simulate a system crash that left an incomplete line.
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
 		path := filepath.Join(tw.Dir(), name)
 		b := readFile(t, path)
@@ -201,8 +201,8 @@ func filledRow() *MachineRow {
 	return r
 }
 
-// The usage between two rows is known only if they describe the same process and no sample is
-// missing between them.
+// The difference between two rows is the usage between them only if both describe the same process
+// and no sample is missing between them.
 func TestRowsThatFollow(t *testing.T) {
 	before := *filledRow()
 	after := func(change func(*MachineRow)) *MachineRow {
@@ -251,8 +251,8 @@ func TestSecondsNeedABeginning(t *testing.T) {
 	sentence(t, tw.Second(&measure.Second{Phase: measure.Measured}), "no start time")
 }
 
-// fullDisk is a file that accepts a limited number of bytes. If a write is too long, it writes half
-// of the data.
+// fullDisk is a file on a disk with limited room. If a write needs more room than is left, it
+// writes only as many bytes as fit.
 type fullDisk struct {
 	file
 	room *int
@@ -279,7 +279,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			first := fillDisk(w)
 			sentence(t, first, "the disk is full")
-			// The error is permanent, even if space is freed later.
+			// The writer returns the same error even if space becomes free later.
 			left = 1 << 30
 			for what, err := range map[string]error{
 				"Err": w.Err(), "AddCluster": w.AddCluster(Cluster{}), "Finish": w.Finish(Complete, "", noon),
@@ -288,7 +288,7 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("%s does not return the error: %v", what, err)
 				}
 			}
-			// Everything that was recorded is there, without an incomplete line.
+			// The files contain everything that was recorded, and no incomplete line.
 			run, err := Open(w.Dir())
 			must(t, err)
 			if run.State != Incomplete {
@@ -344,7 +344,7 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// sentence checks that an error is one line that contains want.
+// sentence checks that the text of an error is a single line that contains `want`.
 func sentence(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {

@@ -13,7 +13,8 @@ import (
 // answersHead is the title of the section about the verification of a load's responses.
 const answersHead = "Verification"
 
-// Answers returns the lines of the section about a verification of responses.
+// Answers returns the lines of the section about the verification of a load's responses, or nil if
+// the responses were not verified.
 func Answers(a *record.Answers) (lines []string) {
 	if a == nil {
 		return nil
@@ -55,7 +56,7 @@ func Answers(a *record.Answers) (lines []string) {
 	if l := a.Leases; l != nil {
 		words := fmt.Sprintf("%s: %s; expired or revoked: %s", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), text.Count(l.Gone))
 		if s := l.Late; s != nil {
-			words += "; upper bound of the time by which they outlived their time to live: " + spread(s, l.Gone)
+			words += "; lifetime beyond the time to live (upper bound): " + spread(s, l.Gone)
 		}
 		lines = append(lines, words)
 	}
@@ -66,7 +67,7 @@ func Answers(a *record.Answers) (lines []string) {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
 	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
-		add("%s did not have the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
+		add("%s would violate the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
 	}
 	lines = append(lines, a.Undecided...)
 	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
@@ -95,8 +96,8 @@ func locks(l *record.CheckedLocks) string {
 	return words
 }
 
-// spread returns the median of count values and the maximum. It omits the median if there are too
-// few values for it.
+// spread returns the median and the maximum of count values. It omits the median if the values are
+// too few for it.
 func spread(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.Percentile(50, count); ok {
@@ -122,7 +123,7 @@ func eachOperation(a *record.Answers) string {
 	return ""
 }
 
-// staleness describes how old the data was that one member returned to reads that may be stale.
+// staleness describes how stale the reads at one member and consistency level were.
 func staleness(s *record.Staleness) string {
 	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.MemberName(), text.Count(s.Behind), text.Count(s.Reads))
 	if s.Behind == 0 {

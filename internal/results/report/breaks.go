@@ -6,9 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Faults reports the outages of a run. It has one row per kind of fault and trial; a trial includes
-// its repeats. A row has the number of faults and, for each duration, the number of known values,
-// the median with its 95 % interval, the p90 and the maximum, in seconds.
+// Faults reports the outages of a run. It has one row for each kind of fault in each trial, which
+// combines the repeats of the trial. A row has the number of faults and, for each measured
+// duration, the number of known values, the median with its 95 % interval, the p90 and the maximum,
+// in seconds.
 func Faults(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for _, b := range faults.FindEffects(analyze.Rows(run)) {
@@ -55,7 +56,8 @@ func brokenFields(b *faults.KindEffects) (o record.Object) {
 	return o
 }
 
-// brokenObjects returns the rows for JSON. Unlike the rows for CSV, they contain each known value.
+// brokenObjects returns the rows for JSON. Unlike the rows for CSV, they also contain all known
+// values of each duration.
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	for _, b := range faults.FindEffects(rows) {
 		o := brokenFields(b)

@@ -42,7 +42,7 @@ func faulty() *record.Run {
 	return r
 }
 
-// All formats show the outages that faults caused.
+// TestOutageSentences checks that all formats show the outages that faults caused.
 func TestOutageSentences(t *testing.T) {
 	r := faulty()
 	golden(t, "faults.txt", renderText(t, r))
@@ -90,8 +90,8 @@ func TestOutageSentences(t *testing.T) {
 	}
 }
 
-// The report of a fault describes it in words. Events that a fault caused appear only with the
-// number of the fault.
+// TestFaultsAreNamed checks that the event of a fault describes the fault in words, and that other
+// events show only the number of the fault that caused them.
 func TestFaultsAreNamed(t *testing.T) {
 	for kind, want := range map[string]string{record.FaultBegan: "fault 1: kill leader for 3s (m1, leader)", "member_lost": "fault 1"} {
 		e := record.Event{Kind: kind, Text: "fault 1: kill leader for 3s (m1, leader)"}

@@ -20,7 +20,7 @@ func calibrationParts(to layout, c *record.Calibration) {
 	machine.Machine = &c.Machine
 	to.facts([]analyze.Fact{
 		{What: "machine", Text: analyze.Machine(machine)},
-		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s each", c.Store, text.Plural(uint64(c.Rounds), "round"))},
+		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s per measurement", c.Store, text.Plural(uint64(c.Rounds), "round"))},
 		{What: "tool", Text: "quorumbench " + c.Tool.Version},
 	})
 	g := &c.Generator
@@ -39,7 +39,7 @@ func calibrationParts(to layout, c *record.Calibration) {
 		time(fmt.Sprintf("open loop of %s: lateness p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
 		time(fmt.Sprintf("open loop of %s: lateness p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
 		rate("overloaded open loop: throughput", g.OpenPerSecond))
-	part(fmt.Sprintf("Timer delay (%s, of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
+	part(fmt.Sprintf("Timer delay (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
 		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
 	var trips [][]string
 	for i := range c.RoundTrips {
@@ -52,17 +52,18 @@ func calibrationParts(to layout, c *record.Calibration) {
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
-		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.MaxOutput), d.P50().Text(), d.P99().Text(),
+		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s (%s, file system %s)", text.Line(d.Path, text.MaxOutput), d.P50().Text(), d.P99().Text(),
 			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
-			words += ", which loses its data at power loss"
+			words += "; this file system loses its data at a power loss"
 		}
 		to.blank()
 		to.addLines(words)
 	}
 }
 
-// ofRounds returns the cells for a figure that was measured in several rounds.
+// ofRounds returns the cells for a figure that was measured in several rounds. The first cell
+// contains the parameter `what`.
 func ofRounds(what string, of *record.RoundsSummary, shown func(float64) string) []string {
 	if of == nil {
 		return []string{what, text.Dash, text.Dash, text.Dash}

@@ -5,7 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Calls reports the calls of applications. It has one row per trial, repeat and kind of call.
+// Calls reports the calls of applications. It has one row for each kind of call in each trial and
+// repeat.
 func Calls(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for i := range run.Trials {

@@ -12,9 +12,9 @@ import (
 )
 
 // Capacity reports the results of a run's capacity searches: the intervals, the reason why each
-// search ended, and the curves of response time over rate. The JSON is an object for the search or,
-// if the run searched the capacity for each value of a parameter, has an object for each value in
-// the field searches. dir is the path of the run directory.
+// search ended, and the curves of response time over rate. For a single search, the JSON is one
+// object. If the run searched the capacity for each value of a parameter, the field `searches`
+// contains an object for each value. dir is the path of the run directory.
 func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -49,8 +49,8 @@ func capacitiesParts(to layout, all *size.CapacityFindings) {
 	}
 }
 
-// CapacitiesTable returns the table that compares the searches for each value of a parameter, or
-// nil if there is no parameter.
+// CapacitiesTable returns a table that compares the searches for the values of a parameter. It
+// returns nil if the run did not search for several values.
 func CapacitiesTable(all *size.CapacityFindings) *Table {
 	if all == nil || all.Parameter == "" || len(all.All) == 0 {
 		return nil
@@ -89,8 +89,8 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 	return g
 }
 
-// capacityParts reports one search. If there are several searches, parameter is the name of the
-// parameter whose values they belong to; otherwise it is empty.
+// capacityParts reports one search. If the run has a search for each value of a parameter,
+// parameter is the name of the parameter; otherwise it is empty.
 func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	to.addLines(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
@@ -171,8 +171,8 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	return append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 }
 
-// CapacityCurve returns the curve of a search, or nil if the search has no trials. The curve
-// includes trials that are void or that the search ignored.
+// CapacityCurve returns the curve of a search as a table, or nil if the search has no trials. The
+// curve includes void trials and trials that the search ignored.
 func CapacityCurve(f *size.CapacityFinding) *Table {
 	if len(f.Tried) == 0 {
 		return nil
@@ -257,7 +257,8 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	return o
 }
 
-// pointObject returns the fields for one trial of a search.
+// pointObject returns the fields for one trial of a search. valued is set if the search was for the
+// value of a parameter.
 func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)
@@ -275,7 +276,8 @@ func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	return o
 }
 
-// addAnnotations adds the knee and the scalability law. An unknown one is null.
+// addAnnotations adds the knee and the scalability law of a search. If one of them is unknown, its
+// field is null.
 func addAnnotations(o *record.Object, l *size.Ladder) {
 	var knee, scaling record.Object
 	if l.Knee >= 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// If the objective held at 1, but not certainly, the lower bound of the capacity in whole numbers
-// is 0. The result is then an interval. The capacity is "none" only if the search found that the
-// objective holds nowhere.
+// TestBoundOfOneIsDistinguishedFromNone checks the result of a search for a whole number with the
+// lower bound 0. The objective may have held at 1, but not certainly; the result is then an
+// interval. The result is "none" only if the search found that the objective holds nowhere.
 func TestBoundOfOneIsDistinguishedFromNone(t *testing.T) {
 	t.Parallel()
 	kept := []record.CapacityTrial{{Value: 1, Holds: true}, {Value: 2}}
@@ -24,8 +24,8 @@ func TestBoundOfOneIsDistinguishedFromNone(t *testing.T) {
 		want   string
 		none   bool
 	}{
-		{capacity.Found, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
-		{capacity.TimeOver, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
+		{capacity.Found, kept, 1, "0–1 (95 % interval, 200.0 % wide), at a rate of up to 40/s", false},
+		{capacity.TimeOver, kept, 1, "0–1 (95 % interval, 200.0 % wide), at a rate of up to 40/s", false},
 		{capacity.HoldsNowhere, missed, 1, "none: the objective is missed at 1", true},
 		{capacity.HoldsNowhere, kept, 1, "none: the objective is missed at 1", true},
 		{capacity.TimeOver, missed[1:], 2, "none: the objective is missed at 2", false},

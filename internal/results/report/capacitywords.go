@@ -48,8 +48,8 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	return all
 }
 
-// periodSentences describes the capacity in each part of a search during which the capacity
-// changed.
+// periodSentences describes a search during which the capacity changed. It returns one sentence for
+// each period with a different capacity.
 func periodSentences(f *size.CapacityFinding) (all []string) {
 	for i := range f.Periods {
 		p := &f.Periods[i]
@@ -85,7 +85,7 @@ func periodInterval(p *record.CapacityPeriod) string {
 	return text.JoinRange(low, high) + " (best estimate " + best + ")"
 }
 
-// voidSentences describes which trials the search ignored, why, and the remedy.
+// voidSentences describes how many trials the search ignored, why, and what to do about it.
 func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
 		words := fmt.Sprintf("The search ignores %s of %d (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.MaxField))
@@ -97,8 +97,8 @@ func voidSentences(f *size.CapacityFinding) (all []string) {
 	return all
 }
 
-// shortWindows returns a sentence if, at some rates, too few operations were due for a percentile
-// in the objective.
+// shortWindows returns a sentence about rates at which too few operations were due to determine a
+// percentile in the objective. It returns an empty string if no rate was affected.
 func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
@@ -108,7 +108,7 @@ func shortWindows(f *size.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At rates up to %s, the windows were too short to have %d operations beyond p%g. There, the share of operations that missed the objective decided.", text.PerSecond(most), size.FewestBeyond, p)
+			return fmt.Sprintf("At rates up to %s, the windows were too short to have %d operations beyond p%g. At these rates, the search judged the objective by the share of operations that missed it.", text.PerSecond(most), size.FewestBeyond, p)
 		}
 	}
 	return ""
@@ -122,7 +122,7 @@ func warmedUp(w *record.WarmUp) string {
 	first, last := w.Ends()
 	words := "A closed loop warmed up the new cluster: " + text.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
-		words += fmt.Sprintf(" at first, %s in the last of %d trials", text.PerSecond(last), n)
+		words += fmt.Sprintf(" in the first trial, %s in the last (%d trials)", text.PerSecond(last), n)
 	}
 	if w.Steady {
 		words += " (steady)"
@@ -135,9 +135,9 @@ func warmedUp(w *record.WarmUp) string {
 	return words + "."
 }
 
-// capacityInterval returns the interval of the capacity, or its known end, as text. If the search
-// was for a parameter, the text includes the calls per second that are due at the parameter's
-// values.
+// capacityInterval returns the interval of the capacity, or the end that is known, as text. For a
+// search for a parameter's value, the text includes the calls per second that are due at the ends
+// of the interval.
 func capacityInterval(f *size.CapacityFinding) string {
 	low, high := text.PerSecond(f.LowerPerSecond), ""
 	if f.UpperPerSecond != nil {
@@ -145,11 +145,11 @@ func capacityInterval(f *size.CapacityFinding) string {
 	}
 	calls := ""
 	if f.Lower != nil {
-		calls = fmt.Sprintf(", at %s due", low)
+		calls = fmt.Sprintf(", at a rate of %s", low)
 		if low = text.Number(*f.Lower); f.Upper != nil {
-			calls = fmt.Sprintf(", at %s due", text.JoinRange(text.PerSecond(f.LowerPerSecond), high))
-			if *f.Lower <= 0 { // there is no load with this value
-				calls = fmt.Sprintf(", at up to %s due", high)
+			calls = fmt.Sprintf(", at a rate of %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), high))
+			if *f.Lower <= 0 { // with this value, no load exists
+				calls = fmt.Sprintf(", at a rate of up to %s", high)
 			}
 			high = text.Number(*f.Upper)
 		}
@@ -192,7 +192,7 @@ func doubt(f *size.CapacityFinding) string {
 	return ""
 }
 
-// spanned describes the snapshots and compactions that occurred during the trials.
+// spanned describes how many snapshots and compactions occurred during the trials of a search.
 func spanned(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:

@@ -31,7 +31,7 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	}
 }
 
-// withoutVote lists the members without a vote. They receive no load.
+// withoutVote lists the members without a vote, which receive no load.
 func withoutVote(to layout, t *record.Trial) {
 	for _, name := range t.Roles.WithoutVote() {
 		to.addLines(fmt.Sprintf("Member %s has no vote and received no load.", name))
@@ -117,7 +117,7 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	}
 }
 
-// ScaleCheck reports how much memory and disk space many keys need at the members. It uses the
+// ScaleCheck reports how much memory and disk space the members need for many keys. It uses the
 // labels of `etcdctl check datascale`.
 func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
 	return Finding{
@@ -159,8 +159,8 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 	}
 }
 
-// grown describes a figure before and after the load, and its growth per key. why is the reason if
-// the figure is not known.
+// grown describes a figure before and after the load, and its growth per key. If the figure is not
+// known, grown returns the reason in why, or "unknown" if why is empty.
 func grown(c analyze.Growth, keys uint64, why string) string {
 	switch {
 	case !c.Known && why == "":
@@ -186,11 +186,11 @@ func DiskCheck(c *analyze.DiskCheck) Finding {
 }
 
 func diskParts(to layout, c *analyze.DiskCheck) {
-	to.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
+	to.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next was written, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
 		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
 	to.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		to.addLines("The file system is not durable: it loses its data at a power loss. fdatasync has no effect on it, so no disk was measured.")
+		to.addLines("The file system is not durable: it loses its data at a power loss, and fdatasync has no effect. So this check did not measure a disk.")
 	}
 	for _, line := range c.Times() {
 		to.addLines(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.Percentile(50).Text(), line.Percentile(99).Text(),
@@ -208,7 +208,8 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 	}
 }
 
-// ofOneOpinion combines stores for which the opinion is the same because they use the same server.
+// ofOneOpinion combines stores that use the same server, and therefore have the same opinion, into
+// one entry.
 func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
@@ -273,7 +274,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	o.Add("writes_per_second", t.PerSecond)
 	o.Add("slowest_seconds", c.Slowest)
 	o.Add("stddev_seconds", c.Spread)
-	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // only percentiles that are known
+	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // contains only the percentiles that are known
 	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
 	o.Add("errors", c.ByError)
 	o.Add("causes", causes)
@@ -284,7 +285,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	return o
 }
 
-// checkOf returns the first fields of the JSON object for a check of a cluster.
+// checkOf returns the fields that the JSON objects of all checks of a cluster begin with.
 func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
 	if load != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// MembersCheck reports the times of each member, and which members are slow.
+// MembersCheck reports the read and write times of each member, and which members are slow.
 func MembersCheck(c *analyze.MembersCheck) Finding {
 	return Finding{
 		parts:  func(to layout) { membersParts(to, c) },
@@ -45,7 +45,7 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 	to.cells(times)
 	to.blank()
 	to.cells(own)
-	to.addLines("Times of local reads and of writes, counted from when each was due. Fsync and commit come from the member's own metrics.")
+	to.addLines("The first table shows the times of local reads and of writes, counted from when each operation was due. The columns \"fsync p99\" and \"commit p99\" come from the metrics of the members.")
 	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
 		to.addLines("A p99 needs 1,000 reads and 1,000 writes at each member: set a longer --duration.")
 	}

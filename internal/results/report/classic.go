@@ -17,15 +17,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Classic is a summary in the format of etcd's benchmark tool (pkg/report of go.etcd.io/etcd). For
-// scripts that parse it, the labels and their lines are the same. The figures are quorumbench's:
-// response times in an open loop, service times in a closed loop. Percentiles that fall on failed
-// operations are marked. Percentiles with too few samples are omitted.
+// Classic is a summary in the format of etcd's benchmark tool (pkg/report of go.etcd.io/etcd). It
+// has the same labels and lines, so scripts that parse the tool's output also parse the summary.
+// The figures have the definitions of quorumbench: times are response times in an open loop and
+// service times in a closed loop. If the operation at a percentile's rank failed, the summary shows
+// "failed". Percentiles with too few samples are omitted.
 type Classic struct {
 	Precise bool // print all digits
 	Sample  bool // print one line per second
 	Note    string
-	// Operations, Created and Events are the sections for a load with watchers.
+	// Operations, Created and Events are the sections of the summary for a load with watchers.
 	Operations, Created, Events *Section
 }
 
@@ -36,8 +37,8 @@ func (c Classic) parts(t *record.Trial, files *record.Files) []analyze.ClassicPa
 	return analyze.ClassicParts(t, files, analyze.ClassicSections{Operations: c.Operations, Created: c.Created, Events: c.Events})
 }
 
-// Write writes the summary of a trial. It writes several summaries if the trial has reads and
-// writes, or if there are several sections.
+// Write writes the summary of a trial. If the trial has both reads and writes, or if the summary
+// has several sections, Write writes a separate summary for each of them.
 func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error {
 	if !analyze.HasFigures(t) {
 		return nil
@@ -125,13 +126,13 @@ func (c Classic) number(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// seconds formats a time with microseconds, because many times would be zero with the four decimals
-// of etcd's benchmark tool.
+// seconds formats a time with six decimals. With the four decimals that etcd's benchmark tool
+// shows, many times would be zero.
 func (c Classic) seconds(s float64) string { return c.number(s, 6) }
 
 func (c Classic) secs(s float64) string { return c.seconds(s) + " secs" }
 
-// samples writes a line for each second of the window.
+// samples writes a CSV line for each second of the window.
 func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {
 	b.WriteString("\nSample in one second (unix latency throughput):\n")
 	b.WriteString("UNIX-SECOND,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS,AVG-THROUGHPUT\n")
@@ -145,8 +146,8 @@ func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {
 	b.WriteString("\n")
 }
 
-// The file for perfdash, in the format of etcd's benchmark tool. Percentiles are in milliseconds.
-// An unknown percentile is null, for which etcd's benchmark tool writes 0.
+// The types of the JSON file for perfdash, in the format of etcd's benchmark tool. Percentiles are
+// in milliseconds. An unknown percentile is null; etcd's benchmark tool writes 0 instead.
 type (
 	perfdash struct {
 		Version   string         `json:"version"`

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Comparison reports a run next to its baseline. It shows the conditions of both runs, their
-// differences apart from the load, and one row for each trial that both runs have.
+// Comparison reports a run next to its baseline. It shows the conditions of both runs, the
+// differences between the runs apart from the load, and one row for each trial that both runs
+// contain.
 func Comparison(c *compare.Comparison) Finding {
 	f := Comparisons(c)
 	f.parts = func(to layout) { comparisonParts(to, c) }
@@ -23,7 +24,8 @@ func Comparison(c *compare.Comparison) Finding {
 // CompareSchema is the schema of JSON objects with comparisons.
 const CompareSchema = "quorumbench/compare/1"
 
-// Comparisons reports several runs, each compared with the same baseline by the same figures.
+// Comparisons reports several runs. Each run is compared with the same baseline, by the same
+// figures.
 func Comparisons(all ...*compare.Comparison) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -44,7 +46,7 @@ func Comparisons(all ...*compare.Comparison) Finding {
 		},
 		rows: func() (columns []string, rows []record.Object) {
 			for _, c := range all {
-				if columns == nil { // even if there is no pair
+				if columns == nil { // also set if no comparison has a pair
 					columns = namesOf(pairFields(c, &compare.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
 				}
 				for i := range c.Pairs {
@@ -100,7 +102,7 @@ func comparisonHead(c *compare.Comparison) string {
 	return fmt.Sprintf("Compared with the baseline %s of %s", c.Base.Name, c.Base.Started.UTC().Format(time.RFC3339))
 }
 
-// sides returns a table with the conditions of the run next to the conditions of its baseline.
+// sides returns a table with the conditions of the run and of its baseline, side by side.
 func sides(c *compare.Comparison) *Table {
 	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
@@ -118,7 +120,7 @@ func compareNotes(c *compare.Comparison) []string {
 		words += "; percentiles refer to the service time"
 		switch {
 		case c.HasOpenLoops():
-			words += ", or to the response time where the column clients shows a rate or clients waited for connections"
+			words += ", or to the response time if the column \"clients\" shows a rate or if clients waited for connections"
 		case c.ClientsWaited():
 			words += ", or to the response time if clients waited for connections"
 		}
@@ -126,7 +128,7 @@ func compareNotes(c *compare.Comparison) []string {
 	lines := []string{words + "."}
 	for _, f := range c.By.Figures {
 		if f.Figure.Summed() {
-			lines = append(lines, fmt.Sprintf("The comparison uses the median repeat of %s; the report has the sum of all repeats.", f.Title))
+			lines = append(lines, fmt.Sprintf("For %s, the comparison uses the median of the repeats; the report of a run shows the sum over all repeats.", f.Title))
 		}
 	}
 	if c.Family == 0 {
@@ -141,18 +143,18 @@ func compareNotes(c *compare.Comparison) []string {
 			text.Count(uint64(c.Family))))
 	}
 	if c.Disturbed() {
-		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. A repeat whose figure may be further off has less weight. If the figure of one run may be further off than the other run's, the interval is longer in that direction.")
+		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. Repeats that may have been disturbed more have less weight. If disturbances may have affected one run more than the other, the interval is longer in that direction.")
 	}
 	if c.UsesRounds() {
 		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is for the ratio.", stats.FewestRounds))
 	}
 	if c.Run != c.Base {
-		lines = append(lines, "The two runs ran one after the other. If the machines changed in between, the difference is part of the change, but not of its interval.")
+		lines = append(lines, "The two runs ran one after the other. If the machines changed in between, the reported change includes this effect, but the interval does not account for it.")
 	}
 	return append(lines, leftOut(c)...)
 }
 
-// result describes the result of a comparison in a few words.
+// result describes the judgment of a change in a few words.
 func result(c *analyze.Change) string {
 	j := &c.Judged
 	switch {

@@ -69,8 +69,8 @@ func TestCompareTable(t *testing.T) {
 	golden(t, "compare.md", markdown.String())
 }
 
-// With four repeats, the table has a dash instead of an interval, and shows how many more repeats
-// are needed. A run compared with itself has no change.
+// TestCompareWithoutIntervals compares a run of four repeats with itself. The table shows no
+// change, a dash instead of an interval, and how many more repeats are needed.
 func TestCompareWithoutIntervals(t *testing.T) {
 	r := matrix(4, 1)
 	again := *r
@@ -127,7 +127,7 @@ func comparedAsJSON(t *testing.T, run *record.Run, c *compare.Comparison) (objec
 	return object
 }
 
-// JSON and CSV have the same rows, with the figures of the table.
+// TestCompareAsData checks that JSON and CSV have the same rows, with the figures of the table.
 func TestCompareAsData(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(5, 0.5), matrix(5, 1)
@@ -181,7 +181,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	if strings.Contains(b.String(), "rounds' ratios") || c.Pairs[0].UsesRounds() {
 		t.Errorf("five rounds are too few to compare rounds:\n%s", b.String())
 	}
-	for i := range r.Trials { // one side after the other
+	for i := range r.Trials { // the baseline runs completely before the other trials
 		if r.Trials[i].BaselineOf != "" {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
 		}
@@ -202,9 +202,10 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	}
 }
 
-// In an interleaved run, if a repeat does not count, the repeat of the other side in the same round
-// is left out, too. The report lists this round. The warning remains if far more repeats of one
-// side are disturbed.
+// TestBaselineWithinTheRunLeavesOutWholeRounds checks a run whose trials and baselines alternate.
+// If a repeat does not count, the comparison also leaves out the other side's repeat in the same
+// round. The report lists these repeats. It still warns if far more repeats of one side are
+// disturbed.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(12, 1)
@@ -245,13 +246,13 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
-	const more = "1 more (their counterpart in the same round does not count)"
+	const more = "1 more (in the same round, the repeat of the other side is not valid)"
 	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
 		if !slices.Contains(c.LeftOut, want) {
 			t.Errorf("%q is not in %q", want, c.LeftOut)
 		}
 	}
-	const beware = "Warning: 33 % of the repeats of put-256 do not count here, and 0 % in the baseline. The change itself may cause the disturbance."
+	const beware = "Warning: 33 % of the repeats of put-256 are not valid here, and 0 % in the baseline. The change itself may cause the disturbance."
 	if len(c.Differences) != 1 || c.Differences[0] != beware {
 		t.Errorf("the warnings are %q", c.Differences)
 	}
@@ -261,7 +262,8 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	}
 }
 
-// The error lists a trial without a repeat that counts, even if another trial was judged.
+// TestTrialThatCannotBeJudgedIsNamed checks that the error lists a trial none of whose repeats
+// count, even if other trials could be judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	settle.Unraced(t)
 	r, base := matrix(5, 1), matrix(5, 1)
@@ -275,7 +277,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(c.Differences, func(d string) bool {
-		return strings.HasPrefix(d, "Warning: 100 % of the repeats of put-256 do not count here, and 0 % in the baseline.")
+		return strings.HasPrefix(d, "Warning: 100 % of the repeats of put-256 are not valid here, and 0 % in the baseline.")
 	}) {
 		t.Errorf("there is no warning about uneven repeats: %q", c.Differences)
 	}
@@ -289,14 +291,14 @@ func TestBaselineRefused(t *testing.T) {
 	settle.Unraced(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
-		"without a common trial":                                        func(t *record.Trial) { t.Name += "x" },
-		"the clients in put-64: 25 here, 10 there":                      func(t *record.Trial) { t.Clients = 10 },
-		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
-		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },
-		"the total of operations in put-64: none here, 9 there":         func(t *record.Trial) { t.Total = 9 },
-		"the arrival in put-64: closed here, poisson there":             func(t *record.Trial) { t.Arrival, t.Rate = scenario.Poisson, &rate },
-		"the operations in put-64: put here, get there":                 func(t *record.Trial) { t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}} },
-		"a new connection for each operation in put-64: false here, tr": func(t *record.Trial) { t.NewConnection = true },
+		"have no trial name in common":                                           func(t *record.Trial) { t.Name += "x" },
+		"the clients in put-64: 25 here, 10 in the baseline":                     func(t *record.Trial) { t.Clients = 10 },
+		"the value's size in bytes in put-64: 64 here, 65 in the baseline":       func(t *record.Trial) { t.ValueSize++ },
+		"the target in put-64: leader here, all in the baseline":                 func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },
+		"the total number of operations in put-64: none here, 9 in the baseline": func(t *record.Trial) { t.Total = 9 },
+		"the arrival in put-64: closed here, poisson in the baseline":            func(t *record.Trial) { t.Arrival, t.Rate = scenario.Poisson, &rate },
+		"the operations in put-64: put here, get in the baseline":                func(t *record.Trial) { t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}} },
+		"a new connection for each operation in put-64: false here, tr":          func(t *record.Trial) { t.NewConnection = true },
 	} {
 		base := matrix(1, 1)
 		for i := range base.Trials {
@@ -321,7 +323,8 @@ func TestBaselineRefused(t *testing.T) {
 			t.Errorf("%q is not in %q", want, all)
 		}
 	}
-	// A rate that is a share of another trial's throughput differs in every run.
+	// If a rate is a share of another trial's throughput, the runs are compared, although such a
+	// rate differs in every run.
 	now, then := matrix(1, 1), matrix(1, 1)
 	for i := range now.Trials {
 		other := 200.0
@@ -330,13 +333,13 @@ func TestBaselineRefused(t *testing.T) {
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate per second in put-64: 100 here, 200 there") {
+	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate per second in put-64: 100 here, 200 in the baseline") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Medians do not include invalid and interrupted repeats. The other repeats are compared, and the
-// report lists the repeats that were left out.
+// TestCompareExcludesRepeatsThatDoNotCount checks that a comparison leaves out invalid and
+// interrupted repeats, and that the report lists these repeats.
 func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
@@ -383,8 +386,10 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// The report states that repeats on one cluster share its state, but not for repeats on separate
-// clusters. It states how many changes were tested together if there are enough repeats.
+// TestCompareSaysWhichRepeatsAreIndependent checks two sentences of the report. The first states
+// that repeats on the same cluster share its state; it does not appear for repeats on separate
+// clusters. The second states how many changes were tested together; it appears only with enough
+// repeats.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	settle.Unraced(t)
 	const note = "share its state, so they are not independent"
@@ -406,7 +411,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 		"one cluster":         {matrix(5, 1), matrix(5, 1), true},
 		"one in the baseline": {own(matrix(5, 1)), matrix(5, 1), true},
 		"attached":            {attached, own(matrix(5, 1)), true},
-		"clusters of its own": {own(matrix(5, 1)), own(matrix(5, 1)), false},
+		"separate clusters":   {own(matrix(5, 1)), own(matrix(5, 1)), false},
 		"too few":             {matrix(4, 1), matrix(4, 1), false},
 	} {
 		c := compareRuns(t, tt.now, tt.base)
@@ -423,15 +428,16 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	}
 }
 
-// disturbed returns the verdict of a trial that other programs may have slowed by a share.
+// disturbed returns the verdict of a trial whose throughput other programs may have reduced by the
+// given share.
 func disturbed(share float64) verdict.Verdict {
 	return verdict.Verdict{State: verdict.Suspect, Effect: verdict.Effect{Throughput: share},
 		Reasons: []verdict.Reason{{Rule: 23, Text: "others", Figures: []string{"ops"}}}}
 }
 
-// A baseline whose repeats are all suspect is compared like any other baseline, and each figure has
-// its own verdict. If a baseline has no repeat that counts, the report says so, and does not report
-// a different scenario.
+// TestCompareWithASuspectBaseline checks a baseline whose repeats are all suspect: it is compared
+// like any other baseline, and each figure has its own verdict. If no repeat of the baseline
+// counts, the report says so.
 func TestCompareWithASuspectBaseline(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 0.7), matrix(6, 1)
@@ -470,7 +476,8 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	}
 }
 
-// Every format shows several runs that are compared with one baseline.
+// TestComparisonsOfSeveralRuns checks that every format shows several runs that are compared with
+// the same baseline.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
 	settle.Unraced(t)
 	by, err := compare.ComparingBy([]string{"ops", "p50"})

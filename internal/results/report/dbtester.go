@@ -59,7 +59,8 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 	return put(w)
 }
 
-// CreateEmptyFolder creates a folder for output. If the folder exists, it must be empty.
+// CreateEmptyFolder creates a folder for output. It returns an error if the folder exists and is
+// not empty.
 func CreateEmptyFolder(out string) error {
 	entries, err := os.ReadDir(out)
 	switch {
@@ -95,7 +96,7 @@ func WriteBinary(folder, name string, fill func(io.Writer) error) (string, error
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	_ = os.Remove(path) // removes an older report; if the path is a link or a pipe, its target must not be written
+	_ = os.Remove(path) // removes an older report, or a link or pipe, so that nothing is written to its target
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err == nil {
 		_, err = f.Write(b.Bytes())
@@ -136,8 +137,8 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	return nil
 }
 
-// secondRows returns the time series. A cell is empty if nothing was recorded for it. The mean and
-// the maximum are also empty if the second has an error.
+// secondRows returns the rows of the time series. A cell is empty if no value was recorded for it.
+// The mean and the maximum are also empty if an operation of the second failed.
 func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	rows := [][]string{{"UNIX-SECOND", "CONTROL-CLIENT-NUM", "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "AVG-THROUGHPUT",
 		"ERRORS", "SUCCESS-AVG-LATENCY-MS", "SUCCESS-MAX-LATENCY-MS"}}
@@ -173,7 +174,8 @@ func binRows(bins []analyze.Bin, failed uint64) [][]string {
 	return append(rows, []string{"failed", "", strconv.FormatUint(failed, 10)})
 }
 
-// percentiles returns the figures for all percentiles of the headline time.
+// percentiles returns the figures for all percentiles of the time that tables show: the response
+// time in an open loop, and the service time in a closed loop.
 func percentiles() []record.Figure {
 	return slices.DeleteFunc(record.DistributionFigures(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
 }
@@ -186,8 +188,8 @@ func percentileRows(t *record.Trial) [][]string {
 	return rows
 }
 
-// keysHead returns the heading of a column with numbers of keys. The heading includes the size of
-// the buckets if the table has enlarged them.
+// keysHead returns the heading of the column with the numbers of keys. If the table's buckets are
+// larger than the default, the heading includes their size.
 func keysHead(table analyze.KeyTable) string {
 	if table.Bucket == analyze.KeyBucket {
 		return "KEYS"
@@ -214,7 +216,7 @@ type summaryRow struct {
 	words bool
 }
 
-// The names of the rows about the members' processes.
+// Names of rows with figures of the members' processes.
 const (
 	serverCPU    = "SERVER-MAX-CPU-USAGE"
 	serverMemory = "SERVER-MAX-MEMORY-USAGE"
@@ -319,7 +321,7 @@ func (s *summary) addServers() {
 }
 
 // summaryCell formats a figure, with times in milliseconds. It returns an empty string if the
-// figure is not known, and "failed" if it falls on a failed operation.
+// figure is not known, and "failed" if the figure is the time of a failed operation.
 func summaryCell(v record.Value, decimals int) string {
 	_, isTime := v.Unit.Time()
 	switch {
@@ -333,7 +335,7 @@ func summaryCell(v record.Value, decimals int) string {
 	return strconv.FormatFloat(v.Number, 'f', decimals, 64)
 }
 
-// plainRows returns the rows for CSV. The first column has the names.
+// plainRows returns the rows for CSV. The first column contains the names of the rows.
 func plainRows(rows []summaryRow) [][]string {
 	all := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -348,8 +350,8 @@ func plainRows(rows []summaryRow) [][]string {
 	return all
 }
 
-// summaryText formats the summary as several tables. Each has only a few trials, to limit the
-// length of lines.
+// summaryText formats the summary as several tables. Each table contains only a few trials, to
+// limit the length of the lines.
 func summaryText(rows []summaryRow) string {
 	const across = 5
 	var tables []string
@@ -367,13 +369,13 @@ func summaryText(rows []summaryRow) string {
 	}
 	servers := "The resource use of the servers is not known."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "Figures of servers are sums over the processes of all members: CPUs and memory in each second, bytes on connections.\n" +
+		servers = "Server figures are sums over the processes of all members: CPU and memory use per second, and bytes on connections.\n" +
 			"Reads, writes and sectors are means over all disks of the members' machines. Disk space is the mean size of a\n" +
 			"member's data folder at the end."
 	}
 	return strings.Join(append(tables,
 		"Latencies are in milliseconds and include every operation due. They are service times in a closed loop and\n"+
 			"response times in an open loop.\n"+
-			"Throughputs are operations per second, in whole seconds. A dash means unknown, or too few samples.\n"+
+			"Throughputs are operations per second, counted in whole seconds. A dash means unknown, or too few samples.\n"+
 			servers+"\n"), "\n")
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// twoStores records a run of two stores: etcd for slightly more than three seconds, one of which is
-// idle, and ZooKeeper with failures.
+// twoStores returns a run of two stores. The trial of etcd takes slightly more than three seconds
+// and has an idle second. The trial of ZooKeeper has failed operations.
 func twoStores(t *testing.T) *record.Run {
 	t.Helper()
 	w, err := record.Create(t.TempDir(), "write", noon, record.Run{Name: "write", Planned: 2})
@@ -148,7 +148,8 @@ func sumCounts(t *testing.T, text string) (sum uint64) {
 	return sum
 }
 
-// A record is refused if its seconds do not add up to its result.
+// TestDbtesterOfDamagedRecord checks that Dbtester refuses a record if the sums over its seconds do
+// not match the trial's result.
 func TestDbtesterOfDamagedRecord(t *testing.T) {
 	run := twoStores(t)
 	run.Trials[0].Operations++
@@ -169,7 +170,7 @@ func TestMarkdownAndCSV(t *testing.T) {
 	if err := CSV(&b, Trials(r, scenario.Parameters(nil))); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := csv.NewReader(&b).ReadAll() // the reader refuses rows of different lengths
+	rows, err := csv.NewReader(&b).ReadAll() // fails if the rows have different lengths
 	if err != nil || len(rows) != 1+len(r.Trials) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -182,7 +183,8 @@ func TestMarkdownAndCSV(t *testing.T) {
 	}
 }
 
-// A row contains every condition: trials with different conditions have different rows.
+// TestCSVHasEveryCondition checks that a row contains every condition of its trial, so that trials
+// with different conditions have different rows.
 func TestCSVHasEveryCondition(t *testing.T) {
 	trial := made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 400, p50: 2e6}.trial()
 	trial.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Put, Weight: 0.5}}

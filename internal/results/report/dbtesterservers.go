@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// serverFiles returns the files about processes and machines, by name of the file. It returns no
-// files if nothing was sampled.
+// serverFiles returns the rows of the files about processes and machines, by file name. It returns
+// no files if nothing was sampled.
 func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	files := map[string][][]string{}
 	for i := range d.Servers.Seconds {
@@ -42,8 +42,8 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	return files
 }
 
-// systemColumns lists the columns for the seconds of a process, followed by the columns for the
-// seconds of its machine.
+// systemColumns lists the columns with the figures of a process in each second, followed by the
+// columns with the figures of its machine.
 var systemColumns = []struct {
 	name     string
 	decimals int

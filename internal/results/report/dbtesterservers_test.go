@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The second trial of this run has no samples of its members' processes.
+// TestDbtesterServers checks the files of a run whose second trial has no samples of its members'
+// processes.
 func TestDbtesterServers(t *testing.T) {
 	run := twoStores(t)
 	run.Trials[0].Shared = new(true)

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unevenlyServed reports the trials whose clients were served unevenly. For each trial, it shows
-// the most uneven repeat.
+// unevenlyServed reports the trials whose clients were served unevenly. If several repeats of a
+// trial are uneven, it shows only the most uneven one.
 func unevenlyServed(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, r := range rows {
@@ -40,7 +40,7 @@ func UnevennessLines(t *record.Trial) (lines []string) {
 		return nil
 	}
 	for _, m := range u.Members {
-		lines = append(lines, fmt.Sprintf("%s's %s completed %s operations each on average, and the clients of the other members %s",
+		lines = append(lines, fmt.Sprintf("on average, %s's %s completed %s operations each, and the clients of the other members completed %s",
 			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
 	}
 	if u.Lagging {
@@ -55,7 +55,8 @@ func UnevennessLines(t *record.Trial) (lines []string) {
 }
 
 // fairness describes in one line how evenly a trial's clients were served. It returns an empty
-// string if this was not recorded or there is only one client.
+// string if the trial has only one client, or if the record does not contain the operations of the
+// clients.
 func fairness(t *record.Trial) string {
 	b := t.ByClient
 	if b == nil || b.Count < 2 || b.Fairness == nil {

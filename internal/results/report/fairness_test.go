@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// served returns a closed loop of 10 s with four clients. The two clients of m1 complete fast
-// operations each, and the two clients of m2 complete slow operations each.
+// served returns a closed loop of 10 s with four clients. Each of the two clients of member m1
+// completes as many operations as the parameter `fast` states, and each of the two clients of m2 as
+// many as `slow` states.
 func served(fast, slow uint64) *record.Trial {
 	one := func(n uint64) *record.Evenness {
 		return &record.Evenness{Count: 2, Fairness: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
@@ -25,11 +26,11 @@ func served(fast, slow uint64) *record.Trial {
 	return t
 }
 
-// UnevennessLines lists the members and clients that were served unevenly, with their figures. It
-// returns no lines if the service was even.
+// TestUnevennessNamesClientsAndMembers checks that UnevennessLines lists the members and clients
+// that were served unevenly, with their figures, and returns no lines if all were served evenly.
 func TestUnevennessNamesClientsAndMembers(t *testing.T) {
 	want := []string{
-		"m2's 2 clients completed 250 operations each on average, and the clients of the other members 10,000; Jain's fairness index is 0.525",
+		"on average, m2's 2 clients completed 250 operations each, and the clients of the other members completed 10,000; Jain's fairness index is 0.525",
 		"the slowest 1 of 4 clients completed 1.2 % of the operations (an even share would be 25 %)",
 	}
 	uneven := served(10_000, 250)

@@ -1,7 +1,8 @@
 // Package report renders findings as text for the terminal, as Markdown, as a JSON object for
-// programs, and as CSV. It uses only the record of a run. A finding defines its parts, its fields
-// and its rows once, and each format has one renderer. The formats of other programs (JUnit, Go
-// benchmarks, dbtester, etcd's benchmark tool) have one file each.
+// programs, and as CSV. Its only input is the record of a run. A finding defines its parts, its
+// JSON object and its CSV rows once; each format has one renderer for all findings. Each format of
+// another program (JUnit, Go benchmarks, dbtester, etcd's benchmark tool) is implemented in a
+// separate file.
 package report
 
 import (
@@ -16,13 +17,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Finding is something to report. Each format calls only the functions that it needs, because
-// computing the intervals of many trials takes time. A function is nil if the finding cannot be
-// rendered in that form.
+// Finding is the content of a report. Its fields are functions, so that each format computes only
+// the data that it renders: the intervals of many trials take a long time. A function is nil if the
+// finding cannot be rendered in that form.
 type Finding struct {
 	parts  func(to layout)                                // for text and Markdown
 	object func() any                                     // for JSON
-	rows   func() (columns []string, all []record.Object) // for CSV; columns is used only if there are no rows
+	rows   func() (columns []string, all []record.Object) // for CSV; columns may be nil if all is not empty
 }
 
 // layout receives the parts of a finding, in order.
@@ -31,21 +32,21 @@ type layout interface {
 	title(name, words string)
 	lead(lines ...string) // lead adds lines below the title
 	heading(head string)
-	addLines(lines ...string) // say adds lines
+	addLines(lines ...string) // addLines adds lines of text
 	facts(groups ...[]analyze.Fact)
 	block(lines []string) // block adds lines that are already aligned
 	table(t *Table)       // table adds a table with its heading and notes
 	cells(t *Table)       // cells adds a table without heading and notes
 	inset(t *Table)       // inset adds a table that belongs to the text above it
 	section(head string, lines []string)
-	list(head string, lines []string) // list adds numbered lines; head is empty if they belong to the text above them
-	gap()                             // gap adds an empty line before cells or a block that follow a paragraph
+	list(head string, lines []string) // list adds numbered lines below the heading head; head is empty if they belong to the text above them
+	gap()                             // gap adds an empty line between a paragraph and the cells or block that follow, if the format needs one
 	blank()
 	places(lines ...string) // places adds paths on this machine, which only the terminal shows
 }
 
-// Text writes a finding for a terminal. The text is at most text.ScreenWidth columns wide. If wide
-// is set, the text has all columns and details, and lines are not wrapped.
+// Text writes a finding as text for a terminal. The text is at most text.ScreenWidth columns wide.
+// If wide is set, Text shows all columns and details, and does not wrap lines.
 func Text(w io.Writer, f Finding, wide bool) error {
 	to := textLayout{wide: wide}
 	f.parts(&to)
@@ -71,8 +72,8 @@ func JSON(w io.Writer, f Finding) error {
 	return err
 }
 
-// CSV writes a header with the names of the fields, followed by the rows of a finding. A cell is
-// empty if its value is not known.
+// CSV writes the rows of a finding below a header with the names of the fields. A cell is empty if
+// its value is not known.
 func CSV(w io.Writer, f Finding) error {
 	columns, all := f.rows()
 	if columns == nil && len(all) > 0 {
@@ -102,7 +103,7 @@ func namesOf(fields record.Object) []string {
 	return names
 }
 
-// digits is a number that CSV shows as text, because programs do not calculate with it.
+// digits is a number that is already formatted for CSV.
 type digits string
 
 // cellOf formats the value of a field for CSV.

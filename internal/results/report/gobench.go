@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goUnits lists the figures in the Go benchmark format. If a unit begins with ns or B, benchstat
-// scales the values.
+// goUnits lists the figures that GoBench writes, with their units. benchstat recognizes the parts
+// "ns" and "B" of a unit as nanoseconds and bytes, and scales these values.
 var goUnits = []struct{ figure, unit string }{
 	{"mean", "ns/op"}, {"p50", "p50-ns"}, {"p90", "p90-ns"}, {"p99", "p99-ns"}, {"p99.9", "p99.9-ns"}, {"max", "max-ns"},
 	{"ops", "ops/s"}, {"error-share", "errors/op"},
@@ -27,9 +27,9 @@ var goUnits = []struct{ figure, unit string }{
 // (https://golang.org/design/14313-benchmark-format), one line per trial. Repeats have the same
 // name, so benchstat treats them as samples.
 //
-// The name of a benchmark contains the load. Configuration lines contain only the machine, because
-// benchstat does not compare benchmarks with different configurations. The version of the store is
-// in lines that benchstat ignores.
+// The name of a benchmark describes the load. Configuration lines describe only the machine,
+// because benchstat does not compare benchmarks with different configurations. For the same reason,
+// the version of the store is only in comment lines, which benchstat ignores.
 func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []string) error {
 	var b bytes.Buffer
 	comment := func(what string, all ...string) {
@@ -68,9 +68,10 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	return err
 }
 
-// goFigure formats a figure with its unit. A figure that falls on a failed operation is +Inf, which
-// is slower than any success, so that the median of the samples is correct. Times are in seconds,
-// because benchfmt converts nanoseconds to seconds only if the conversion changes the number.
+// goFigure formats a figure with its unit. If the figure is the time of a failed operation, it is
+// +Inf, so that benchstat counts it as slower than any success when it computes the median. An
+// infinite time has the unit seconds, because benchfmt converts nanoseconds to seconds only if the
+// conversion changes the number.
 func goFigure(v record.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
@@ -78,8 +79,8 @@ func goFigure(v record.Value, unit string) string {
 	return strconv.FormatFloat(analyze.FileNumber(v), 'f', -1, 64) + " " + unit
 }
 
-// goMachine returns configuration lines in the format of go test. A line without a value resets the
-// value from the lines of an earlier trial.
+// goMachine returns configuration lines in the format of go test. A line with an empty value clears
+// the value that an earlier trial has set.
 func goMachine(t *record.Trial) string {
 	var system, architecture, cpu string
 	if m := t.Machine; m != nil {
@@ -92,8 +93,8 @@ func goMachine(t *record.Trial) string {
 	return words
 }
 
-// goName returns the name of a trial. The name ends with a word, because benchstat interprets a
-// number after the last hyphen as GOMAXPROCS.
+// goName returns the benchmark name of a trial. The name must not end with a hyphen and a number,
+// because benchstat would interpret the number as GOMAXPROCS.
 func goName(t *record.Trial) string {
 	clients := "clients=" + strconv.Itoa(t.Clients)
 	if t.Open() {
@@ -107,7 +108,8 @@ func goName(t *record.Trial) string {
 	}, "/")
 }
 
-// goWord converts text to a part of a name: it contains no spaces or slashes and is not empty.
+// goWord converts text to a part of a benchmark name. The result contains no spaces or slashes, and
+// is not empty.
 func goWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) {

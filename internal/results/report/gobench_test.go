@@ -58,8 +58,8 @@ func goResults(t testing.TB, text string) (all []*benchfmt.Result) {
 	return all
 }
 
-// benchfmt reads every known figure of a trial in its own units. A percentile that failed is
-// infinite, which is slower than any other.
+// TestGoBenchIsRead checks that benchfmt reads every known figure of a trial with the correct unit.
+// A percentile whose operation failed must be infinite.
 func TestGoBenchIsRead(t *testing.T) {
 	r := run(record.Complete,
 		made{number: 1, name: "put-64", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, timeouts: 300, store: &record.StoreUsage{CPUSeconds: 1.5, MaxRSSBytes: 200 << 20}})
@@ -84,7 +84,8 @@ func TestGoBenchIsRead(t *testing.T) {
 	}
 }
 
-// For any name of a trial, the line of the trial parses as one result with the complete name.
+// FuzzGoBench checks that, for any trial name, benchfmt parses the line of the trial as one result
+// with the complete name.
 func FuzzGoBench(f *testing.F) {
 	for _, text := range []string{"", "put", "put-64", "a b/c=d", "\n\x00", "\u2028\u00a0", "\xff", "Unit x", "k: v"} {
 		f.Add(text)
@@ -109,20 +110,20 @@ func FuzzGoBench(f *testing.F) {
 	})
 }
 
-// The real benchstat compares two runs. It prints the medians of the repeats and reports that the
-// time doubled.
+// TestBenchstatReadsIt runs benchstat on two runs. benchstat must print the medians of the repeats,
+// and report that the times doubled.
 func TestBenchstatReadsIt(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for i := range 2 {
 		factor := float64(1 + i)
 		var all []made
-		for repeat := range 7 { // the median is the value in the middle
+		for repeat := range 7 { // an odd number, so the median is one of the values
 			all = append(all, made{number: 1, repeat: repeat + 1, repeats: 7, name: "put-64", kind: kv.Put, target: "leader",
 				perSecond: 2010 / (i + 1), clients: 2, p50: 1e6 * factor * (1 + 0.005*float64((3*repeat)%7))})
 		}
 		r := run(record.Complete, all...)
-		for k := range r.Trials { // simulates the next version of a store
+		for k := range r.Trials { // a different version of the store, with doubled times
 			r.Trials[k].Version = fmt.Sprintf("3.7.%d", i)
 		}
 		file := filepath.Join(dir, fmt.Sprintf("run%d.txt", i))
@@ -138,7 +139,7 @@ func TestBenchstatReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatalf("benchstat: %v\n%s", err, &stderr)
 	}
-	row := map[string][]string{} // values of the trial, by unit
+	row := map[string][]string{} // cells of the trial's line, by unit
 	unit := ""
 	for line := range strings.Lines(string(out)) {
 		cells := strings.Split(strings.TrimSpace(line), ",")
@@ -163,7 +164,7 @@ func TestBenchstatReadsIt(t *testing.T) {
 		if unit == "ops/s" {
 			change = "-50.00%"
 		}
-		if !strings.HasPrefix(change, cells[5][:2]) { // percentiles are rounded to steps of the histogram
+		if !strings.HasPrefix(change, cells[5][:2]) { // compares only the first characters, because percentiles are rounded to steps of the histogram
 			t.Errorf("%s changes by %s, not %s", unit, cells[5], change)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// JUnit's XML format. It is valid for the schemas of Jenkins (junit-10.xsd) and of Ant's report
-// (JUnit.xsd).
+// The types of JUnit's XML format. The output is valid for the schemas of Jenkins (junit-10.xsd)
+// and of Ant's report (JUnit.xsd).
 type (
 	junitSuites struct {
 		XMLName xml.Name      `xml:"testsuites"`
@@ -57,15 +57,15 @@ type (
 	}
 )
 
-// word converts text to the value of an attribute: it has one line and is not empty.
-func word(wordss string) string {
-	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.MaxOutput)))
+// word converts text to the value of an attribute. The result is one line and is not empty.
+func word(words string) string {
+	return text.OrDash(strings.TrimSpace(text.Line(words, text.MaxOutput)))
 }
 
-// inSeconds formats a duration like JUnit.
+// inSeconds formats a duration in seconds in the format of JUnit.
 func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-// suiteOf returns an empty suite about a run.
+// suiteOf returns a suite for a run. The suite has no test cases yet.
 func suiteOf(run *record.Run, name string) *junitSuite {
 	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
 	if len(run.Machines) > 0 {
@@ -77,7 +77,7 @@ func suiteOf(run *record.Run, name string) *junitSuite {
 	return s
 }
 
-// add adds a test case and counts it.
+// add adds a test case and updates the counts of the suite.
 func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	c.Class, c.Name, c.Time = s.Name, word(name), inSeconds(seconds)
 	s.Tests++
@@ -92,8 +92,8 @@ func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// outcome returns the outcome of a test case with a sentence. kind is empty for a skipped test
-// case.
+// outcome returns the outcome of a test case that did not pass, with a sentence that explains it.
+// kind is empty for a skipped test case.
 func outcome(kind, sentence string) *junitOutcome {
 	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
 }
@@ -111,9 +111,10 @@ func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 }
 
 // ThresholdsJUnit writes the results of a run's thresholds in JUnit's XML format: one suite with a
-// test case for each threshold and trial. A missed threshold is a failure with the same sentence as
-// in the terminal report. If a trial cannot have the figure, its test case is skipped. An unknown
-// result, or a trial that did not run, is an error.
+// test case for each threshold of each trial. A missed threshold is a failure with the same
+// sentence as in the terminal report. If a threshold's figure does not apply to a trial, the test
+// case is skipped. An unknown result is an error. If not all trials ran, an additional test case
+// has an error.
 func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResult) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
@@ -142,9 +143,9 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResul
 }
 
 // ComparisonsJUnit writes comparisons in JUnit's XML format: a suite for each comparison, with a
-// test case for each trial and metric. If failing is set, a worse metric is a failure, and a
-// comparison in which no change could be judged has an error. A metric is skipped if it could not
-// be judged or is unclear.
+// test case for each metric of each trial. If failing is set, a metric that is worse is a failure,
+// and a suite has an error if it contains trials of which no change could be judged. The test case
+// of a metric is skipped if the change is unknown or unclear.
 func ComparisonsJUnit(w io.Writer, all []*compare.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {
@@ -187,7 +188,8 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	}
 }
 
-// change returns the test case for one figure of a pair of trials.
+// change returns the test case for one figure of a pair of trials. If the test case passes, change
+// adds the result to the output of the suite.
 func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c junitCase) {
 	words := fmt.Sprintf("%s: %s, baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// thresholdResults checks a run against thresholds.
+// thresholdResults returns the results of the thresholds for a run.
 func thresholdResults(t *testing.T, r *record.Run, thresholds ...string) []analyze.ThresholdResult {
 	t.Helper()
 	var all []analyze.Threshold
@@ -54,8 +54,8 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	}
 	golden(t, "thresholds.junit.xml", b.String())
 	s := suitesOf(t, b.String())[0]
-	// The second repeat misses its threshold. Lateness is skipped for closed loops. The invalid
-	// result and the trial that did not run are errors.
+	// The second repeat misses its threshold. The test cases for lateness are skipped, because the
+	// trials are closed loops. The invalid trial and the trial that did not run are errors.
 	if s.count("failure") != 1 || s.count("skipped") != 3 || s.count("error") != 2 || len(s.Cases) != 9 {
 		t.Errorf("%d failures, %d skipped and %d errors of %d", s.count("failure"), s.count("skipped"), s.count("error"), len(s.Cases))
 	}
@@ -74,7 +74,7 @@ func TestComparisonsAsJUnit(t *testing.T) {
 	for name, test := range map[string]struct {
 		all     []*compare.Comparison
 		failing bool
-		want    map[string]int // counts in the first suite
+		want    map[string]int // number of test cases in the first suite, by outcome
 	}{
 		"compare.junit.xml":     {[]*compare.Comparison{c, same}, true, map[string]int{"failure": 4, "skipped": 1}},
 		"compare-all.junit.xml": {[]*compare.Comparison{c}, false, map[string]int{"skipped": 1}},
@@ -128,8 +128,8 @@ func (s *readSuite) count(kind string) (n int) {
 	return n
 }
 
-// required lists, for each element, the attributes that are required by the schemas of Jenkins and
-// of Ant's report.
+// required lists, for each element, the attributes that the schemas of Jenkins and of Ant's report
+// require.
 var required = map[string]string{
 	"testsuites": "", "testsuite": "id package name hostname timestamp tests failures errors time", "properties": "", "property": "name value",
 	"testcase": "classname name time", "failure": "message type", "error": "message type", "skipped": "message", "system-out": "", "system-err": "",
@@ -146,7 +146,7 @@ func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	if err := d.Decode(&root); err != nil {
 		t.Fatalf("this is no XML: %v\n%s", err, text)
 	}
-	for { // comments and spaces may follow
+	for { // only comments and spaces may follow
 		if _, err := d.Token(); err == io.EOF {
 			break
 		} else if err != nil {
@@ -186,8 +186,8 @@ func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	return suites
 }
 
-// Whatever characters the names of the run, a trial and a reason contain, the file is valid XML and
-// has the test cases that were written.
+// FuzzJUnit checks that the file is valid XML and contains all test cases, for any characters in
+// the names of the run and a trial and in a reason.
 func FuzzJUnit(f *testing.F) {
 	for _, text := range []string{"", " ", "put", "]]>", "<!--", "&amp;<x a='\"'>", "\x00\x1b[31m\r\n\t", "\xff\xfe", "\ufffe\uffff", "\u202e\U0001f600", strings.Repeat("a", 5000)} {
 		f.Add(text, text, text)

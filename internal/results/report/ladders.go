@@ -20,8 +20,8 @@ func ladders(to layout, rows []*analyze.Row) {
 	to.list("Knee and scalability", lines)
 }
 
-// LadderSentences describes a ladder: its knee, the scalability law that its steps follow with the
-// uncertainty of that law, and the steps that are not used.
+// LadderSentences describes a ladder: its knee, the scalability law that fits its steps, the
+// uncertainty of that law, and the steps that were not used.
 func LadderSentences(l *size.Ladder) []string {
 	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
 }
@@ -68,7 +68,7 @@ func lawSentence(l *size.Ladder) string {
 	return words
 }
 
-// leftOutOf lists the steps that are not used, with the reasons.
+// leftOutOf lists the steps of a ladder that were not used, with the reasons.
 func leftOutOf(l *size.Ladder) (lines []string) {
 	var order []string
 	by := map[string][]string{}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ladderRun returns a run with steps of clients that follow the scalability law with σ 0.05 and κ
-// 0.0001.
+// ladderRun returns a run with one trial for each number of clients. The throughputs follow the
+// scalability law with σ 0.05 and κ 0.0001.
 func ladderRun(clients ...int) *record.Run {
 	var all []made
 	for i, c := range clients {
@@ -28,7 +28,8 @@ func ladderRun(clients ...int) *record.Run {
 	return r
 }
 
-// Text and Markdown report the knee and the law of the steps, or the reason why there is none.
+// TestKneeAndScalability checks that text and Markdown show the knee and the scalability law of a
+// ladder, or the reason why they could not be determined.
 func TestKneeAndScalability(t *testing.T) {
 	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
 	r.Trials[8].Verdict.State = verdict.Invalid
@@ -42,7 +43,7 @@ func TestKneeAndScalability(t *testing.T) {
 			t.Errorf("Markdown lacks %q", want)
 		}
 	}
-	if got := renderText(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "there are 3.") {
+	if got := renderText(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "has only 3.") {
 		t.Errorf("of three steps it says %s", got)
 	}
 	if got := renderText(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
@@ -50,8 +51,8 @@ func TestKneeAndScalability(t *testing.T) {
 	}
 }
 
-// A cause that several trials share is reported once, in the words for the trial that it limited
-// most.
+// TestSharedCausesAreListedOnce checks that a bottleneck of several trials is listed once, with the
+// text for the trial that it limited most.
 func TestSharedCausesAreListedOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){

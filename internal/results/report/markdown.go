@@ -97,19 +97,21 @@ func (l *markdownLayout) cells(t *Table) {
 	}
 }
 
-// escapes prevents Markdown from interpreting text as HTML, a link, an image, code, emphasis or a
-// table cell. Underscores are not escaped, because names contain them and they only cause emphasis.
+// escapes escapes text so that Markdown does not interpret it as HTML, a link, an image, code,
+// emphasis or a table cell. It leaves underscores unescaped, because names contain many of them,
+// and they can only cause emphasis.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "~", `\~`,
 	"://", `:\//`, "www.", `www\.`, "WWW.", `WWW\.`, "\n", " ")
 
-// plainMarkdown returns text so that it can be part of a line of Markdown.
+// plainMarkdown escapes text that becomes a part of a line of Markdown.
 func plainMarkdown(text string) string { return escapes.Replace(text) }
 
-// begins matches the start of a heading, a list or a horizontal rule.
+// begins matches the start of a line that Markdown would interpret as a heading, a list or a
+// horizontal rule.
 var begins = regexp.MustCompile(`^(\s*\d{1,9})?([#+=.)-])`)
 
-// paragraph returns text so that it can be a separate line.
+// paragraph escapes text that becomes a separate line.
 func paragraph(text string) string {
 	return begins.ReplaceAllString(strings.TrimLeft(plainMarkdown(text), " \t"), `$1\$2`)
 }

@@ -9,31 +9,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Widths in columns for a table that does not fit the screen. The first two are the widths to which
-// names are folded before and after the table omits columns. The last one is the width to which the
-// lines of a title are folded.
+// Widths, in screen columns, for a table that does not fit the screen. Names are folded to the
+// width foldedName before the table omits columns, and to shortestName after that. The titles of
+// columns are folded to stackedTitle.
 const (
 	foldedName   = 28
 	shortestName = 12
 	stackedTitle = 10
 )
 
-// continued is the number of spaces before the folded lines of a cell in the first column.
+// continued is the indent of the second and further lines of a folded cell in the first column.
 const continued = 2
 
-// fitted is a table in the form in which a terminal shows it.
+// fitted is a table as a terminal shows it, with some columns omitted or folded.
 type fitted struct {
 	*Table
 	visible []int    // indices of the visible columns
 	same    []string // conditions that all rows share, shown above the table
 	hidden  []int    // indices of the omitted columns
 	widths  []cellWidths
-	folded  int // width to which names are folded; 0 for no limit
-	stacked int // width to which titles are folded, unless cells are wider; 0 for no limit
+	folded  int // maximum width of names, which are folded; 0 for no limit
+	stacked int // maximum width of titles, which are folded, unless the cells are wider; 0 for no limit
 }
 
-// fit returns the table in the form in which a terminal shows it. If wide is set, this is the whole
-// table. Otherwise, it has the columns that fit text.ScreenWidth.
+// fit returns the table as a terminal shows it. If wide is set, the result contains all columns.
+// Otherwise, it contains only the columns that fit text.ScreenWidth.
 func (t *Table) fit(wide bool) *fitted {
 	f := &fitted{Table: t}
 	for i := range t.Columns {
@@ -61,8 +61,9 @@ func (t *Table) fit(wide bool) *fitted {
 	return f
 }
 
-// hoist moves a condition that all rows share from its column to the line above the table. It
-// reports whether it moved the condition.
+// hoist handles a column with a condition that all rows share: it adds the condition to the line
+// above the table and returns true, so that the caller removes the column. For other columns, it
+// returns false.
 func (f *fitted) hoist(column int) bool {
 	if !f.Columns[column].Condition || len(f.Rows) == 0 {
 		return false
@@ -79,8 +80,8 @@ func (f *fitted) hoist(column int) bool {
 	return true
 }
 
-// drop omits the visible column with the highest Drop. If there are several, it omits the last one.
-// It reports whether there was a column to omit.
+// drop omits the visible column with the highest value of the field Drop. If several columns have
+// this value, drop omits the last of them. It reports whether it omitted a column.
 func (f *fitted) drop() bool {
 	at := 0
 	for i, column := range f.visible {
@@ -96,17 +97,18 @@ func (f *fitted) drop() bool {
 	return true
 }
 
-// fold folds the names so that the table fits the screen. The names keep at least least columns.
-func (f *fitted) fold(least int) {
+// fold reduces the width to which names are folded until the table fits the screen. It does not
+// reduce the width below minimum.
+func (f *fitted) fold(minimum int) {
 	if f.width() <= text.ScreenWidth {
 		return
 	}
-	for f.folded = text.ScreenWidth; f.folded > least && f.width() > text.ScreenWidth; {
+	for f.folded = text.ScreenWidth; f.folded > minimum && f.width() > text.ScreenWidth; {
 		f.folded--
 	}
 }
 
-// cellWidth returns the width of a column, not counting its title.
+// cellWidth returns the width that the cells of a column need, without the title.
 func (f *fitted) cellWidth(column int) int {
 	w := f.widths[column]
 	if f.folds(column) {
@@ -137,9 +139,9 @@ func (f *fitted) cell(column int, words string) []string {
 	return text.Wrap(words, f.folded, f.indentOf(column))
 }
 
-// indentOf returns the indent of a column's folded lines. In the first column, they are indented,
-// so that a part of a cell never begins a line of the output, where it could be mistaken for output
-// of the program.
+// indentOf returns the indent of the second and further lines of a column's folded cells. The first
+// column needs an indent: without it, a part of a name could begin a line and look like output of
+// the program.
 func (f *fitted) indentOf(column int) int {
 	if column == f.visible[0] {
 		return continued
@@ -159,8 +161,8 @@ func (f *fitted) width() int {
 	return sum
 }
 
-// cellWidths are two widths of a column: the width of its widest cell, and the width of its widest
-// word, below which a cell cannot be folded.
+// cellWidths holds two widths of a column: the width of the widest cell, and the width of the
+// widest word, which is the smallest width to which the cells can be folded.
 type cellWidths struct{ cell, word int }
 
 func (t *Table) cellWidths() []cellWidths {
@@ -202,8 +204,8 @@ func (f *fitted) text() string {
 	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].Left })
 }
 
-// notes returns the lines below the table: the notes about visible cells, and the list of omitted
-// columns.
+// notes returns the lines below the table: the notes that apply to visible cells, and a list of the
+// omitted columns.
 func (f *fitted) notes() (lines []string) {
 	var visible strings.Builder
 	visible.WriteString(strings.Join(f.same, " "))

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// randomTable returns a table of figures and conditions, with a name in the first column.
+// randomTable returns a random table with a name in the first column, and figures and conditions in
+// the other columns.
 func randomTable(random *rand.Rand) *Table {
 	words := func(n int) string {
 		all := make([]string, 1+random.IntN(n))
@@ -39,9 +40,9 @@ func randomTable(random *rand.Rand) *Table {
 	return t
 }
 
-// TestNarrowTablesFitAndNameHiddenColumns checks tables with short words. A table fits the screen.
-// Every column is shown, is a shared condition, or is listed below the table. All words in the
-// shown columns are printed.
+// TestNarrowTablesFitAndNameHiddenColumns checks that a table of short words fits the screen. Each
+// column must be visible, be a condition above the table, or be listed below the table. The output
+// must contain all words of the visible columns.
 func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -86,8 +87,8 @@ func TestWideTablesHideNothing(t *testing.T) {
 	}
 }
 
-// TestFootnotesOfSharedConditionsStay checks that a footnote is printed even if its mark is only in
-// the line above the table.
+// TestFootnotesOfSharedConditionsStay checks that a footnote is printed even if only the line above
+// the table refers to it.
 func TestFootnotesOfSharedConditionsStay(t *testing.T) {
 	table := &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "consistency", Left: true, Condition: true}},
 		Rows: [][]string{{"a", "linearizable¹"}, {"b", "linearizable¹"}}, Footnotes: []string{"Weaker than its name."}}
@@ -97,7 +98,7 @@ func TestFootnotesOfSharedConditionsStay(t *testing.T) {
 	}
 }
 
-// BenchmarkFit measures how long a table of 10,000 trials takes to fit the screen.
+// BenchmarkFit measures how long it takes to fit a table of 10,000 trials to the screen.
 func BenchmarkFit(b *testing.B) {
 	random := rand.New(rand.NewPCG(5, 6))
 	table := randomTable(random)

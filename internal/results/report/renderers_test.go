@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// computing lists the arithmetic operators that can only be applied to numbers.
+// computing lists the operators that apply only to numbers.
 var computing = map[token.Token]bool{
 	token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true,
 	token.SUB_ASSIGN: true, token.MUL_ASSIGN: true, token.QUO_ASSIGN: true,
 }
 
-// Renderers compute nothing: every figure in a report is a finding of the package analyze and is
-// tested there, so that all formats agree. Compute a new figure in analyze, or in internal/text if
-// the code only formats a number.
+// TestRenderersComputeNothing checks that renderers do no arithmetic. The package analyze computes
+// and tests every figure, so that all formats show the same figures. Compute a new figure in
+// analyze. Code that only formats a number belongs in internal/text.
 func TestRenderersComputeNothing(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestRenderersComputeNothing(t *testing.T) {
 		}
 		for _, i := range parsed.Imports {
 			if path := strings.Trim(i.Path.Value, `"`); path == "math" || path == "sort" || strings.HasSuffix(path, "/internal/measure") {
-				t.Errorf("%s imports %s: what it needs belongs in analyze or readable", files.Position(i.Pos()), path)
+				t.Errorf("%s imports %s: move the code that uses this package to analyze or readable", files.Position(i.Pos()), path)
 			}
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// RepeatingLines describes how often trials were repeated until their figures were precise, and why
-// the run stopped. It returns no lines for a run that does not repeat its trials in this way.
+// RepeatingLines describes, for a run that repeats its trials until their figures are precise, how
+// often it repeated them and why it stopped. It returns no lines for other runs.
 func RepeatingLines(run *record.Run) (lines []string) {
 	for _, p := range run.PartsOrSelf() {
 		r := compare.RepeatingFromRun(p)
@@ -54,7 +54,7 @@ func ended(run *record.Run, r *compare.Repeating) string {
 		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, impreciseFigures(r))
 }
 
-// RepeatingProgress describes the progress after a round of repeats.
+// RepeatingProgress describes how many figures are precise after a round of repeats.
 func RepeatingProgress(r *compare.Repeating) string {
 	words := fmt.Sprintf("after %s: %s of %d intervals are precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
 		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
@@ -76,7 +76,7 @@ func figures(r *compare.Repeating) string {
 	return strings.Join(names, " and ")
 }
 
-// mostOpen is the largest number of figures that a sentence lists.
+// mostOpen is the maximum number of imprecise figures that a sentence lists.
 const mostOpen = 4
 
 // impreciseFigures lists the figures that are not precise yet.
@@ -96,7 +96,7 @@ func impreciseFigures(r *compare.Repeating) string {
 	return text
 }
 
-// precision describes how precise a figure is.
+// precision describes a figure and how precise it is.
 func precision(p *compare.Precision) string {
 	of := p.Title + " of " + p.Trial
 	if p.Ratio {

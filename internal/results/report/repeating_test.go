@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// repeated returns a run that repeated put until it was precise to 2 %. The throughputs alternate
-// between 1,000 and a number that is higher by the share more.
+// repeated returns a run that repeats the trial put until its throughput is precise to 2 %. The
+// throughputs alternate between 1,000 and 1,000 × (1 + more).
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {
@@ -49,7 +49,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {
 			r.Until.Ended = record.EndedDisturbed
-			for i := range r.Trials { // the figure may be too low by up to a twentieth
+			for i := range r.Trials { // disturbances may have lowered the figure by up to 5 %
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
 			}
 		}), []string{

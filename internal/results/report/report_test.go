@@ -45,7 +45,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// textOf returns the text of parts of a report.
+// textOf renders parts of a report as wide text.
 func textOf(parts func(layout)) string {
 	to := textLayout{wide: true}
 	parts(&to)
@@ -114,7 +114,7 @@ func (m made) totals() *measure.Totals {
 	for _, c := range t.Cells {
 		c.Response, c.Service = measure.NewHistogram(), measure.NewHistogram()
 	}
-	// The times rise linearly from 0.5 times to 1.5 times the median.
+	// The times of the operations grow linearly from 0.5 to 1.5 times the median.
 	for i := range n {
 		c := t.Cells[i%len(t.Cells)]
 		ns := int64(m.p50 * (0.5 + float64(i)/float64(n)))
@@ -153,8 +153,8 @@ func run(state record.State, all ...made) *record.Run {
 	return r
 }
 
-// quick returns the run that most tests use. The resource use of the store is known for only some
-// of its trials.
+// quick returns the run that most tests use. The resource use of the store is known only for some
+// trials of this run.
 func quick() *record.Run {
 	used := func(cpuSeconds float64) *record.StoreUsage {
 		return &record.StoreUsage{CPUSeconds: cpuSeconds, MaxRSSBytes: 312 << 20}
@@ -199,8 +199,8 @@ func TestTableOfRepeats(t *testing.T) {
 	golden(t, "repeats.txt", renderText(t, run(record.Complete, all...)))
 }
 
-// The report states where each interval comes from: the repeats, repeats on one cluster, or a
-// single run. All formats contain the intervals.
+// TestIntervals checks that the report states the basis of each interval (repeats, repeats on one
+// cluster, or a single run), and that all formats contain the intervals.
 func TestIntervals(t *testing.T) {
 	settle.Unraced(t)
 	var all []made
@@ -311,7 +311,7 @@ func TestJSONIsOneObject(t *testing.T) {
 	if err := d.Decode(&back); err != io.EOF {
 		t.Errorf("there is more than one object: %v", err)
 	}
-	// A trial that was read from JSON is printed in the same way.
+	// A trial that is read back from JSON has the same report.
 	var again bytes.Buffer
 	if err := JSON(&again, Trial(&back, "")); err != nil {
 		t.Fatal(err)
@@ -337,7 +337,8 @@ func TestOutputErrorsAreReturned(t *testing.T) {
 	}
 }
 
-// One failure among millions is not printed as "percentiles above 100".
+// TestPercentilesThatFailedAreBelow100 checks that one failure among millions of operations is not
+// rounded to "percentiles above 100".
 func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 	for errors, want := range map[uint64]string{1: "above 99.9999667 failed", 1500: "above 99.95 failed", 3_000_000: "all percentiles failed"} {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6}.trial()

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run reports a run: its tables, with the conditions above and the reasons for the verdicts below,
-// and its comparisons. dir is the path of the run directory. It is empty if there is no directory,
-// and for joined runs, whose parts have their own directories.
+// Run reports a run: the conditions, the tables, the reasons for the verdicts, and the comparisons
+// with baselines. dir is the path of the run directory. It is empty if the run has no directory, or
+// if it consists of joined runs, which have separate directories.
 func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -29,8 +29,8 @@ func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding
 	}
 }
 
-// Recorded reports a run like the command that created it. If flags defined the run, this is a
-// report about its only trial, without the tables for a run.
+// Recorded reports a run in the same way as the command that created it. If flags defined the load,
+// the report describes the run's only trial, without the tables for a run.
 func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	f := Run(run, comparisons, run.Dir)
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
@@ -49,8 +49,8 @@ func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 // RunsSchema is the schema of JSON objects with several runs.
 const RunsSchema = "quorumbench/runs/1"
 
-// Runs reports several runs as JSON. Each run has the fields that Run writes. If a run has its own
-// baselines, they include the comparison with them.
+// Runs reports several runs as JSON. Each run has the same fields as in the JSON of Run. If a run
+// contains its own baselines, the fields include the comparison with these baselines.
 func Runs(runs []*record.Run) Finding {
 	return Finding{object: func() any {
 		objects := make([]any, 0, len(runs))
@@ -107,7 +107,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
 	tables(analyze.HostsTables(run))
-	if run.Capacity == nil && run.CapacityOver == nil { // otherwise, the report of the capacity contains them
+	if run.Capacity == nil && run.CapacityOver == nil { // otherwise, the report of the capacity search contains the ladders
 		ladders(to, rows)
 	}
 	events(to, rows)
@@ -138,7 +138,7 @@ func Progress(run *record.Run) string {
 	return fmt.Sprintf("%s, %s", run.State, trials)
 }
 
-// lateness describes how late open loops sent their operations.
+// lateness describes how late the open loops sent their operations, with a line for each trial.
 func lateness(all []*analyze.Row) (lines []string) {
 	for _, r := range all {
 		for _, t := range r.Done {
@@ -151,8 +151,9 @@ func lateness(all []*analyze.Row) (lines []string) {
 	return lines
 }
 
-// runObject returns the JSON object for a run. It has the fields of run.json, the field certainty
-// with the intervals of the trials' figures, and the field comparisons if there are comparisons.
+// runObject returns the JSON object for a run. It has the fields of run.json and the field
+// `certainty` with the intervals of the trials' figures. If the run has injected faults or
+// comparisons, it also has the fields `faults` or `comparisons`.
 func runObject(run *record.Run, all []*compare.Comparison) any {
 	object := struct {
 		*record.Run
@@ -173,14 +174,15 @@ func runObject(run *record.Run, all []*compare.Comparison) any {
 	return object
 }
 
-// Trials reports the trials of a run as rows. Each of the parameters has a column.
+// Trials reports the trials of a run as rows, with a column for each of the parameters.
 func Trials(run *record.Run, parameters []*scenario.Parameter) Finding {
 	return Finding{rows: func() ([]string, []record.Object) { return nil, trialRows(run, parameters) }}
 }
 
-// trialRows returns a row for each trial and repeat, in the order of the scenario. The fields have
-// the names of the trial's JSON object and contain every condition and every figure. A figure that
-// falls on a failed operation is empty. If runs were joined, the last field is the name of the run.
+// trialRows returns a row for each repeat of each trial, in the order of the scenario. A row
+// contains every condition and every figure. The fields have the same names as in the trial's JSON
+// object. If a figure is the time of a failed operation, its field is empty. If runs were joined,
+// the last field is the name of the run.
 func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record.Object) {
 	certain := map[int]record.Object{} // by number of the trial
 	for _, r := range analyze.Rows(run) {
@@ -196,8 +198,8 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	return rows
 }
 
-// certainties returns the figures of a trial over those of its repeats that count, with their
-// intervals. All trials have the same fields.
+// certainties returns the medians of a trial's figures over the repeats that count, with their
+// intervals. The names of the fields are the same for all trials.
 func certainties(r *analyze.Row) (all record.Object) {
 	for _, f := range analyze.CertainFigures() {
 		c, ok := analyze.CertaintyOf(r, &f)
@@ -222,7 +224,8 @@ func certainties(r *analyze.Row) (all record.Object) {
 	return all
 }
 
-// trialFields returns a trial's fields. All trials have the same fields.
+// trialFields returns the fields of a trial's row. The names of the fields are the same for all
+// trials.
 func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Object) {
 	for _, c := range t.Cells(parameters) {
 		if c.Word {
@@ -248,9 +251,9 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 	return o
 }
 
-// firstColumns lists the columns in the first version of the file format, which keep their
-// positions. An asterisk stands for all names with that prefix. Columns that were added later
-// follow.
+// firstColumns lists the columns of the first version of the file format, in their fixed order. An
+// asterisk stands for all names with the prefix before it. Columns that were added later follow
+// these columns.
 const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
 	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
 	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
@@ -260,7 +263,8 @@ const firstColumns = `number name repeat state store version members operation c
 	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
 	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
 
-// inPlace arranges fields in the order of the columns in a file.
+// inPlace sorts fields into the order of firstColumns, followed by all other fields in their given
+// order.
 func inPlace(fields record.Object) (ordered record.Object) {
 	placed := make([]bool, len(fields))
 	place := func(fits func(name string) bool) {

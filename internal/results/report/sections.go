@@ -17,8 +17,8 @@ import (
 // clock is the format for the time of an event.
 const clock = "15:04:05.000"
 
-// ofRows returns lines about each row. If there are several rows, the first line about a row begins
-// with the row's name.
+// ofRows returns the lines about all rows. With several rows, the first line about a row begins
+// with the name of its trial.
 func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
@@ -33,8 +33,8 @@ func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []strin
 	return all
 }
 
-// ofTrials returns lines about each trial. If there are several trials, the lines include their
-// names.
+// ofTrials returns the lines about all trials. With several trials, each line begins with the name
+// of its trial.
 func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
 	for i := range trials {
 		indent := "  "
@@ -56,13 +56,14 @@ func events(to layout, rows []*analyze.Row) {
 	}))
 }
 
-// EventLines describes the events in a trial's window: one line for all events, one line for the
-// longest gap, and one line for the slowest second.
+// EventLines describes the events in a trial's window. It returns one line about all events, one
+// about the longest gap, one about the slowest second, and further lines if events on other hosts
+// have inexact times or if clients waited for an unresponsive member.
 func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
 		if h.Uncounted {
-			line += "; only their number is known for some of them, because there were too many"
+			line += "; for some events, only their number is known, because too many occurred"
 		}
 		lines = append(lines, line)
 	}
@@ -70,7 +71,7 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 		lines = append(lines, fmt.Sprintf("the times of events on other hosts may be off by %s", duration(h.Within)))
 	}
 	if h.HeldClients > 0 {
-		lines = append(lines, fmt.Sprintf("%s waited for a member%s after the load had moved to another member, for up to %s",
+		lines = append(lines, fmt.Sprintf("%s waited for a member%s for up to %s, although the load had already moved to another member",
 			text.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
 	}
 	if s := h.Gap; s != nil {
@@ -88,7 +89,7 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 
 func duration(d time.Duration) string { return text.Duration(float64(d)) }
 
-// counts describes, for each kind of event, the number of events, their total time and the longest
+// counts describes each kind of event: the number of events, their total time and the longest
 // event.
 func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
@@ -105,8 +106,8 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// took describes the total time of events and the longest event. It returns an empty string if no
-// duration is known.
+// took describes the total duration of events and the longest of them. It returns an empty string
+// if no duration is known. If who is set, the text includes the member of the longest event.
 func took(all *analyze.Events, who bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
@@ -121,7 +122,7 @@ func took(all *analyze.Events, who bool) string {
 	return fmt.Sprintf("%s in total, longest %s", duration(all.Total), longest)
 }
 
-// elections lists the elected members with the times.
+// elections lists the elected members and the times of their elections.
 func elections(all *analyze.Events) string {
 	named, more := all.Named()
 	out := make([]string, 0, len(named))
@@ -134,7 +135,7 @@ func elections(all *analyze.Events) string {
 	return strings.Join(out, ", ")
 }
 
-// during lists the events in a period.
+// during lists the events in a stretch of the window.
 func during(s *analyze.Stretch) string {
 	out := make([]string, 0, len(s.Events)+1)
 	for i := range s.Events {
@@ -146,7 +147,7 @@ func during(s *analyze.Stretch) string {
 	return strings.Join(out, "; ")
 }
 
-// eventText describes an event and includes its time.
+// eventText describes an event, or several events of the same kind, with the time.
 func eventText(all *analyze.Events) string {
 	e := all.Longest
 	when := e.Time.UTC().Format(clock)
@@ -156,8 +157,8 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited adds the section about the bottlenecks of the trials. A bottleneck that several trials
-// share is listed once.
+// limited adds the section about the bottlenecks of the trials. It lists a bottleneck that several
+// trials share only once.
 func limited(to layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
@@ -165,7 +166,7 @@ func limited(to layout, trials []*record.Trial) {
 		line := SharedLimitText(&c)
 		switch who := trialNames(c.Trials, c.Count == len(trials) && len(trials) > 1) + ": "; {
 		case len(trials) == 1:
-		case who == last: // below other bottlenecks of the same trials
+		case who == last: // the line above is about the same trials
 			line = "  " + line
 		default:
 			line, last = who+line, who
@@ -175,7 +176,7 @@ func limited(to layout, trials []*record.Trial) {
 	to.section("Bottlenecks", lines)
 }
 
-// SharedLimitText returns the text for a bottleneck that several trials share; see LimitText.
+// SharedLimitText returns the text of LimitText for a bottleneck that several trials share.
 func SharedLimitText(c *analyze.SharedCause) string {
 	of := c.Cause
 	of.Text = causeText(c)
@@ -192,7 +193,7 @@ func LimitText(c *analyze.Cause, more int) string {
 	return words
 }
 
-// causeText returns a description of the bottleneck in the trial that it limited most.
+// causeText describes a bottleneck with the text for the trial that it limited most.
 func causeText(c *analyze.SharedCause) string {
 	switch {
 	case c.Count == 1 || c.Same:
@@ -203,8 +204,8 @@ func causeText(c *analyze.SharedCause) string {
 	return fmt.Sprintf("in %s: %s", c.Furthest, c.Text)
 }
 
-// LostConnectionLines returns a line for each member that lost connections. The line shows which
-// members served the load in the meantime.
+// LostConnectionLines returns a line for each member to which connections were lost. The line also
+// shows which members served the load in the meantime.
 func LostConnectionLines(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
@@ -222,10 +223,10 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// moment formats a time in the window, to 10 ms.
+// moment formats a time in the window with a resolution of 10 ms.
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
-// meanwhile describes the throughput while connections were lost, and the members that served it.
+// meanwhile describes the throughput while connections were lost, and each member's share of it.
 func meanwhile(w *record.ServiceWhileLost) string {
 	if w == nil {
 		return ""
@@ -246,15 +247,15 @@ func meanwhile(w *record.ServiceWhileLost) string {
 	return words
 }
 
-// reasons adds the reasons why trials are not valid, and the notes.
+// reasons adds two lists: the reasons why trials are not valid, and notes about the trials.
 func reasons(to layout, run *record.Run) {
 	why, notes := analyze.Reasons(run)
 	to.list("Verdicts", about(why, len(run.Trials)))
 	to.list("Notes", about(notes, len(run.Trials)))
 }
 
-// about returns sentences, each preceded by the names of the trials to which it applies. trials is
-// the number of all trials.
+// about returns the sentences. Before each sentence, it inserts the names of the trials to which
+// the sentence applies. The parameter `trials` is the number of all trials.
 func about(all []analyze.Sentence, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
@@ -267,8 +268,7 @@ func about(all []analyze.Sentence, trials int) []string {
 	return lines
 }
 
-// trialNames lists the names of trials. It returns "all trials" if all is set and there are
-// several.
+// trialNames lists the names of trials, or returns "all trials" if all is set.
 func trialNames(names []string, all bool) string {
 	if all {
 		return "all trials"

@@ -18,8 +18,8 @@ import (
 // opened is the time at which the windows of the simulated trials start. They last 5 s.
 var opened = noon.Add(2 * time.Second)
 
-// memberEvent returns an event in a member's log at a time after the start of the window. took is
-// the duration of the event.
+// memberEvent returns an event from a member's log. after is the time from the start of the window
+// to the event, and took is the duration of the event.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
@@ -79,7 +79,8 @@ func TestEventsOf(t *testing.T) {
 	}()))
 }
 
-// An event that happened in several repeats is reported once, with the repeats.
+// TestEventsOfRepeats checks that the events of several repeats are combined, and that the report
+// states in which repeats they occurred.
 func TestEventsOfRepeats(t *testing.T) {
 	var repeats []*record.Trial
 	for n := range 4 {
@@ -95,8 +96,8 @@ func TestEventsOfRepeats(t *testing.T) {
 	golden(t, "eventsofrepeats.txt", textOf(func(to layout) { events(to, []*analyze.Row{{Trials: repeats, Done: repeats}}) }))
 }
 
-// An event that has only a count is not part of a gap. The report contains the period in which such
-// events were counted.
+// TestCountedEventsHaveATimeOfTheirOwn checks events of which only the number is recorded. The
+// report shows the period in which they occurred instead of a time.
 func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	trial := eventful()
 	trial.Events = []record.Event{
@@ -109,7 +110,7 @@ func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Trials without events in the window print nothing.
+// TestNothingHappened checks that trials without events in the window produce no output.
 func TestNothingHappened(t *testing.T) {
 	quiet := eventful()
 	quiet.Events = nil
@@ -121,7 +122,8 @@ func TestNothingHappened(t *testing.T) {
 	}
 }
 
-// A second whose p99 falls on a failed operation is slower than any other.
+// TestFailedSecondIsTheSlowest checks that a second whose p99 is the time of a failed operation
+// counts as slower than all other seconds.
 func TestFailedSecondIsTheSlowest(t *testing.T) {
 	trial := eventful()
 	trial.LongestGapAt = nil
@@ -131,7 +133,8 @@ func TestFailedSecondIsTheSlowest(t *testing.T) {
 	}
 }
 
-// Every event in the window is counted once; events outside it are not counted.
+// TestEventsAreCountedOnce checks that each event in the window is counted once, and that events
+// outside the window are not counted.
 func TestEventsAreCountedOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	without := eventful() // slow to make
@@ -160,10 +163,10 @@ func TestEventsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// The report states how many clients waited for an unresponsive member, whether or not the trial
-// also had other events.
+// TestHeldClients checks that the report states how many clients waited for an unresponsive member,
+// whether or not the trial also had other events.
 func TestHeldClients(t *testing.T) {
-	says := "24 clients waited for a member after the load had moved to another member, for up to 8.50 s\n"
+	says := "24 clients waited for a member for up to 8.50 s, although the load had already moved to another member\n"
 	trial := eventful()
 	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
 	if got := story1(trial); !strings.Contains(got, "    "+says) {
@@ -179,7 +182,8 @@ func TestHeldClients(t *testing.T) {
 	}
 }
 
-// The report lists the causes for slow trials, and has no line for other trials.
+// TestLimited checks that the report lists the bottlenecks of slow trials, and has no line for
+// other trials.
 func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &measure.Machine{CPUs: 2}}
@@ -203,7 +207,7 @@ Bottlenecks
 
 func ptr(x float64) *float64 { return &x }
 
-// lost returns a trial of three members in which m2 was unreachable for a time.
+// lost returns a trial of three members, of which m2 was unreachable for some time.
 func lost() record.Trial {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 2010, p50: 500e6}.trial()
 	trial.ByMember = []record.ByMember{
@@ -216,8 +220,9 @@ func lost() record.Trial {
 	return trial
 }
 
-// If a member lost connections, the report of a trial lists the members, with the time of the loss
-// and the members that served the load. The report of a run has one line about it.
+// TestMembersThatLostConnections checks the reports about a trial in which connections to a member
+// were lost. The report of the trial shows a table of the members, the time of the loss, and the
+// members that served the load meanwhile. The report of the run has one line about the loss.
 func TestMembersThatLostConnections(t *testing.T) {
 	trial := lost()
 	var b strings.Builder
@@ -244,7 +249,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 	}
 }
 
-// Each member that lost connections has a line.
+// TestLinesOfLostConnections checks the line about a member to which connections were lost.
 func TestLinesOfLostConnections(t *testing.T) {
 	for want, l := range map[string]record.Links{
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},

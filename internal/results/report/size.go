@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Sizes reports how much of a cluster's capacity a load uses, for each cluster.
+// Sizes reports, for each cluster, how much of its capacity a load uses.
 func Sizes(all []*size.Sized) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -87,7 +87,7 @@ func fitSentence(s *size.Sized) string {
 	return fmt.Sprintf("unknown: the rate is within the interval %s. A longer search makes the interval narrower.", of)
 }
 
-// firstSentence describes the first limit that a growing load reaches.
+// firstSentence describes which limit a growing load reaches first, and at which rate.
 func firstSentence(s *size.Sized) string {
 	if s.First < 0 {
 		return "First limit that a growing load reaches: unknown."
@@ -172,7 +172,8 @@ func sizeObject(s *size.Sized) (o record.Object) {
 	return o
 }
 
-// carried returns whether the load meets the objective, or nil if that is not known.
+// carried returns true if the cluster can carry the load, false if it cannot, and nil if this is
+// not known.
 func carried(s *size.Sized) any {
 	switch f := s.Curve; {
 	case s.Load.Rate <= f.LowerPerSecond:
@@ -183,7 +184,7 @@ func carried(s *size.Sized) any {
 	return nil
 }
 
-// useObject returns the fields for the use of a resource. A value that is not known is null.
+// useObject returns the fields about the use of a resource. Unknown values are null.
 func useObject(u *size.Use) (o record.Object) {
 	o.Add("what", u.What)
 	o.Add("used", numberOrNil(u.Used, size.IsKnown(u.Used)))

@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Whether the cluster can carry a load is unknown if the rate is within the interval of the
-// capacity, or above its lower end if the interval has no upper end.
+// TestCarriedInIsPrintedIfKnown checks the statement whether a cluster can carry a load. The answer
+// is unknown if the rate is within the interval of the capacity, or above the lower end of an
+// interval without an upper end.
 func TestCarriedInIsPrintedIfKnown(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64

@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// watching returns a trial with watchers that receive the given number of events in each second of
-// the window. It has the given numbers of lost, duplicated and reordered events.
+// watching returns a trial with watchers, which receive the given number of events in each second
+// of the window. The other parameters are the numbers of lost, duplicated and reordered events.
 func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
@@ -39,8 +39,8 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	return record.NewTrial(c, record.Observed{Started: noon, Opened: noon, CPUSeconds: 1}, totals, nil, nil)
 }
 
-// The table has a row for each trial with watchers. It shows the medians of the repeats' figures,
-// and the sums of their lost and duplicated events.
+// TestTableOfWatchEvents checks that the table has a row for each trial with watchers. A row shows
+// the medians over the repeats, and the sums of the lost and duplicated events.
 func TestTableOfWatchEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var rates []int
@@ -91,18 +91,19 @@ func TestTableOfWatchEvents(t *testing.T) {
 	}
 }
 
-// If no event is lost, the throughput and the p99 of watch events are each followed by their
-// certainty: the range of a few repeats, or the interval over five repeats.
+// TestTableOfWatchEventsHasItsCertainty checks the columns that follow the throughput and the p99
+// of watch events. If no event was lost, each contains the range over a few repeats, or the
+// interval over five or more repeats.
 func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
-		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ Minimum and maximum of the repeats. A confidence interval needs 5 repeats above 0 that do not differ too much."},
-		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ 95 % confidence interval of the mean over the repeats."},
+		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ Minimum and maximum of the repeats. A confidence interval needs at least 5 repeats whose values are above 0 and do not differ too much."},
+		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² The repeats ran on one cluster", "¹ 95 % confidence interval of the mean over the repeats."},
 	} {
 		run := &record.Run{State: record.Complete, Name: "w"}
 		for i := range repeats {
 			one := watching(made{number: 1, name: "watched", repeat: i + 1, repeats: repeats}, 3800+100*(i%3), 0, 0, 0)
-			one.Verdict = verdict.Verdict{State: verdict.Valid} // the simulated clients would be too many
+			one.Verdict = verdict.Verdict{State: verdict.Valid} // otherwise, the trial would not be valid, because it simulates too many clients
 			run.Trials = append(run.Trials, one)
 		}
 		var b bytes.Buffer
@@ -123,8 +124,8 @@ func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	}
 }
 
-// The columns of watch events keep their positions, whether or not a trial has watchers. They
-// contain the figures of the result.
+// TestCSVOfWatchEvents checks that the columns of watch events contain the figures of the result,
+// and have the same positions whether or not a trial has watchers.
 func TestCSVOfWatchEvents(t *testing.T) {
 	run := &record.Run{State: record.Complete, Trials: []record.Trial{
 		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
@@ -209,8 +210,9 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// The growth of the members' databases and memory is the sum over all members, and the text says
-// so. With one member, it is the growth of that member.
+// TestWriteCostsSayWhatTheyAreOf checks that the text about the growth of databases and memory
+// states that the figures are sums over all members. With a single member, the text refers to that
+// member.
 func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 	for members, want := range map[int]string{
 		1: "the member: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heading returns the heading of a table. It includes the kind of times in the table.
+// heading returns the heading of a table. The heading states which kind of times the table shows.
 func heading(t *analyze.Table) string {
 	switch t.Kind {
 	case analyze.OpenLoop:
@@ -66,7 +66,7 @@ func TableOf(t *analyze.Table) *Table {
 	if t.Repeated {
 		of := ""
 		if t.LeftOut {
-			of = " of the repeats that count; invalid and interrupted repeats, and repeats that lost a worker, do not"
+			of = " of the repeats that count (not invalid or interrupted repeats, or repeats that lost a worker)"
 		}
 		out.Notes = append(out.Notes, "Repeated trials show the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
 	}
@@ -120,10 +120,10 @@ func cell(c *analyze.Cell) string {
 	return Value(c.Value) + doubtOf(c.Doubted) + marks(c.Notes)
 }
 
-// doubtMark is appended to a figure that the verdict calls into question.
+// doubtMark follows a figure that is one of the reasons for the verdict.
 const doubtMark = "?"
 
-// doubtOf returns doubtMark, or an empty string if the figure is not in doubt.
+// doubtOf returns doubtMark if doubted is set, otherwise an empty string.
 func doubtOf(doubted bool) string {
 	if doubted {
 		return doubtMark
@@ -134,7 +134,7 @@ func doubtOf(doubted bool) string {
 // thinSpace separates two superscript numbers.
 const thinSpace = "\u2009"
 
-// marks returns the numbers of footnotes as superscripts.
+// marks formats the numbers of footnotes as superscripts.
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
@@ -143,11 +143,12 @@ func marks(notes []int) string {
 	return strings.Join(all, thinSpace)
 }
 
-// footnote returns the text of the footnote with index i, counted from 0.
+// footnote formats the footnote with index i, which is counted from 0. In the text, numbers start
+// at 1.
 func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
 
-// Value formats a figure of any unit. It returns a dash if the figure is not known, and "failed" if
-// it falls on a failed operation.
+// Value formats a figure with its unit. It returns a dash if the figure is not known, and "failed"
+// if the figure is the time of a failed operation.
 func Value(v record.Value) string {
 	switch {
 	case v.Failed:

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// severalStores returns a run that compares stores. Their consistency levels have the same names,
-// but not the same guarantees.
+// severalStores returns a run that compares stores whose consistency levels have the same name, but
+// different guarantees.
 func severalStores() *record.Run {
 	const synced = "sync, then getData, and no quorum read"
 	r := run(record.Complete,
@@ -30,8 +30,8 @@ func severalStores() *record.Run {
 	return r
 }
 
-// A consistency level that guarantees less than its name suggests has a mark in the table and a
-// sentence below it. The level of the same name in another store has no mark.
+// TestTableOfStoresExplainsWeakerLevels checks that a consistency level that guarantees less than
+// its name suggests has a footnote. The level with the same name in another store has no footnote.
 func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
 	settle.Unraced(t)
 	golden(t, "stores.txt", renderText(t, severalStores()))
@@ -56,14 +56,15 @@ func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
 	}
 }
 
-// A comparison of two stores has the same mark and sentence.
+// TestComparisonExplainsWeakerLevels checks that the comparison of two stores has the same
+// footnote.
 func TestComparisonExplainsWeakerLevels(t *testing.T) {
 	settle.Unraced(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {
 		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil
 	}
-	for i := range now.Trials { // the findings of rule R4 do not matter here
+	for i := range now.Trials { // so that rule R4 does not make the trials invalid
 		now.Trials[i].Verdict.State, base.Trials[i].Verdict.State = "valid", "valid"
 	}
 	var b strings.Builder

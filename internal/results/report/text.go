@@ -11,7 +11,7 @@ import (
 )
 
 // textLayout formats a finding for a terminal. The text is at most text.ScreenWidth columns wide
-// and has no details. If wide is set, it has all details and no line is wrapped.
+// and omits details. If wide is set, the text includes all details, and lines are not wrapped.
 type textLayout struct {
 	bytes.Buffer
 	wide bool
@@ -49,7 +49,7 @@ func (l *textLayout) facts(groups ...[]analyze.Fact) {
 	}
 }
 
-// briefly returns those facts that a narrow terminal shows.
+// briefly returns the facts that text shows if it is not wide.
 func briefly(all []analyze.Fact) (brief []analyze.Fact) {
 	for _, f := range all {
 		if !f.Wide {
@@ -59,16 +59,16 @@ func briefly(all []analyze.Fact) (brief []analyze.Fact) {
 	return brief
 }
 
-// addLines writes lines. It wraps long lines and indents their continuation by two more columns
-// than the line.
+// addLines writes lines. It wraps long lines. The continuation of a line is indented by two columns
+// more than the line.
 func (l *textLayout) addLines(lines ...string) {
 	for _, line := range lines {
 		l.wrapped(line, text.Indent(line)+2)
 	}
 }
 
-// wrapped writes a line, or several lines that are already aligned. It wraps long lines and indents
-// their continuation.
+// wrapped writes a line, or several lines that are already aligned. It wraps long lines, and
+// indents their continuations by the given number of columns.
 func (l *textLayout) wrapped(line string, indent int) {
 	for whole := range strings.SplitSeq(line, "\n") {
 		parts := []string{whole}
@@ -120,8 +120,8 @@ func (l *textLayout) places(lines ...string) {
 	}
 }
 
-// factLines returns a line for each fact, which begins with the fact's subject, and an empty line
-// between groups. column is the column in which the texts of the facts begin.
+// factLines returns a line for each fact, with the subject followed by the text, and an empty line
+// between groups. column is the screen column at which the texts begin.
 func factLines(groups ...[]analyze.Fact) (lines []string, column int) {
 	t := Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Left: true}}}
 	for i, all := range groups {

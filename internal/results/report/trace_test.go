@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// TestTraceHasTracksForEachTrial checks the times and tracks of a trace. Times start when the run
-// started. Each trial is a process.
+// TestTraceHasTracksForEachTrial checks the times and tracks of a trace. Times count from the start
+// of the run. The trace shows each trial as a process.
 func TestTraceHasTracksForEachTrial(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 2010, p50: 5e6}.trial()

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Trial reports one trial: its load, throughput, times, errors and roles, the cost of the
-// generator, and the verdict. dir is the path of the run directory; it is empty if there is none.
+// Trial reports one trial: the load, the throughput, the times, the errors, the members' roles, the
+// cost of the load generator, and the verdict. dir is the path of the run directory, or empty if
+// the run has none.
 func Trial(t *record.Trial, dir string) Finding {
 	return Finding{
 		parts:  func(to layout) { trialParts(to, t, dir) },
@@ -101,7 +102,8 @@ func figure(t *record.Trial, name string) record.Value {
 	return f.Value(t)
 }
 
-// Results returns a trial's throughput, its errors and the cost of the load.
+// Results returns facts about a trial's throughput and errors, and about the cost of the load for
+// the load generator and the store.
 func Results(t *record.Trial) []analyze.Fact {
 	var all []analyze.Fact
 	add := func(what, format string, args ...any) {
@@ -184,7 +186,7 @@ func writeCosts(t *record.Trial) string {
 	return allMembers(t) + ": " + strings.Join(parts, ", ")
 }
 
-// allMembers describes which members are included in a sum.
+// allMembers states which members a figure includes: the sum of all members, or the only member.
 func allMembers(t *record.Trial) string {
 	if t.Members > 1 {
 		return fmt.Sprintf("sum of %d members", t.Members)
@@ -192,7 +194,7 @@ func allMembers(t *record.Trial) string {
 	return "the member"
 }
 
-// failedAbove describes which percentiles fall on failed operations.
+// failedAbove describes which percentiles are times of failed operations.
 func failedAbove(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
@@ -215,8 +217,8 @@ func ErrorLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// WatchFacts describes what the watchers of a trial received, in two lines (short) and in full
-// (whole). Both are nil if the trial has no watchers.
+// WatchFacts returns facts about what the watchers of a trial received: two facts in short, and all
+// facts in whole. Both are nil if the trial has no watchers.
 func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
@@ -289,5 +291,5 @@ func hashes(to layout, h *record.Hashes) {
 		m := &h.Members[i]
 		lines = append(lines, fmt.Sprintf("  %s: %d at revision %d", m.Member(), m.Hash, m.Revision))
 	}
-	to.section(fmt.Sprintf("Hashes of the members' data (up to one revision, compared in %s)", text.Seconds(h.Seconds)), lines)
+	to.section(fmt.Sprintf("Hashes of the members' data (up to the same revision, compared in %s)", text.Seconds(h.Seconds)), lines)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CertaintySentence describes the certainty of a row's throughput and p99 in a sentence that begins
-// with a space. It returns an empty string if the certainty is not known.
+// CertaintySentence describes how certain the throughput and the p99 of a row are, in a sentence
+// that begins with a space. It returns an empty string if the certainty is not known.
 func CertaintySentence(r *analyze.Row) string {
 	bounds := func(name string) (c analyze.Certainty, text string) {
 		f := record.Registered(name)
@@ -42,7 +42,7 @@ func CertaintySentence(r *analyze.Row) string {
 }
 
 // EventText describes an event, or several events of the same kind at the same member, without the
-// time.
+// times at which they occurred.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
 		return analyze.BriefText(e.Longest)

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxObjects is the maximum number of objects that a server may report for a run.
+// maxObjects is the maximum number of objects that the store may report in the folder of a run.
 const maxObjects = 2 * maxFiles
 
 // bucket is an open destination.
@@ -20,7 +20,8 @@ type bucket struct {
 	touch func() // called when data is transferred
 }
 
-// open opens a destination and sends a request to it.
+// open opens a destination and sends it a request, so that errors are detected immediately. It
+// calls touch when data is transferred.
 func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	of, err := d.openStore(ctx)
 	if err != nil {
@@ -28,7 +29,7 @@ func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	}
 	b := &bucket{store: of, touch: touch}
 	if err := b.list(ctx, d.folder, 1, func(string, object) error { return nil }); err != nil {
-		_ = b.Close() // nothing was written, so errors do not matter
+		_ = b.Close() // nothing was written, so an error of Close does not matter
 		return nil, d.explain(ctx, err)
 	}
 	touch()
@@ -44,7 +45,7 @@ func (b *bucket) objects(ctx context.Context, folder string) (map[string]object,
 		return nil
 	})
 	if err == nil && len(found) > maxObjects {
-		err = fmt.Errorf("the store reports more than %d objects in %s, which is more than any run has", maxObjects, folder)
+		err = fmt.Errorf("the store reports more than %d objects in %s, but no run contains that many; choose another folder", maxObjects, folder)
 	}
 	return found, err
 }
@@ -62,10 +63,10 @@ func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, erro
 	return files.ReadAll(r, most)
 }
 
-// holds reports whether an object has the expected contents. Unless readBack is set, it relies on
-// the MD5 that the store reports. If the store reports no MD5 or a different one, holds reads the
-// object, because the reported MD5 of an encrypted or multi-part object is not the MD5 of its
-// contents.
+// holds reports whether an object has the expected contents. If the MD5 that the store reports is
+// correct, holds does not read the object, unless readBack is set. If the store reports no MD5 or a
+// different one, holds reads the object and compares its SHA-256, because the MD5 that a store
+// reports for an encrypted or multi-part object is not the MD5 of its contents.
 func (b *bucket) holds(ctx context.Context, key string, o object, want sums, readBack bool) (bool, error) {
 	switch {
 	case o.size != want.size:

@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// credentialsWithin is the time limit for requesting credentials. It is needed because outside of a
-// cloud, the address of the cloud's metadata service does not respond.
+// credentialsWithin is the time limit for a request for credentials. It is needed because the
+// address of a cloud's metadata service does not respond outside of the cloud.
 const credentialsWithin = 5 * time.Second
 
 // errNoCredentials means that the environment contains no credentials.
 var errNoCredentials = errors.New("the environment contains no credentials")
 
-// credentials returns the credentials from the environment: keys in variables, the profile in the
-// shared files, or the role of the machine or pod.
+// credentials returns the credentials that the environment provides: keys in environment variables,
+// a profile in the shared files of AWS, or the role of the machine or pod.
 func (d *Destination) credentials(ctx context.Context, client *http.Client) (*credentials.Credentials, error) {
 	if d.scheme == schemeGS {
 		key, secret := os.Getenv("GS_ACCESS_KEY_ID"), os.Getenv("GS_SECRET_ACCESS_KEY")
@@ -63,10 +63,11 @@ func hasRole() bool {
 	return false
 }
 
-// maxBundle is the size limit of a file with certificates, in bytes.
+// maxBundle is the maximum size of a file with certificates, in bytes.
 const maxBundle = 8 << 20
 
-// trustBundle makes a transport trust only the certificates in the file AWS_CA_BUNDLE.
+// trustBundle makes a transport trust only the certificates in the file whose path is in the
+// environment variable AWS_CA_BUNDLE.
 func trustBundle(t *http.Transport) error {
 	path := os.Getenv("AWS_CA_BUNDLE")
 	if path == "" || t.TLSClientConfig == nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Destination is a folder that contains uploaded run directories. It is in a bucket of an object
-// store, or in a file system of this machine.
+// Destination is a folder for uploaded run directories, in a bucket of an object store or in a file
+// system of this machine.
 type Destination struct {
 	Given string // the URL as the user gave it; it contains no secrets
 
 	scheme string
-	bucket string // for the scheme file, the path of the folder
-	folder string // path of the folder in the bucket; empty, or with a slash at its end
+	bucket string // name of the bucket; for the scheme "file", path of the folder
+	folder string // path of the folder in the bucket; empty, or ends with a slash
 	query  url.Values
 }
 
@@ -31,8 +31,8 @@ const (
 	schemeGS   = "gs"
 )
 
-// parameters returns the names of the URL parameters for a scheme. No parameter is secret, so the
-// URL can be shown.
+// parameters returns the names of the URL parameters that a scheme allows. No parameter is secret,
+// so messages may show the URL.
 func parameters(scheme string) (names []string, known bool) {
 	switch scheme {
 	case schemeFile:
@@ -46,7 +46,7 @@ func parameters(scheme string) (names []string, known bool) {
 	return nil, false
 }
 
-// values returns the possible values of a parameter, or nil if it can have any value.
+// values returns the allowed values of a parameter, or nil if all values are allowed.
 func values(parameter string) []string {
 	switch parameter {
 	case "use_path_style", "disable_https", "dualstack", "fips", "accelerate":
@@ -61,8 +61,8 @@ func values(parameter string) []string {
 
 const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER"
 
-// Parse parses the URL of a destination. Its error is one sentence. The sentence contains no part
-// of the URL that could be secret.
+// Parse parses the URL of a destination. An error is one sentence, which contains no part of the
+// URL that could be secret.
 func Parse(text string) (*Destination, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
@@ -111,13 +111,14 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 	return q, nil
 }
 
-// isEndpoint reports whether a text is a valid endpoint. A text with a password is not.
+// isEndpoint reports whether a text is a valid endpoint. A URL with a user name or password is not
+// valid.
 func isEndpoint(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// setFolder parses the path in the URL of a folder on this machine.
+// setFolder sets the folder to the one that a file URL names.
 func (d *Destination) setFolder(u *url.URL) error {
 	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
 		return errors.New("a file URL needs three slashes and an absolute path, such as file:///srv/runs")
@@ -138,7 +139,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 		if u.Scheme == schemeS3 {
 			hint = "; add ?endpoint=http://HOST:PORT for a server of your own"
 		}
-		return fmt.Errorf("%s:// names no bucket; write %s://BUCKET/FOLDER%s", u.Scheme, u.Scheme, hint)
+		return fmt.Errorf("the %s:// URL contains no valid bucket name; write %s://BUCKET/FOLDER%s", u.Scheme, u.Scheme, hint)
 	}
 	d.bucket = u.Host
 	folder := strings.Trim(u.Path, "/")
@@ -173,8 +174,8 @@ func credentialsHint(scheme string) string {
 	return "a folder needs no credentials"
 }
 
-// server returns the address of the store's server. It comes from the URL, from the environment, or
-// is the provider's default.
+// server returns the address of the store's server from the URL or the environment. Otherwise, it
+// returns the default address of the provider.
 func (d *Destination) server() (*url.URL, error) {
 	at := d.query.Get("endpoint")
 	if d.scheme == schemeS3 {
@@ -198,10 +199,11 @@ func (d *Destination) server() (*url.URL, error) {
 	return url.Parse(at)
 }
 
-// isSet reports whether a parameter of the URL is true.
+// isSet reports whether a parameter of the URL has the value "true".
 func (d *Destination) isSet(parameter string) bool { return d.query.Get(parameter) == "true" }
 
-// region returns the region, or "" if the library must ask the server for the region of the bucket.
+// region returns the region from the URL or the environment. It returns "" if they contain none;
+// the library then asks the server for the region of the bucket.
 func (d *Destination) region() string {
 	if d.scheme == schemeGS {
 		return "auto"

@@ -25,21 +25,21 @@ func openFolder(dir string) (store, error) {
 	return &folderStore{root}, nil
 }
 
-// list lists the objects in a folder, or in the whole store. The name of the folder must end with a
-// slash.
-func (s *folderStore) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
+// list lists the objects in a folder, whose name must end with a slash. If folder is empty, list
+// lists all objects in the store.
+func (s *folderStore) list(ctx context.Context, folder string, limit int, each func(string, object) error) error {
 	from := path.Clean(folder)
 	return fs.WalkDir(s.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && name != from:
-			return nil // nothing was sent to it, it was removed in the meantime, or it belongs to another program
+			return nil // the folder does not exist yet, the entry was removed in the meantime, or it belongs to another program
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case name == from && !d.IsDir():
 			return &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
-		case most == 0:
+		case limit == 0:
 			return fs.SkipAll
 		case !d.Type().IsRegular():
 			return nil
@@ -48,7 +48,7 @@ func (s *folderStore) list(ctx context.Context, folder string, most int, each fu
 		if err != nil {
 			return err
 		}
-		most--
+		limit--
 		return each(name, object{size: info.Size()})
 	})
 }
@@ -59,14 +59,14 @@ func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, erro
 		return nil, fmt.Errorf("%w: %w", errNotThere, err)
 	}
 	if err != nil {
-		return nil, err // returning f would make a non-nil interface of a nil pointer
+		return nil, err // not f, because an interface with a nil *os.File is not nil
 	}
 	return f, nil
 }
 
-// write writes to a temporary file in the folder of the object and renames it, because a rename
-// cannot move a file to another file system. As in a run directory, only the user can read the
-// file.
+// write writes a temporary file and renames it. The temporary file is in the folder of the object,
+// because a rename cannot move a file to another file system. As in a run directory, only the user
+// can read the file.
 func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int64) error {
 	if err := s.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestFolder(t *testing.T) {
 		t.Error("the manifest is that of another file")
 	}
 
-	// The sizes are the same, so only the contents differ.
+	// The changed file has the same size, so the upload must compare the contents.
 	put(t, copied, "trial-01-put/timeline.csv", strings.Repeat("second,9\n", 400))
 	send(t, d, dir, 1)
 	same(t, dir, copied)
@@ -44,8 +44,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Malicious entries in a run directory are not sent, and do not prevent the upload of other
-// entries.
+// TestHostileRunDirectory checks that malicious entries in a run directory are not sent, and do not
+// prevent the upload of other entries.
 func TestHostileRunDirectory(t *testing.T) {
 	dir, there, secret := aRun(t, "run", 1, 0), t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	put(t, filepath.Dir(secret), "secret", "not yours")
@@ -88,7 +88,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	send(t, parse(t, "file://"+there), dir, 0)
 }
 
-// If a file is replaced by a link after it was listed, it is not read.
+// TestExchangedFile checks that a file is not read if a link has replaced it since it was listed.
 func TestExchangedFile(t *testing.T) {
 	dir := aRun(t, "run", 1, 0)
 	tree, err := newTree(dir)
@@ -128,14 +128,14 @@ func TestFileThatGrows(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir, there := aRun(t, "run", 1, 0), t.TempDir()
-	refused(t, parse(t, "file://"+there+"/none"), dir, "there is no folder "+there+"/none: create it")
+	refused(t, parse(t, "file://"+there+"/none"), dir, "the folder "+there+"/none does not exist: create it")
 	refused(t, parse(t, "file://"+dir), dir, "inside the run directory")
 	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "inside the run directory")
 	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is already in file://"+filepath.Dir(dir))
 	refused(t, parse(t, "file://"+there), t.TempDir(), "as a run directory")
 	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot read")
 
-	// A different run whose directory has the same name is not changed.
+	// An upload does not change a different run whose directory has the same name.
 	d := parse(t, "file://"+there)
 	send(t, d, dir, 4)
 	other := aRun(t, "run", 2, 0)
@@ -146,8 +146,8 @@ func TestRefusals(t *testing.T) {
 	refused(t, d, dir, "does not belong to a run")
 }
 
-// An interrupted upload has no manifest. A manifest from an earlier upload is removed before any
-// object changes.
+// TestInterrupted checks that an interrupted upload has no manifest, because the manifest of an
+// earlier upload is removed before any object changes.
 func TestInterrupted(t *testing.T) {
 	dir, there := aRun(t, "run", 20, 0), t.TempDir()
 	d := parse(t, "file://"+there)
@@ -167,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(there, "run", manifestName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a manifest: %v", err)
 	}
-	// A killed upload leaves this file.
+	// A killed upload leaves such a file behind.
 	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
 	sent, err := d.Send(t.Context(), dir, Options{})
 	if err != nil || sent.Anew < 10 || sent.Anew > 15 {

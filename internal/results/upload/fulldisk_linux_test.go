@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// If the disk is full, the folder contains only complete files.
+// TestFullDisk checks that the folder contains only complete files if the disk is full.
 func TestFullDisk(t *testing.T) {
 	there := t.TempDir()
 	if err := syscall.Mount("tmpfs", there, "tmpfs", 0, "size=1m"); err != nil {

@@ -54,7 +54,7 @@ func parse(t *testing.T, text string) *Destination {
 	return d
 }
 
-// send uploads a run and checks the number of files that this call sent.
+// send uploads a run and checks that this call sends exactly anew files.
 func send(t *testing.T, d *Destination, dir string, anew int) Sent {
 	t.Helper()
 	return sendAs(t, d, dir, anew, Options{})
@@ -72,7 +72,8 @@ func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) Sent 
 	return sent
 }
 
-// refused checks that an upload fails with one sentence that contains the parts.
+// refused checks that an upload fails with an error of one sentence, which contains all the given
+// parts.
 func refused(t *testing.T, d *Destination, dir string, parts ...string) {
 	t.Helper()
 	_, err := d.Send(t.Context(), dir, Options{})
@@ -94,8 +95,8 @@ func sentence(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// same compares the copy of a run with the run. The copy must contain every file that the manifest
-// lists and, except for the manifest, no other file.
+// same compares a run directory with its uploaded copy. Except for the manifest, the copy must
+// contain exactly the files that the manifest lists.
 func same(t *testing.T, dir, copied string) {
 	t.Helper()
 	var m manifest

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// before lists the goroutines that packages started before any test.
+// before holds the stacks of goroutines that packages started before the first test, or nil if
+// there are none.
 var before = make([]byte, 1<<16)
 
 func TestMain(m *testing.M) {
@@ -17,8 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The libraries for stores start no goroutines in processes that do not upload, such as members and
-// generators.
+// TestNothingStartsByItself checks that the libraries for stores start no goroutines when they are
+// linked, because most processes, such as members and load generators, never upload.
 func TestNothingStartsByItself(t *testing.T) {
 	if before != nil {
 		t.Errorf("these run before anything is opened:\n%s", before)

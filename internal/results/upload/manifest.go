@@ -10,10 +10,10 @@ import (
 // ManifestSchema is the schema of the manifest.
 const ManifestSchema = "quorumbench/upload/1"
 
-// manifest lists the uploaded files. It is the same for every upload of the same run.
+// manifest lists the uploaded files. Uploading the same run again creates the same manifest.
 type manifest struct {
 	Schema  string    `json:"schema"`
-	Run     string    `json:"run"`     // name of the run directory, escaped like the names of objects
+	Run     string    `json:"run"`     // name of the run directory, escaped like object names
 	Started time.Time `json:"started"` // as in run.json
 	Files   []entry   `json:"files"`   // ordered by name
 	LeftOut []LeftOut `json:"left_out"`

@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Limits for the length of a name, in bytes. The limit for a part of the name is for most file
-// systems. The limit for the whole name is the limit of S3, minus room for a prefix.
+// Maximum lengths, in bytes, of the name of an object and of each of its parts between slashes. The
+// limit for a part satisfies most file systems. The limit for the whole name is lower than the
+// limit of S3, to leave room for a prefix.
 const (
 	maxPart = 240
 	maxName = 700
 )
 
-// escape returns the name of the object for a path in a run directory. Slashes, letters, digits,
-// points, dashes and underscores are not escaped. Any other byte becomes an exclamation mark and
-// two hexadecimal digits. A point at the end of a part is also escaped, because some file systems
-// remove it.
+// escape returns the name of the object for a path in a run directory. It replaces each byte,
+// except for slashes, letters, digits, dots, dashes and underscores, with an exclamation mark and
+// two hexadecimal digits. It also escapes a dot at the end of a part, because some file systems
+// remove such a dot.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -33,7 +34,7 @@ func keeps(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' || c == '/'
 }
 
-// fits reports whether all stores accept a name.
+// fits reports whether a name is short enough for all stores.
 func fits(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if len(part) > maxPart {
@@ -43,7 +44,7 @@ func fits(name string) bool {
 	return len(name) <= maxName
 }
 
-// contentType returns the media type of an object, which browsers need.
+// contentType returns the media type of an object, so that browsers can display the object.
 func contentType(name string) string {
 	for ending, is := range map[string]string{
 		".json": "application/json", ".jsonl": "application/x-ndjson", ".xml": "application/xml",
@@ -57,6 +58,6 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// manifestName is the name of the object that is written last. If it is missing or does not match
-// the objects, the upload did not complete.
+// manifestName is the name of the manifest, which is the last object that an upload writes. If the
+// manifest is missing or does not match the objects, the upload is incomplete.
 const manifestName = "upload-manifest.json"

@@ -18,8 +18,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzEscape checks that every store accepts the names, and that different paths have different
-// names.
+// FuzzEscape checks that names contain only allowed characters, that no part ends with a dot, and
+// that the path can be recovered from the name.
 func FuzzEscape(f *testing.F) {
 	for _, path := range []string{"run.json", "a/b", "..", "a../b", "\x00\xff", "日本", "!21"} {
 		f.Add(path)
@@ -75,7 +75,7 @@ func TestURLs(t *testing.T) {
 		"/srv/runs":                             "not the URL",
 		"s3:bucket":                             "not the URL",
 		"http://bucket":                         `uploads to "http://" are not supported`,
-		"s3://":                                 "names no bucket",
+		"s3://":                                 "contains no valid bucket name",
 		"s3://bucket:9000":                      "?endpoint=",
 		"s3://buc ket":                          "not the URL",
 		"s3://bucket/a//b":                      "empty part",
@@ -114,7 +114,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that URLs can be shown, and that errors have one line.
+// FuzzParse checks that an accepted URL has a bucket and a valid folder, and that an error has one
+// line.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"s3://bucket/a?endpoint=http://h:1", "file:///srv/runs", "gs://b?endpoint=https://x", "s3://a-b/a%20b", "s3://a:b@c", "s3://b?%", "file:///%00", "://",

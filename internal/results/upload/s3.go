@@ -13,15 +13,15 @@ import (
 	"github.com/minio/minio-go/v7/pkg/encrypt"
 )
 
-// A file of up to partSize bytes is sent in one request. A larger file is sent in parts of this
-// size. For each file in transfer, one part is in memory. The size is the minimum that S3 allows.
-// S3 accepts at most 10,000 parts.
+// A file of up to partSize bytes is sent in one request. A larger file is sent in parts of partSize
+// bytes, or in mostParts larger parts. partSize is the minimum that S3 allows, because one part of
+// each file in transfer is held in memory. S3 accepts at most 10,000 parts.
 const (
 	partSize  = 5 << 20
 	mostParts = 9000
 )
 
-// attempts is the number of attempts for a request.
+// attempts is the maximum number of attempts for a request.
 const attempts = 3
 
 // s3Store is a bucket of a store with the S3 interface, including Google's.
@@ -65,9 +65,9 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	return s, err
 }
 
-// oneReader ends the use of a request's body before the response is returned. Otherwise, if the
-// server rejects a request early, the transport still reads the body while the library already
-// rewinds the same reader for the next attempt.
+// oneReader is a transport that never reads the body of a request after it has returned the
+// response. Otherwise, if a server rejected a request early, the transport could still read the
+// body while the library already rewinds the same reader for the next attempt.
 type oneReader struct{ http.RoundTripper }
 
 func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -88,7 +88,7 @@ type attemptBody struct {
 	ended bool
 }
 
-var errAttemptEnded = errors.New("the server replied before it had read the request")
+var errAttemptEnded = errors.New("the server replied before it had read the whole request")
 
 func (b *attemptBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
@@ -99,7 +99,7 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	return b.from.Read(p)
 }
 
-// Close ends the attempt. It closes the body only once.
+// Close ends the attempt, so that Read returns an error afterwards. It closes the body only once.
 func (b *attemptBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,8 +112,9 @@ func (b *attemptBody) Close() error {
 
 func (b *attemptBody) end() { _ = b.Close() }
 
-// lookup returns whether the name of the bucket is in the path or in the name of the host. The
-// library knows the servers that have a host name for each bucket.
+// lookup returns whether URLs of the store contain the name of the bucket in the path or in the
+// host name. By default, the library decides, because it knows which servers have a host name for
+// each bucket.
 func (d *Destination) lookup() minio.BucketLookupType {
 	switch {
 	case !d.query.Has("use_path_style"):
@@ -134,17 +135,17 @@ func (d *Destination) encryption() (encrypt.ServerSide, error) {
 	return nil, nil
 }
 
-func (s *s3Store) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
+func (s *s3Store) list(ctx context.Context, folder string, limit int, each func(string, object) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	owner := false
-	o := minio.ListObjectsOptions{Prefix: folder, Recursive: true, MaxKeys: min(most, 1000), FetchOwner: &owner}
+	o := minio.ListObjectsOptions{Prefix: folder, Recursive: true, MaxKeys: min(limit, 1000), FetchOwner: &owner}
 	for of := range s.client.ListObjectsIter(ctx, s.bucket, o) {
 		if of.Err != nil {
 			return of.Err
 		}
-		// If the ETag has the form of an MD5, it is the MD5 of the object. The ETag of a multi-part
-		// object does not have this form.
+		// If the ETag has the form of an MD5, treat it as the MD5 of the object. The ETag of a
+		// multi-part object does not have this form.
 		sum, err := hex.DecodeString(of.ETag)
 		if err != nil || len(sum) != 16 {
 			sum = nil
@@ -152,7 +153,7 @@ func (s *s3Store) list(ctx context.Context, folder string, most int, each func(s
 		if err := each(of.Key, object{size: of.Size, md5: string(sum)}); err != nil {
 			return err
 		}
-		if most--; most == 0 {
+		if limit--; limit == 0 {
 			return nil
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// environment sets the credentials for the test's server and removes all other credentials.
+// environment sets environment variables to the credentials for the test's server, and hides all
+// other credentials.
 func environment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -41,7 +42,7 @@ func TestS3(t *testing.T) {
 	same(t, dir, copied)
 	send(t, d, dir, 0)
 
-	// If another program replaced an object, its MD5 differs.
+	// If another program has replaced an object, the MD5 of the object differs.
 	corrupt := parse(t, "s3://benchmarks/a/b?endpoint="+server.Endpoint)
 	b, err := corrupt.open(t.Context(), func() {})
 	if err != nil {
@@ -54,13 +55,15 @@ func TestS3(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 
-	// The object is damaged, but the store still reports the old MD5.
+	// Damage to an object in the store's folder is found only with ReadBack, because the store
+	// still reports the old MD5.
 	put(t, copied, "trial-02-put/timeline.csv", string(other))
 	send(t, d, dir, 0)
 	sendAs(t, d, dir, 1, Options{ReadBack: true})
 	same(t, dir, copied)
 
-	// A multi-part object, whose ETag is not an MD5, is always read.
+	// A damaged multi-part object is always found: its ETag is not an MD5, so the upload reads the
+	// object.
 	large := read(t, filepath.Join(copied, "history.jsonl.zst"))
 	large[7<<20] ^= 1
 	put(t, copied, "history.jsonl.zst", string(large))
@@ -74,8 +77,8 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// If a server is killed during an upload and restarted, the upload completes. Until then, no
-// manifest marks it as complete.
+// TestS3KilledServer kills the server during an upload. Without a manifest, the upload is
+// incomplete. After a restart of the server, another call completes the upload.
 func TestS3KilledServer(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -111,14 +114,14 @@ func TestS3Refusals(t *testing.T) {
 	environment(t)
 	dir := aRun(t, "run", 1, 0)
 	at := "?endpoint=" + server.Endpoint
-	refused(t, parse(t, "s3://none"+at), dir, "there is no bucket none: create it")
+	refused(t, parse(t, "s3://none"+at), dir, "the bucket none does not exist: create it")
 	d := parse(t, "s3://benchmarks"+at)
 
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-secret")
 	refused(t, d, dir, "s3://benchmarks rejected the credentials (", "set AWS_ACCESS_KEY_ID")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	refused(t, d, dir, "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID")
+	refused(t, d, dir, "no credentials were found for s3://benchmarks: set AWS_ACCESS_KEY_ID")
 	environment(t)
 	t.Setenv("AWS_REGION", "eu-north-1") // not the server's region
 	refused(t, parse(t, "s3://benchmarks"+at), dir, "the region of s3://benchmarks is unknown or wrong: set AWS_REGION")
@@ -126,23 +129,24 @@ func TestS3Refusals(t *testing.T) {
 	send(t, d, dir, 4)
 	environment(t)
 
-	// In turn: no server listens, the server does not respond, and no server has the name.
+	// Three errors in turn: no server listens at the address, the server does not respond, and the
+	// host does not exist.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mute := parse(t, "s3://benchmarks?endpoint=http://"+l.Addr().String())
 	_, err = mute.Send(t.Context(), dir, Options{Patience: 100 * time.Millisecond})
-	sentence(t, err, "s3://benchmarks transferred no data for 100ms")
+	sentence(t, err, "no data was transferred to or from s3://benchmarks for 100ms")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	sentence(t, mute.Check(t.Context()), "no server listens", l.Addr().String())
-	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "there is no host none.invalid")
+	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "the host none.invalid does not exist")
 }
 
-// A Google bucket has the S3 interface in the region auto. Each object is sent in one request, so
-// the object has an MD5.
+// TestGS checks uploads to a bucket of Google, which has an S3 interface with the region "auto".
+// Each object is sent in one request, so that the store reports its MD5.
 func TestGS(t *testing.T) {
 	server := servers.StartS3(t, "auto")
 	server.Bucket(t, "benchmarks")
@@ -151,7 +155,7 @@ func TestGS(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1") // not Google's region
 	dir := aRun(t, "run", 1, 20<<20)
 	d := parse(t, "gs://benchmarks/a?endpoint="+server.Endpoint)
-	refused(t, d, dir, "there are no credentials for gs://benchmarks/a: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY")
+	refused(t, d, dir, "no credentials were found for gs://benchmarks/a: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY")
 	t.Setenv("GS_ACCESS_KEY_ID", servers.Access)
 	t.Setenv("GS_SECRET_ACCESS_KEY", "wrong-and-secret")
 	refused(t, d, dir, "gs://benchmarks/a rejected the credentials (")
@@ -172,8 +176,8 @@ func TestGS(t *testing.T) {
 	}
 }
 
-// Credentials and the address of the server are read from the environment in the same way as other
-// programs do.
+// TestS3Environment checks that the upload reads the credentials and the address of the server from
+// the same environment variables as other programs.
 func TestS3Environment(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -192,7 +196,7 @@ func TestS3Environment(t *testing.T) {
 		}
 	}
 	d := parse(t, "s3://benchmarks")
-	const none = "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	const none = "no credentials were found for s3://benchmarks: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 	sentence(t, d.Check(t.Context()), none)
 	t.Setenv("AWS_PROFILE", "half")
 	sentence(t, d.Check(t.Context()), none+" (profile has partial static credentials")
@@ -201,12 +205,13 @@ func TestS3Environment(t *testing.T) {
 		t.Error(err)
 	}
 	t.Setenv("AWS_ENDPOINT_URL_S3", "http://none.invalid")
-	sentence(t, d.Check(t.Context()), "there is no host none.invalid")
+	sentence(t, d.Check(t.Context()), "the host none.invalid does not exist")
 	t.Setenv("AWS_ENDPOINT_URL_S3", "none")
 	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL must be http:// or https://")
 }
 
-// If a request fails half-way, it is repeated with the file from its start.
+// TestS3TriesAgain checks that a request that fails half-way is repeated, and that the new attempt
+// sends the file from the start.
 func TestS3TriesAgain(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -215,11 +220,11 @@ func TestS3TriesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward := httputil.NewSingleHostReverseProxy(to) // keeps the signed Host header
+	forward := httputil.NewSingleHostReverseProxy(to) // this proxy keeps the Host header, which is part of the signature
 	var failed sync.Map
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, before := failed.LoadOrStore(r.URL.String(), true); r.Method == http.MethodPut && !before {
-			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // the rest is not read
+			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // does not read the rest of the request
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}

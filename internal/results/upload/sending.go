@@ -15,14 +15,14 @@ import (
 
 const (
 	runName = "run.json"
-	// maxManifest is the size limit of a manifest in bytes. A manifest has about 180 bytes for each
-	// file.
+	// maxManifest is the maximum size of a manifest in bytes. A manifest needs about 180 bytes for
+	// each file.
 	maxManifest = 128 << 20
-	// atOnce is the number of files that are transferred concurrently.
+	// atOnce is the maximum number of files that are transferred concurrently.
 	atOnce = 4
 )
 
-// localError is an error whose cause is not the destination.
+// localError is an error that the destination did not cause. It is returned unchanged.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
@@ -39,12 +39,13 @@ type sending struct {
 
 	mu       sync.Mutex
 	progress Progress
-	have     map[string]sums // contents of the expected objects
-	read     map[string]bool // existing objects that were verified
+	have     map[string]sums // sizes and hashes of the expected objects, by name
+	read     map[string]bool // whether the object existed before and was verified, by name
 	anew     int
 }
 
-// sendEverything sends all files, verifies the objects and writes the manifest.
+// sendEverything sends all files that the destination does not have yet, verifies the objects, and
+// writes the manifest.
 func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	there, err := s.bucket.objects(ctx, s.folder)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	}
 	if _, ok := there[manifestName]; ok && len(missing) > 0 {
 		if err := s.bucket.remove(ctx, s.folder+manifestName); err != nil {
-			return sent, err // with the old manifest, a partial upload would look complete
+			return sent, err // an old manifest would make a partial upload look complete
 		}
 	}
 	if err := s.sendAll(ctx, missing); err != nil {
@@ -86,8 +87,7 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 
 func (s *sending) destination() string { return s.to.String() + "/" + s.name }
 
-// sameRun returns an error if the destination has a different run whose directory has the same
-// name.
+// sameRun returns an error if the run's folder at the destination contains a different run.
 func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	if _, ok := there[runName]; !ok {
 		return nil // this is the first upload
@@ -131,7 +131,7 @@ func (s *sending) removeHalf(ctx context.Context, there map[string]object) error
 	return nil
 }
 
-// compare returns the files whose objects are missing or different.
+// compare returns the files whose objects are missing or have different contents.
 func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
 	s.begin("comparing", len(s.tree.files), s.tree.files)
 	var mu sync.Mutex
@@ -165,8 +165,8 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 	return true, nil
 }
 
-// sendAll sends files. It starts with run.json, so that a concurrent upload of a different run with
-// the same name is detected early.
+// sendAll sends the given files. It sends run.json first, so that a concurrent upload of a
+// different run with the same name fails early.
 func (s *sending) sendAll(ctx context.Context, files []file) error {
 	s.begin("sending", len(files), files)
 	s.anew = len(files)
@@ -202,7 +202,7 @@ func (s *sending) send(ctx context.Context, f file) error {
 	return nil
 }
 
-// verify checks the objects after all files were sent.
+// verify checks, after all files were sent, that all objects exist and have the expected contents.
 func (s *sending) verify(ctx context.Context) error {
 	s.begin("verifying", len(s.tree.files), nil)
 	there, err := s.bucket.objects(ctx, s.folder)
@@ -223,7 +223,7 @@ func (s *sending) verify(ctx context.Context) error {
 	})
 }
 
-// list writes the manifest, unless it exists already.
+// list writes the manifest, unless the destination already has the same one.
 func (s *sending) list(ctx context.Context) error {
 	contents, err := newManifest(s.name, s.run.Started, s.have, s.tree.leftOut)
 	if err != nil {
@@ -245,10 +245,10 @@ func (s *sending) list(ctx context.Context) error {
 
 // differs returns the error for an object that differs from its file.
 func (s *sending) differs(name string) error {
-	return &localError{fmt.Errorf("%s/%s differs from the data that was sent; upload the run again and, if that does not help, check the store", s.destination(), name)}
+	return &localError{fmt.Errorf("%s/%s differs from the data that was sent; upload the run again, and check the store if the error occurs again", s.destination(), name)}
 }
 
-// forEachFile calls the function do for each file, for several files concurrently.
+// forEachFile calls do for each file, with up to atOnce calls at the same time.
 func (s *sending) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -272,7 +272,7 @@ func (s *sending) keep(f file, of sums, verified bool) {
 	s.read[f.name] = verified
 }
 
-// begin starts a step of the upload.
+// begin starts the progress of a step of the upload.
 func (s *sending) begin(step string, of int, files []file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,7 +285,7 @@ func (s *sending) begin(step string, of int, files []file) {
 	}
 }
 
-// count adds a number of transferred bytes. done counts a completed file.
+// count adds n transferred bytes to the progress. done adds one completed file.
 func (s *sending) count(n int) {
 	s.bucket.touch()
 	s.mu.Lock()

@@ -17,14 +17,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxFiles is the maximum number of entries in a run directory. The largest run that can be read
-// has 20,000 trials and about 300,000 entries.
+// maxFiles is the maximum number of entries in a run directory. The largest run that quorumbench
+// can read has 20,000 trials and about 300,000 entries.
 const maxFiles = 500_000
 
-// dataFolder contains the members' data during a run. A killed run does not remove it.
+// dataFolder is the name of the folder with the members' data during a run. A killed run leaves
+// this folder behind.
 const dataFolder = "data"
 
-// tree lists the files of a run directory that upload will send.
+// tree lists the files of a run directory that the upload sends, and the entries that it does not
+// send.
 type tree struct {
 	dir     string // an absolute path without links
 	files   []file
@@ -38,9 +40,9 @@ type file struct {
 	info fs.FileInfo
 }
 
-// LeftOut is an entry of a run directory that is not sent.
+// LeftOut is an entry of a run directory that the upload does not send.
 type LeftOut struct {
-	Name string `json:"name"` // escaped like the names of objects
+	Name string `json:"name"` // escaped like object names
 	Why  string `json:"why"`
 }
 
@@ -80,7 +82,7 @@ func (t *tree) add(path string, d fs.DirEntry) error {
 	why := ""
 	switch {
 	case name == manifestName:
-		return nil // it comes from a downloaded copy of the run and is not part of the run
+		return nil // the manifest of a downloaded copy of the run; it is not part of the run
 	case !fits(name):
 		why = "its name is too long"
 	case !utf8.ValidString(path):
@@ -115,25 +117,27 @@ func unreadable(dir string, err error) error {
 // sums identifies the contents of a file.
 type sums struct {
 	size int64
-	md5  string // binary; object stores report it
+	md5  string // binary; the hash that object stores report
 	sha  string // SHA-256 in hexadecimal
 }
 
-// errChanged means that another process is writing to the file.
+// errChanged is the error for a file that changed during the upload, probably because another
+// process is writing to it.
 var errChanged = errors.New("it changed while quorumbench was reading it; if the run is still active, wait until it ends")
 
 // source reads a file and computes the sums of its contents.
 type source struct {
-	ctx      context.Context // the library for folders checks the context only at the end
+	ctx      context.Context // checked by Read, because a store in a folder does not check its context during a write
 	f        *os.File
-	left     int64 // remaining bytes, according to the size when the file was listed
+	left     int64 // number of remaining bytes, according to the size of the file when it was listed
 	md5, sha hash.Hash
 	size     int64
 	read     func(n int)
-	err      error // read error, whose cause is not the destination
+	err      error // error from reading the file, which the destination did not cause
 }
 
-// open opens a file in the tree. It returns an error if a different file has replaced it.
+// open opens a file of the tree for sending. It returns an error if a different file has replaced
+// the file since it was listed. Read calls the function read with the number of bytes.
 func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
 	opened, err := files.OpenIn(t.dir, f.path)
 	if err != nil {
@@ -155,7 +159,8 @@ func (t *tree) cannot(f file, err error) error {
 	return fmt.Errorf("cannot send %s: %w", filepath.Join(t.dir, f.path), err)
 }
 
-// Read implements io.Reader. It returns an error if the length of the file has changed.
+// Read implements io.Reader. It returns an error if the length of the file has changed since the
+// file was listed.
 func (s *source) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
@@ -175,7 +180,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek rewinds to the start, so that a request can be repeated. It supports no other position.
+// Seek implements io.Seeker, but supports only the start of the file, so that a request can be
+// repeated.
 func (s *source) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, errors.ErrUnsupported
@@ -195,7 +201,7 @@ func (s *source) sums() sums {
 	return sums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
 }
 
-// sum reads a file only to compute the sums of its contents.
+// sum reads a file and returns the sums of its contents.
 func (t *tree) sum(ctx context.Context, f file, read func(n int)) (sums, error) {
 	s, err := t.open(ctx, f, read)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package upload sends a run directory to a bucket in an object store, or to another folder. It can
-// continue an interrupted upload. It compares all objects with the files, by size and hash, before
-// it writes a manifest that lists them.
+// continue an interrupted upload. At the end, it compares all objects with the files, by size and
+// hash, and writes a manifest that lists the files.
 package upload
 
 import (
@@ -20,8 +20,8 @@ import (
 // patience is the default for Options.Patience.
 const patience = 10 * time.Minute
 
-// Check opens a destination and sends a request to it, so that errors are detected before a run. An
-// error is one sentence.
+// Check opens a destination and sends a request to it, so that problems with the destination are
+// detected before a run. An error is one sentence.
 func (d *Destination) Check(ctx context.Context) error {
 	w := newWatch(ctx, patience, d)
 	defer w.stop()
@@ -32,9 +32,9 @@ func (d *Destination) Check(ctx context.Context) error {
 	return b.Close()
 }
 
-// Send sends a run directory to a destination, where it gets a folder with the same name. Objects
-// that are already identical are not sent again. An error is one sentence. After an error, another
-// call continues the upload.
+// Send sends a run directory to a folder with the same name at the destination. It does not send
+// files again whose objects are already identical. An error is one sentence. After an error,
+// another call continues the upload.
 func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, error) {
 	t, err := newTree(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 	if err != nil {
 		return Sent{}, err
 	}
-	defer func() { _ = b.Close() }() // every write has already been closed
+	defer func() { _ = b.Close() }() // Close cannot lose data, because each write has already been completed
 	name := escape(filepath.Base(t.dir))
 	s := &sending{
 		to: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
@@ -82,7 +82,8 @@ func readRun(dir string) (*record.Run, error) {
 	return run, nil
 }
 
-// outside returns an error if the destination is inside the run directory.
+// outside returns an error if the destination is inside the run directory, or if the run directory
+// is already at the destination.
 func (d *Destination) outside(dir string) error {
 	if d.scheme != schemeFile {
 		return nil
@@ -100,8 +101,8 @@ func (d *Destination) outside(dir string) error {
 	return nil
 }
 
-// refuseSpecialFiles returns an error if the run's folder, at a destination on this machine,
-// contains links, pipes or devices. A write could follow a link, or block at a pipe.
+// refuseSpecialFiles returns an error if the destination is on this machine and the run's folder
+// there contains links, pipes or devices. A write could follow a link, or block at a pipe.
 func (d *Destination) refuseSpecialFiles(name string) error {
 	if d.scheme != schemeFile {
 		return nil

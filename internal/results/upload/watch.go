@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watch cancels an upload that transfers no data for some time.
+// watch cancels an upload if no data is transferred for some time.
 type watch struct {
 	ctx   context.Context
 	after time.Duration
@@ -18,7 +18,7 @@ func newWatch(ctx context.Context, after time.Duration, d *Destination) *watch {
 	w := &watch{after: after}
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(after, func() {
-		w.end(fmt.Errorf("%s transferred no data for %v; check that the server is still running", d, after))
+		w.end(fmt.Errorf("no data was transferred to or from %s for %v; check that the server is still running", d, after))
 	})
 	return w
 }

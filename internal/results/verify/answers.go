@@ -13,9 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers verifies the history in the given files and returns the result for the record. It calls
-// progress with the number of the current reading of the history, and with the number of operations
-// read so far. If ctx is canceled, it returns the error of ctx.
+// Answers verifies the history in the given files and returns the result for the record. The check
+// reads the history several times. Answers calls progress with the number of the current pass over
+// the history and the number of operations read in this pass. If ctx is canceled, Answers returns
+// the cause.
 func Answers(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error) {
 	began := time.Now()
 	set, err := history.Open(paths...)
@@ -29,13 +30,14 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 	out := r.record()
 	out.Undecided = append(out.Undecided, set.Problems...)
 	if e := set.ClockError(); e > 0 {
-		out.Undecided = append(out.Undecided, fmt.Sprintf("clocks of other machines may be off by %s: operations whose times differ by less than twice that may have happened in any order", text.Duration(float64(e))))
+		out.Undecided = append(out.Undecided, fmt.Sprintf("the clocks of other machines may be off by %s, so the order of operations whose times differ by less than twice this error is unknown", text.Duration(float64(e))))
 	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
 }
 
-// followed is a history that reports the progress of each reading and that can be canceled.
+// followed is a history that reports its progress each time it is read. Its context can cancel the
+// read.
 type followed struct {
 	*history.Set
 	ctx      context.Context
@@ -43,9 +45,8 @@ type followed struct {
 	reading  int
 }
 
-// progressEvery is the number of operations between two reports of the progress. Cancellation is
-// checked at the same time. If several readings run in parallel, each reports at most two of them
-// at a time.
+// progressEvery is the number of operations after which Read reports its progress and checks
+// whether the context is canceled.
 const progressEvery = 1 << 16
 
 // Read implements Input.
@@ -67,7 +68,7 @@ func (f *followed) Read(do func([]history.Op) error) error {
 	})
 }
 
-// record returns the result in the format of the record.
+// record converts the result to the type that is stored in the record of the run.
 func (r *Result) record() *record.Answers {
 	out := &record.Answers{
 		Operations: r.Operations, Judged: r.Judged, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,

@@ -11,17 +11,17 @@ type checker struct {
 	old    *stalenesses
 	result Result
 
-	table     table // holds one part after the other; the parts reuse its memory
+	table     table // holds the entries of one part of the keys at a time, and reuses its memory for the next part
 	revisions []revision
 }
 
-// revision is the revision of a write.
+// revision is the revision of a write, with the write's operation number.
 type revision struct {
 	at  int64
 	ord uint32
 }
 
-// forEachOperation calls the function do for every operation, with the operation's number.
+// forEachOperation calls do with the number of each operation and the operation.
 func (c *checker) forEachOperation(do func(uint32, *history.Op)) error {
 	ord := uint32(0)
 	return c.in.Read(func(ops []history.Op) error {

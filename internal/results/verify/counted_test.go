@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// onCount sets the number of writes that a compare-and-set requires.
+// onCount sets the number of writes that a compare-and-set expects its key to have.
 func onCount(count int64, o history.Op) history.Op { o.Expected = count; return o }
 
 func TestKindsOfCountedVersions(t *testing.T) {
@@ -25,7 +25,7 @@ func TestKindsOfCountedVersions(t *testing.T) {
 		"created what was there":     {ops: []history.Op{onCount(0, put(11, 1)), cas(12, 0, 2)}, want: WrongCAS},
 		"with what may have been":    {ops: []history.Op{onCount(0, put(11, 1)), unknown(lost(put(0, 9))), cas(13, 2, 3)}},
 		"after a transaction":        {ops: []history.Op{onCount(0, put(11, 1)), unknown(txn(12, 9)), cas(13, 2, 3)}},
-		"conflict, and it was right": {ops: []history.Op{onCount(0, put(11, 1)), refused(12, 1)}, want: WrongConflict, says: "expected version 1. The key had it"},
+		"conflict, and it was right": {ops: []history.Op{onCount(0, put(11, 1)), refused(12, 1)}, want: WrongConflict, says: "expected version 1. The key met this condition"},
 		"conflict, created again":    {ops: []history.Op{onCount(0, put(11, 1)), onCount(1, put(12, 2)), del(13), onCount(0, put(14, 3)), refused(15, 2)}},
 		"not found":                  {ops: []history.Op{onCount(0, put(11, 1)), refused(12, 0)}},
 		"not found, and not there":   {ops: []history.Op{onCount(0, put(11, 1)), del(12), refused(13, 0)}, want: WrongConflict},
@@ -37,8 +37,8 @@ func TestKindsOfCountedVersions(t *testing.T) {
 	}
 }
 
-// TestCorrectCountsCauseNoFindings checks correct stores that restart the count of writes when a
-// key is created again.
+// TestCorrectCountsCauseNoFindings checks correct stores that reset a key's count of writes when
+// the key is deleted and created again.
 func TestCorrectCountsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	for i := first; i <= last; i++ {

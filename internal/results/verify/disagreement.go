@@ -9,20 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSightings is the maximum number of versions that are compared between members. In a longer
-// history, only every n-th key is compared.
+// mostSightings limits the number of versions that disagreement compares between members. In a
+// longer history, it compares only every n-th key.
 const mostSightings = 1 << 20
 
-// fewestSightings is the minimum number of versions to which two members must give different
-// revisions. With fewer, the difference does not explain other violations.
+// fewestSightings is the minimum number of versions to which two members must assign different
+// revisions before the check treats the members as diverged.
 const fewestSightings = 3
 
 // versionName identifies a version by its key and its value.
 type versionName struct{ key, value uint64 }
 
-// sighting is the revision that one member gives to a version. For example, member 1 acknowledges a
-// write at revision 7, and a read at member 2 returns the same value with revision 6. These are two
-// sightings of the same version.
+// sighting is the revision that one member reports for a version. For example, if member 1
+// acknowledges a write at revision 7, and a read at member 2 returns the same value with revision
+// 6, then the version has two sightings.
 type sighting struct {
 	member uint64
 	rev    int64
@@ -47,15 +47,16 @@ func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	return versionName{o.Key, value}, s, ok
 }
 
-// pairing compares two members by the versions that both returned. Invariant: among the pairs of
-// sightings with different revisions, first is the pair with the lowest revision.
+// pairing compares the revisions that two members reported for the same versions. Invariant: among
+// the pairs of sightings whose revisions differ, the field `first` holds the pair with the lowest
+// revision.
 type pairing struct {
 	members [2]uint64
-	agreed  int64 // highest revision that both members returned for the same version; 0: none
+	agreed  int64 // highest revision that both members reported for the same version; 0: none
 	differ  uint64
 	first   [2]sighting
-	last    int64 // highest revision, at the first member, among the sightings with different revisions
-	atLast  int64 // by how much the second member's revision was higher at that point
+	last    int64 // among the pairs of sightings whose revisions differ: highest revision that the first member reported
+	atLast  int64 // second member's revision minus the first member's revision in the pair of `last`
 }
 
 func (p *pairing) add(a, b sighting) {
@@ -72,13 +73,14 @@ func (p *pairing) add(a, b sighting) {
 	}
 }
 
-// diverged reports whether the members agree up to a revision, but never after it.
+// diverged reports whether the members agreed up to some revision and disagreed about all later
+// ones.
 func (p *pairing) diverged() bool {
 	return p.differ >= fewestSightings && p.agreed < max(p.first[0].rev, p.first[1].rev)
 }
 
-// disagreement returns the pairs of members that diverged. For each pair, it compares the revisions
-// that the two members gave to the same versions.
+// disagreement compares the revisions that the members reported for the same versions, and returns
+// the pairs of members that diverged.
 func (c *checker) disagreement() (diverged []pairing, err error) {
 	every := c.survey.operations/mostSightings + 1
 	seen := map[versionName]sighting{}
@@ -119,9 +121,10 @@ func (c *checker) disagreement() (diverged []pairing, err error) {
 	return diverged, err
 }
 
-// explainByDisagreement looks for members that give different revisions to the same versions. It
-// moves the violations that follow from this difference out of the counts. If one member skipped an
-// entry, all its later responses are wrong, so this single cause explains thousands of violations.
+// explainByDisagreement looks for members that report different revisions for the same versions. It
+// replaces the violations that such a disagreement explains by a single violation. For example, if
+// a member skipped a log entry, all its later responses are wrong, so one cause explains thousands
+// of violations.
 func (c *checker) explainByDisagreement() error {
 	if len(c.found.counts) == 0 || c.found.counts[WrongResponse] > 0 && len(c.found.counts) == 1 {
 		return nil
@@ -146,8 +149,8 @@ func (c *checker) explainByDisagreement() error {
 	return nil
 }
 
-// oddMember returns the member of a pair that disagrees with more of the other members. If both
-// disagree with the same number, it returns the second member.
+// oddMember returns the member of a pair that disagrees with more members than the other one does.
+// If both disagree with the same number of members, oddMember returns the second member.
 func oddMember(pairs []pairing, p *pairing) uint64 {
 	with := map[uint64]int{}
 	for i := range pairs {
@@ -160,8 +163,8 @@ func oddMember(pairs []pairing, p *pairing) uint64 {
 	return p.members[1]
 }
 
-// follow adds a disagreement as a finding. It counts the findings that the disagreement can explain
-// as its consequences.
+// follow adds a finding for a disagreement, and moves the findings that the disagreement can
+// explain from the counts to the consequences.
 func (c *checker) follow(p *pairing) error {
 	follows, err := c.following(p)
 	if err != nil || !slices.Contains(follows, true) {
@@ -190,15 +193,16 @@ func (c *checker) follow(p *pairing) error {
 	return nil
 }
 
-// following reports, for each finding, whether a disagreement can explain it. This is possible if
-// two conditions hold: the finding is about operations after the last agreement, and the second
-// member served one of these operations or an operation on the same key.
+// following reports, for each finding, whether a disagreement can explain the finding. Two
+// conditions must hold. First, the finding must involve an operation at a revision above the last
+// agreement. Second, the second member must have served such an operation of the finding, or such
+// an operation on the finding's key.
 func (c *checker) following(p *pairing) ([]bool, error) {
-	// from is the first revision at which the second member may refer to a different version. For
-	// example, if the second member skipped the entry at revision 8, the other members' revision 9
-	// is its revision 8, and the members agreed last at revision 7.
+	// from is the lowest revision that may denote different versions at the two members. For
+	// example, if the second member skipped the entry at revision 8, its revision 8 is revision 9
+	// of the other members, and the last revision on which the members agree is 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
-	keys := map[uint64]bool{} // keys that the second member served
+	keys := map[uint64]bool{} // keys of which the second member served an operation at or above from
 	type user struct {
 		ord uint32
 		at  int // index in found.all
@@ -236,7 +240,7 @@ func (c *checker) following(p *pairing) ([]bool, error) {
 	return follows, nil
 }
 
-// text describes the disagreement in words, from the point of view of the second member.
+// text describes the disagreement in words. The second member is the one whose revisions differ.
 func (p *pairing) text() string {
 	a, b := p.members[0], p.members[1]
 	agreed := "They never agreed before that revision"

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// withoutAnEntry changes the history of a correct store as if member 3 had skipped the entry at a
-// revision. Later revisions of member 3 are lower by skipped.
+// withoutAnEntry changes the history of a correct store as if member 3 had skipped entries,
+// starting with the entry at the given revision. It lowers all later revisions of member 3 by the
+// parameter `skipped`.
 func withoutAnEntry(m *memory, revision, skipped int64) {
 	for i := range m.ops {
 		o := &m.ops[i]
@@ -32,8 +33,9 @@ func nameMembers(m *memory) {
 	}
 }
 
-// TestDisagreementIsTheRootCause simulates a member that skipped entries. The check must find one
-// disagreement, for that member and that revision, and must explain all other violations by it.
+// TestDisagreementIsTheRootCause simulates a member that skipped entries. The check must find
+// exactly one disagreement, with the right member and revision, and must attribute all other
+// violations to it.
 func TestDisagreementIsTheRootCause(t *testing.T) {
 	for seed := range uint64(60) {
 		m, _ := simulated(seed, 3000, noLie, 0)
@@ -70,8 +72,8 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 	}
 }
 
-// TestOtherFaultsAreNoDisagreement checks that the check does not explain any other fault of a
-// store by disagreeing members.
+// TestOtherFaultsAreNoDisagreement checks that other faults of a store are not reported as a
+// disagreement between members.
 func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 	for _, lies := range lieKinds {
 		for seed := range uint64(15) {

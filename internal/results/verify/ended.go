@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// outlived checks that no response at or after the end of a session returns the version that was
-// deleted when the session ended. The version identifies the session, so other writes need no
-// check.
+// outlived checks that the end of a session deleted the version that was bound to it: no response
+// served at or after the revision of the end may contain this version. Each version is bound to one
+// session, so outlived does not check other versions.
 func (k *keyChecker) outlived(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].at >= end.at }); i < len(k.reads); i++ {
 		r := &k.reads[i]
@@ -27,9 +27,9 @@ func (k *keyChecker) outlived(end *entry) {
 	}
 }
 
-// isOf reports whether a read returned the version that was deleted when the session ended. It
-// compares revisions. If the read has no revision, it compares values, but only if no other version
-// has the same value.
+// isOf reports whether a read returned the version that the end of a session deleted. It compares
+// the revisions of the versions. If the read contains no revision, isOf compares the values and
+// assumes that each version has a different value.
 func isOf(r, end *entry) bool {
 	if r.mod > 0 {
 		return r.mod == end.mod

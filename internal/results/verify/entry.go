@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// role is what an operation means for its key.
+// role classifies an operation by its effect on its key.
 type role uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	ending         // the end of a session, at which a version is deleted
 )
 
-// roleOf returns the role of an operation. A conflict and the deletion of a missing key have the
-// role of a read.
+// roleOf returns the role of an operation. A compare-and-set with a conflict and a deletion of a
+// missing key have the role `read`.
 func roleOf(o *history.Op) role {
 	switch o.Kind {
 	case kv.Get, kv.Exists:
@@ -28,7 +28,7 @@ func roleOf(o *history.Op) role {
 		}
 		return unchecked
 	case kv.Range, kv.TxnGet:
-		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise, the response contains no information about a key
+		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise, the response contains no information about the key
 			return read
 		}
 		return unchecked
@@ -60,13 +60,14 @@ func roleOf(o *history.Op) role {
 	return refused
 }
 
-// strong reports whether a response must fit the linearizable order of operations. This applies to
-// all responses except responses to reads at weaker consistency levels.
+// strong reports whether an operation must fit into the linearizable order. Only reads at weaker
+// consistency levels need not.
 func strong(o *history.Op) bool {
 	return o.Kind.Writes() && o.Consistency == kv.None || o.Consistency == kv.Linearizable
 }
 
-// compares reports whether an operation is a write that requires a certain version of the key.
+// compares reports whether an operation is a write that succeeds only if the key has an expected
+// version.
 func compares(o *history.Op) bool {
 	if o.Kind == kv.Delete {
 		return o.Expected > 0
@@ -79,10 +80,10 @@ func shows(o *history.Op) bool {
 	return o.Kind.Reads() || o.Kind == kv.STM && o.Written == history.Absent
 }
 
-// entry holds those parts of an operation that are needed to check its key.
+// entry holds the fields of an operation that the check of its key needs.
 type entry struct {
 	at     int64  // revision at which the operation was served or written, or at which a session ended
-	mod    int64  // revision of the version that was read or deleted; for a compare-and-set, the revision that it requires
+	mod    int64  // revision of the version that was read or deleted; for a compare-and-set, the expected revision
 	value  uint64 // value that was read or written
 	lo     int64  // highest revision that was acknowledged when the operation began
 	time   int64  // start of a read, or end of a write
@@ -98,16 +99,16 @@ const (
 	isStrong flags = 1 << iota
 	isFinal
 	isCAS
-	isConflict // mod and value describe the version that caused the conflict
+	isConflict // the conflict of a compare-and-set; mod and value describe the version that caused it
 	isKnown    // the response contains the state of the key
 	isTxn
 	isDelete
 	isLease
 	isSelf     // a conflict that contradicts its own response
-	isPending  // a part of a transaction whose other parts were seen
+	isPending  // a part of a transaction of which another part was seen
 	isResolved // a write with an unknown outcome whose version a read returned
 	isLate     // an event that arrived after a later event
-	isSplit    // an event that arrived after another message with the same revision
+	isSplit    // an event whose revision had already arrived in an earlier message
 	isThere    // a read whose response reports that the key exists, but not its version
 )
 
@@ -169,8 +170,8 @@ const (
 	lastChunk = ^uint32(0)
 )
 
-// numbered maps numbers to numbers above 0. The numbers of keys and clients are dense and begin at
-// 0, so a slice can hold most of them.
+// numbered maps the numbers of keys or clients to positive numbers; 0 means none. The numbers of
+// keys and clients are dense and begin at 0, so a slice can hold most of the map.
 type numbered struct {
 	low  []uint32
 	high map[uint64]uint32
@@ -191,7 +192,7 @@ func (n *numbered) set(x uint64, to uint32) {
 		n.low[x] = to
 	case x < mostLow && x < 4*uint64(len(n.low))+1<<16:
 		n.low = append(n.low, make([]uint32, max(x+1, 2*uint64(len(n.low)))-uint64(len(n.low)))...)
-		for y, of := range n.high { // now, the slice covers these numbers
+		for y, of := range n.high { // move the numbers that the longer slice covers from the map to the slice
 			if y < uint64(len(n.low)) {
 				n.low[y] = of
 				delete(n.high, y)
@@ -214,7 +215,7 @@ func (n *numbered) clear() {
 
 // table holds the entries of each key, in the order in which they were added.
 type table struct {
-	places numbered // by key: index plus one
+	places numbered // by key: index in names and ends, plus one
 	names  []uint64
 	ends   []keyEnds
 	slabs  [][]chunk
@@ -262,7 +263,7 @@ func (t *table) grow() uint32 {
 	return t.used - 1
 }
 
-// entries appends the entries of a key.
+// entries appends the entries of the key with index place to the slice to.
 func (t *table) entries(place int, to []entry) []entry {
 	k := t.ends[place]
 	for i := k.first; i != lastChunk; {

@@ -12,8 +12,8 @@ import (
 	record "github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// files writes a history in the same way as the event loops of a load: each file contains the
-// operations of some clients.
+// files writes the history to n files as the event loops of a load do: each file contains the
+// operations of some of the clients.
 func (m *memory) files(t *testing.T, n int) *record.Set {
 	t.Helper()
 	var paths []string
@@ -42,12 +42,12 @@ func (m *memory) files(t *testing.T, n int) *record.Set {
 	return set
 }
 
-// TestResultsDoNotDependOnPartsFilesAndCPUs checks the same history with different numbers of
-// parts, files and CPUs.
+// TestResultsDoNotDependOnPartsFilesAndCPUs checks that the result for a history is the same for
+// different numbers of parts, files and CPUs.
 func TestResultsDoNotDependOnPartsFilesAndCPUs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	wrong := 0
-	for seed := uint64(1); seed < 16; seed += 2 { // odd seeds have a precise clock; with a coarse clock, operations at the same time have no order
+	for seed := uint64(1); seed < 16; seed += 2 { // odd seeds simulate a precise clock; with a coarse clock, operations with equal times would have no order
 		m, _ := simulated(seed, 6000, lieKinds[int(seed/2)%len(lieKinds)], 0.003)
 		want, err := Check(m, Options{})
 		if err != nil {

@@ -5,7 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// checkEvent processes watch events, in the order in which the watcher received them.
+// checkEvent processes a message to a watcher. Callers pass the messages in the order in which the
+// watcher received them.
 func (p *pass) checkEvent(o *history.Op) {
 	if o.Watch == history.Began {
 		p.watchers.begin(o)
@@ -38,7 +39,8 @@ func (p *pass) checkEvent(o *history.Op) {
 	}
 }
 
-// promised checks those guarantees for an event that do not depend on the versions of its key.
+// promised checks two guarantees that do not depend on the versions of the event's key: the watcher
+// watches the key, and no earlier progress notification covered the event's revision.
 func (p *pass) promised(w *watcher, o *history.Op) {
 	if !w.watches(o) {
 		p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
@@ -48,8 +50,8 @@ func (p *pass) promised(w *watcher, o *history.Op) {
 	}
 }
 
-// checkEventInTime processes a watch event of a store without revisions of writes. Such an event
-// shows a version, like a read without any limit for its staleness.
+// checkEventInTime processes a message to a watcher of a store that returns no revisions of writes.
+// The check treats a watch event like a read that may be arbitrarily stale.
 func (p *pass) checkEventInTime(o *history.Op) {
 	w := p.watchers
 	if o.Watch == history.Began {
@@ -77,7 +79,7 @@ func (p *pass) checkEventInTime(o *history.Op) {
 		if p.in(o.Key) {
 			p.inOrder(o)
 			e := entry{at: o.Done, time: o.Done, value: o.Read, mod: o.Mod, ord: p.ord, role: notice, member: p.member(o)}
-			if o.Read == history.Absent { // the event has the revision of the response, not of a version
+			if o.Read == history.Absent { // for a deletion, the event contains the revision of the response instead of the revision of a version
 				e.mod, e.lo = 0, o.Mod
 			}
 			p.table.add(o.Key, &e)
@@ -85,7 +87,8 @@ func (p *pass) checkEventInTime(o *history.Op) {
 	}
 }
 
-// inOrder compares a watch event with earlier events of the same key that the watcher received.
+// inOrder compares a watch event with the previous event that the watcher received for the same
+// key.
 func (p *pass) inOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
 	if w.before == nil {
@@ -102,5 +105,5 @@ func (p *pass) inOrder(o *history.Op) {
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	w.before[at] = lastEvent{o.Mod, p.ord} // after the order went back once, later events repeat earlier ones
+	w.before[at] = lastEvent{o.Mod, p.ord} // so an event that is out of order causes only one finding, even if the watcher receives later events again
 }

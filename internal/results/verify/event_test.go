@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Without revisions of writes, watch events are compared with the writes and with earlier events
-// that the same watcher received.
+// TestWatchesInTime checks watch events of a store that returns no revisions of writes. The check
+// compares the events with the writes and with earlier events of the same watcher.
 func TestWatchesInTime(t *testing.T) {
 	notified := func(watcher uint32, rev int64, value uint64) history.Op {
 		o := happened(watcher, rev, value)
@@ -35,7 +35,7 @@ func TestWatchesInTime(t *testing.T) {
 		"there, in no version":             {ops: []history.Op{began(1, 1, 10), notified(1, 9, history.Unseen), put(0, 1), notified(1, 11, history.Unseen), lost(del(0)), notified(1, 12, 0), notified(1, 13, history.Unseen)}},
 		"exists without a write":           {ops: []history.Op{began(1, 1, 10), notified(1, 11, history.Unseen), put(0, 1)}, want: Invented},
 		"gone in an older answer":          {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 12, 1), notified(1, 11, 0), del(0)}, want: EventLate},
-		"gone, and without a delete":       {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), notified(1, 12, 0), del(0)}, want: LostWrite, says: "at revision 12 it had the version of revision 11"},
+		"gone, and without a delete":       {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), notified(1, 12, 0), del(0)}, want: LostWrite, says: "at revision 12 the key had the version of revision 11"},
 		"gone while another received it":   {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), put(0, 1), notified(1, 11, history.Unseen), notified(2, 12, 0)}, want: LostWrite},
 		"gone, of before":                  {ops: []history.Op{began(1, 1, 10), notified(1, 12, 0)}},
 		"gone, and there from the start":   {ops: []history.Op{atFirst(put(0, 1)), began(1, 1, 10), notified(1, 12, 0)}, want: LostWrite, says: "since before the load, and no delete"},
@@ -49,7 +49,7 @@ func TestWatchesInTime(t *testing.T) {
 				}
 			}
 			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search finds this violation, too
+			delete(r.Counts, NoOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
 				t.Errorf("%s: %+v", name, r.Watches)
@@ -58,13 +58,13 @@ func TestWatchesInTime(t *testing.T) {
 	}
 }
 
-// first marks an operation that was executed before the history.
+// first is the value that marks a write from before the history.
 const first = 99
 
 func atFirst(o history.Op) history.Op { o.Written = first; return o }
 
-// withoutRevisionsKeepWatches does the same as stripRevisions, but does not change the watch
-// events.
+// withoutRevisionsKeepWatches removes the revisions from all responses like stripRevisions, but
+// keeps them in watch events.
 func withoutRevisionsKeepWatches(m *memory) *memory {
 	events := map[int]history.Op{}
 	for i, o := range m.ops {
@@ -79,7 +79,8 @@ func withoutRevisionsKeepWatches(m *memory) *memory {
 	return m
 }
 
-// A renewed session exists for at least its TTL, even in a store without revisions.
+// TestSessionsInTime checks that a renewed session must exist for at least its TTL, even in a store
+// without revisions.
 func TestSessionsInTime(t *testing.T) {
 	renewed := history.Op{Kind: kv.KeepAlive, Written: 7, Mod: 3600}
 	gone := history.Op{Kind: kv.KeepAlive, Written: 7, Outcome: kv.BadRequest}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// guess is a possible state after the operations of a short history: the version of each key with
-// its revision, and the highest revision in a response.
+// guess is a possible state of the store after some operations of a short history: the version of
+// each key, and the highest revision in the responses so far.
 type guess struct {
 	keys map[uint64]guessed
 	at   int64
@@ -21,8 +21,8 @@ type guess struct {
 
 type guessed struct {
 	value uint64
-	mod   int64 // -1: a write without a response, at an unknown revision
-	after int64 // mod is higher than this revision
+	mod   int64 // -1: unknown, because the write has no response
+	after int64 // lower limit for an unknown mod (exclusive)
 }
 
 func (g *guess) add(key uint64, v guessed, at int64) *guess {
@@ -32,9 +32,9 @@ func (g *guess) add(key uint64, v guessed, at int64) *guess {
 }
 
 // explained reports whether a short history has a valid order of operations. It tries all orders.
-// Responses contain revisions, which increase, and each revision belongs to one write. The number
-// of writes of a key is unknown. It is also unknown whether a revision belongs to a write in the
-// history.
+// The revisions in the responses must increase, and each revision must belong to one write.
+// explained ignores how often a key was written, and accepts revisions that belong to no write in
+// the history.
 func explained(t *testing.T, ops []history.Op) bool {
 	t.Helper()
 	taken := map[int64]bool{} // revisions of acknowledged writes
@@ -46,8 +46,8 @@ func explained(t *testing.T, ops []history.Op) bool {
 			taken[o.At] = true
 		}
 	}
-	// shows returns the state after a response that contains a version of a key. It returns nil if
-	// the response contradicts the state.
+	// shows adds the version in a response to the state. It returns nil if the response contradicts
+	// the state.
 	shows := func(g *guess, key uint64, mod int64, value uint64) *guess {
 		cur := g.keys[key]
 		switch {

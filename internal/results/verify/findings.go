@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// finding is a violation with the numbers of the operations that show it. The last of these
+// finding is a violation, with the numbers of the operations that prove it. The last of these
 // operations has the wrong response.
 type finding struct {
 	kind     Kind
@@ -16,8 +16,8 @@ type finding struct {
 	key      uint64
 	n        int
 	ords     [3]uint32
-	revision int64  // revision of the expected version, or of the two conflicting versions
-	state    string // describes the expected state, if no operation shows it
+	revision int64  // revision of the expected version, or revision that the two conflicting versions share
+	state    string // words for the expected state, if the operations do not show that state
 }
 
 func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
@@ -29,20 +29,20 @@ type answer struct {
 	ord      uint32
 }
 
-const mostFound = 1 << 17 // violations that are kept and not only counted
+const mostFound = 1 << 17 // maximum number of violations of each kind that are kept; further ones are only counted
 
 // findings collects violations from several goroutines.
 type findings struct {
 	promises map[history.Promise]string
-	// limit is the number of the first operation whose response may be explained by operations that
-	// are missing from the history.
+	// limit is the number of the first operation that add ignores, because operations that are
+	// missing from the history may explain its response.
 	limit uint32
 
 	mu          sync.Mutex
 	all         []finding
 	counts      map[Kind]uint64
 	known       map[answer]bool // nil until keys are checked a second time
-	weak        []answer        // the first responses in notPromised
+	weak        []answer        // the first responses that notPromised counts
 	notPromised map[history.Promise]uint64
 }
 
@@ -58,7 +58,7 @@ func (f *findings) add(x finding) {
 		return
 	}
 	if f.known != nil && f.cut(a, x.promise) {
-		return // it may have been counted before without being stored
+		return // the first check may have counted this finding without keeping it
 	}
 	if f.known != nil {
 		f.known[a] = true
@@ -80,7 +80,7 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// cut reports whether findings like a may have been counted without being stored.
+// cut reports whether some findings of the same kind and guarantee were counted, but not kept.
 func (f *findings) cut(a answer, promise history.Promise) bool {
 	if a.promised {
 		return f.counts[a.kind] > mostFound
@@ -88,8 +88,9 @@ func (f *findings) cut(a answer, promise history.Promise) bool {
 	return f.notPromised[promise] > 0 && len(f.weak) == mostFound
 }
 
-// again makes add ignore findings that are already known. If more than mostFound findings of a kind
-// were counted, some of them were not kept, so their number stays as it is.
+// again prepares for a second check of the same keys: after this call, add ignores findings of the
+// first check. If the first check did not keep all findings of a kind, add ignores all further
+// findings of that kind.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {
@@ -100,9 +101,10 @@ func (f *findings) again() {
 	}
 }
 
-// first returns the first findings of each kind. Each finding is for a different response, because
-// one response can be wrong in several ways. Disagreements between members come first, because they
-// can cause other findings. The other findings are ordered by time.
+// first returns the first findings of each kind, at most keep per kind. If one response caused
+// several findings of a kind, first returns only one of them. Disagreements between members come
+// first, because they can cause other findings. The other findings are in the order of their
+// operations.
 func (f *findings) first(keep int) (kept []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// TestCountsFindingsOnce checks that a second check of the same operations does not change any
-// count, even if more findings were counted than stored.
+// TestCountsFindingsOnce checks that a second check of the same operations changes no count, even
+// if the first check counted more findings than it kept.
 func TestCountsFindingsOnce(t *testing.T) {
 	const promised, weak = history.Promise("promised"), history.Promise("weak")
 	var kind Kind

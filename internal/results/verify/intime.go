@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// inTime checks the entries of a key by the times of the operations.
+// inTime checks the entries of a key for a store without revisions of writes. It uses the start and
+// end times of the operations.
 func (k *keyChecker) inTime(key uint64) {
 	k.key = key
 	k.splitInTime()
@@ -31,8 +32,8 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == ending: // not checked: a store without revisions does not report when sessions end
-		case e.role == notice: // like a read whose time is unknown
+		case e.role == ending: // not checked, because a store without revisions does not report when a session ended
+		case e.role == notice: // treated like a read whose position in the order is unknown
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
 		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // the response does not contain the previous state
@@ -52,10 +53,10 @@ func (k *keyChecker) splitInTime() {
 	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
 }
 
-// authors determines, for each read, the write of the value that it returned. A read may also
-// return data from before the history. It is recognized by its revision or, if the first revision
-// is unknown, by its time. Its value proves nothing, because another run may have written the same
-// values.
+// authors finds the write whose value each read returned. A read may also return data from before
+// the history. authors recognizes such data by its revision or, if the first revision of the
+// history is unknown, by the time of the read. The value is no evidence, because an earlier run may
+// have written the same values.
 func (k *keyChecker) authors() {
 	t := &k.timed
 	for i := range t.reads {
@@ -98,7 +99,7 @@ func (k *keyChecker) writerOf(r *timed) int {
 	return t.byValue[i]
 }
 
-// authored compares a read with the write of its value.
+// authored compares a read with the write whose value the read returned.
 func (k *keyChecker) authored(r *timed) {
 	w := &k.timed.writes[r.from]
 	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
@@ -138,7 +139,8 @@ func (k *keyChecker) oneValueEach() {
 	}
 }
 
-// revisionsInTime checks that the revisions of writes agree with their order in real time.
+// revisionsInTime checks that if a write ended before another write began, its revision is lower.
+// The revisions come from the reads that returned the versions.
 func (k *keyChecker) revisionsInTime() {
 	t := &k.timed
 	t.acked = t.acked[:0]
@@ -148,7 +150,7 @@ func (k *keyChecker) revisionsInTime() {
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
-	last := -1 // among the writes with lower revisions, the write that began last
+	last := -1 // index of the write that began last among the writes with lower revisions
 	for _, i := range t.acked {
 		w := &t.writes[i]
 		if last >= 0 && w.ended < t.writes[last].began {
@@ -209,8 +211,8 @@ func (k *keyChecker) indexEnds() {
 	}
 }
 
-// readInTime checks that no write both began after the version that a read returned had been
-// written, and ended before the read began.
+// readInTime checks that a read did not return an old version. The version is old if another write
+// began after the version had been written, and ended before the read began.
 func (k *keyChecker) readInTime(r *timed) {
 	t := &k.timed
 	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.flagged(isThere) {
@@ -249,8 +251,8 @@ func (k *keyChecker) readInTime(r *timed) {
 	k.add(f)
 }
 
-// wasUntil returns a time by which the version that a read returned had certainly been written.
-// Writes that began later come after this version.
+// wasUntil returns a time at which the version that a read returned had certainly been written. A
+// write that began after this time comes after the version in every valid order.
 func (k *keyChecker) wasUntil(r *timed) int64 {
 	t := &k.timed
 	switch {
@@ -264,8 +266,9 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 	return t.deletes.latestEnd(r.ended, t.writes)
 }
 
-// ageInTime measures how stale a read was: the number of writes that began after the returned
-// version had been written and ended before the read, and the time since the first of these writes.
+// ageInTime measures how stale a read was. It counts the writes that began after the returned
+// version had been written and that ended before the read began, and measures the time since the
+// first of these writes ended.
 func (k *keyChecker) ageInTime(r *timed) {
 	t := &k.timed
 	of := k.old.get(r.flagged(isLease), k.members[r.member])
@@ -286,14 +289,15 @@ func (k *keyChecker) ageInTime(r *timed) {
 	}
 }
 
-// mostCounted is the maximum number of versions that are counted for a stale read.
+// mostCounted is the maximum number of newer versions that ageInTime counts for a stale read.
 const mostCounted = 1 << 12
 
-// comparedInTime checks two rules for compare-and-sets: two of them must not succeed on the same
-// version, and none may succeed on a version that a write with a lower revision had replaced.
+// comparedInTime checks two rules for compare-and-sets. Two of them must not succeed on the same
+// version. A compare-and-set must not succeed on a version that another write had already replaced,
+// that is, a write whose revision is between the version's and the compare-and-set's.
 func (k *keyChecker) comparedInTime() {
 	t := &k.timed
-	t.acked, t.latest = t.acked[:0], t.latest[:0] // ordered by required revision, and by revision
+	t.acked, t.latest = t.acked[:0], t.latest[:0] // here, acked is ordered by expected revision, and latest by revision
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.role == wrote && w.flagged(isCAS) && w.expected > 0 {
@@ -323,10 +327,11 @@ func (k *keyChecker) comparedInTime() {
 	}
 }
 
-// goneInTime checks a watch event that reports, at a revision, that the key was deleted. The event
-// is wrong if no write that deletes the key had started, and either an earlier response showed a
-// version of the key at or before that revision, or the key existed before the history began. Data
-// from before the history may have been deleted in the meantime.
+// goneInTime checks a watch event that reports the deletion of the key at a revision. The event is
+// wrong if no delete of the key had begun, although the key existed: either a response showed a
+// version that was written during the load, at or below that revision, or the history records that
+// the key existed before the load. A version from before the load that only a read showed is no
+// evidence, because it may have been deleted without a record.
 func (k *keyChecker) goneInTime(r *timed) {
 	t := &k.timed
 	if !k.based || r.answer <= k.base || t.deletes.latestEnd(r.ended, t.writes) >= 0 {
@@ -335,14 +340,14 @@ func (k *keyChecker) goneInTime(r *timed) {
 	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
 	for i := range t.reads {
 		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
-			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d it had the version of revision %d, and no delete had begun", r.answer, x.mod)
+			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d the key had the version of revision %d, and no delete had begun", r.answer, x.mod)
 			k.add(f)
 			return
 		}
 	}
 	for i := range t.writes {
 		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.flagged(isDelete) {
-			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d it had existed since before the load, and no delete had begun", r.answer)
+			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d the key had existed since before the load, and no delete had begun", r.answer)
 			k.add(f)
 			return
 		}

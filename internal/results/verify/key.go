@@ -11,17 +11,18 @@ type version struct {
 	rev      int64
 	value    uint64 // Absent: the key was deleted; Unseen: unknown value
 	done     int64  // time at which the write was acknowledged; -1: not acknowledged in this history
-	expected int64  // revision that a compare-and-set requires; AnyMod: unknown
-	ord      uint32 // number of the write, or of a read that returned the version
+	expected int64  // revision (or number of writes) that a compare-and-set expects; AnyMod: unknown
+	ord      uint32 // number of the operation that wrote the version, or of a read that returned it
 	flags           // flags of the write
 	seen     bool   // a read returned it
-	pending  bool   // the write is a part of a transaction, and another part of this transaction was seen
+	pending  bool   // the write is a part of a transaction of which another part was seen
 }
 
 func (v *version) exists() bool { return v.value != history.Absent }
 
-// count returns the number of writes since the key was created, if compare-and-sets require such a
-// number. It returns 0 if the number is unknown.
+// count returns the number of writes of the key since it was created, including the write of this
+// version, or 0 if the number is unknown. It is valid only for stores whose compare-and-sets
+// compare this number.
 func (v *version) count() int64 { return v.expected + 1 }
 
 // state describes a version.
@@ -35,11 +36,11 @@ func (v *version) state() string {
 	return fmt.Sprintf("the key had value #%d of revision %d", v.value, v.rev)
 }
 
-// keyChecker checks one key after the other. It reuses its memory.
+// keyChecker checks keys one after the other, and reuses its memory for each key.
 type keyChecker struct {
 	base    int64
 	based   bool // the store reported base
-	counted bool // a compare-and-set requires a number of writes (version.count)
+	counted bool // compare-and-sets compare the number of writes (version.count) instead of the revision
 	found   *findings
 	txns    *transactions
 	members []uint64
@@ -50,7 +51,7 @@ type keyChecker struct {
 	key      uint64
 	entries  []entry
 	writes   []entry // acknowledged writes, by revision
-	reads    []entry // by the revision at which they were served
+	reads    []entry // ordered by the revision at which they were served
 	loose    []entry // reads without a revision
 	maybes   []entry // writes with unknown outcomes
 	refusals []entry // writes that were not executed
@@ -59,9 +60,9 @@ type keyChecker struct {
 	marks    []mark
 	versions []version
 	puts     pool // the writes in maybes that may explain a version with an unknown value
-	deletes  pool // the deletes in maybes that may explain that the key is deleted
+	deletes  pool // the deletes in maybes that may explain why the key does not exist
 	writers  []writer
-	timed    timedKey // used for the check by real time
+	timed    timedKey // used by inTime
 	resolved uint64
 }
 

@@ -50,8 +50,8 @@ func (k *keyChecker) split() {
 	slices.SortFunc(k.reads, byRevision)
 }
 
-// list creates the list of the key's versions. They come from successful writes and from responses
-// that contain a version.
+// list collects the key's versions from acknowledged writes and from the responses that contain a
+// version.
 func (k *keyChecker) list() {
 	k.versions, k.marks, k.writers = k.versions[:0], k.marks[:0], k.writers[:0]
 	for i := range k.writes {
@@ -69,7 +69,7 @@ func (k *keyChecker) list() {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
-	// The response to a write with an unknown outcome may contain the previous version.
+	// A compare-and-set with an unknown outcome may show which version existed before the history.
 	for i := range k.maybes {
 		if e := &k.maybes[i]; e.flagged(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
@@ -89,8 +89,9 @@ func (k *keyChecker) list() {
 	k.puts.fill(k.maybes, false)
 }
 
-// witness processes the version that a response contains. If the version comes from an acknowledged
-// write, witness finds that write immediately.
+// witness processes a version that a response contains. If an acknowledged write has the version's
+// revision, witness compares the values. Otherwise, it keeps the version in marks, so that resolve
+// can find its write later.
 func (k *keyChecker) witness(m mark) {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= m.rev })
 	if i == len(k.writes) || k.writes[i].at != m.rev {
@@ -106,12 +107,13 @@ func (k *keyChecker) witness(m mark) {
 		}
 	}
 	if m.cas {
-		return // the version is a deleted one, which replay will detect
+		return // the version at this revision is a deletion; replay reports the compare-and-set
 	}
 	k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
 }
 
-// keys checks all keys of a pass. It uses all CPUs.
+// keys checks all keys of a pass on all CPUs, and adds the results of the pass to the result of the
+// check.
 func (c *checker) keys(p *pass) {
 	workers := runtime.GOMAXPROCS(0)
 	out := make(chan *keyChecker, workers)
@@ -133,7 +135,7 @@ func (c *checker) keys(p *pass) {
 		}()
 	}
 	for range workers {
-		if k := <-out; !p.again { // otherwise, these keys have been counted before
+		if k := <-out; !p.again { // otherwise, an earlier pass has already counted these keys
 			c.result.Resolved += k.resolved
 			c.old.add(k.old)
 		}

@@ -5,8 +5,8 @@ type Kind string
 
 // The kinds of violations.
 const (
-	Reordered     Kind = "reordered write"   // its revision is not higher than the revisions of operations that ended before it began
-	StaleRead     Kind = "stale read"        // it returned older data than was acknowledged before it began, or than existed at its own revision
+	Reordered     Kind = "reordered write"   // the write's revision is not higher than a revision that an operation had returned before the write began
+	StaleRead     Kind = "stale read"        // the read returned older data than had been acknowledged before the read began, or than existed at the read's own revision
 	LostWrite     Kind = "lost write"        // the write was acknowledged, but its version was never visible
 	Resurrected   Kind = "resurrected write" // the version was deleted or overwritten, but became visible again
 	AppliedTwice  Kind = "write applied twice"
@@ -19,7 +19,7 @@ const (
 	Partial       Kind = "partial transaction"
 	Future        Kind = "read of a future version" // the version is newer than the revision of the read
 	Backwards     Kind = "revision went backwards"
-	NoOrder       Kind = "no valid order"      // found by searching for an order
+	NoOrder       Kind = "no valid order"      // a search for a valid order of the operations found none
 	EventLost     Kind = "missing watch event" // a later event arrived
 	EventTwice    Kind = "duplicate watch event"
 	EventLate     Kind = "reordered watch event"
@@ -31,9 +31,9 @@ const (
 	EarlyEnd      Kind = "lease ended early"
 	HeldTwice     Kind = "two lock holders"
 	TokenBack     Kind = "fencing token decreased"
-	Disagreement  Kind = "members disagree" // members give different revisions to a version and to all later versions
-	WrongResponse Kind = "wrong response"   // it has another key or a value that was never written, or violates the protocol
+	Disagreement  Kind = "members disagree" // two members report different revisions for a version and for all later versions
+	WrongResponse Kind = "wrong response"   // the response contains another key or a value that was never written, or violates the protocol
 )
 
-// keyless lists the kinds of violations that do not concern a single key.
+// keyless lists the kinds of violations for which Violation.Key is not used.
 var keyless = []Kind{SameRevision, EarlyEnd, HeldTwice, TokenBack}

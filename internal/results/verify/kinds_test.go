@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Operations for the table below. Each takes half a second. They do not overlap.
+// line returns a history in which the operations run one after the other. Each operation takes half
+// a second.
 func line(ops ...history.Op) *memory {
 	m := &memory{header: history.Header{Base: 10, Promises: allPromises()}}
 	now := int64(0)
@@ -36,7 +37,7 @@ func get(at, mod int64, value uint64) history.Op {
 
 func del(at int64) history.Op { return history.Op{Kind: kv.Delete, At: at} }
 
-// delIf returns a delete that requires a version.
+// delIf returns a delete that succeeds only if the key has the expected version.
 func delIf(at, expected int64) history.Op {
 	return history.Op{Kind: kv.Delete, At: at, Expected: expected}
 }
@@ -78,8 +79,9 @@ func txn(at int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Txn, At: at, Written: value}
 }
 
-// stm returns the part of an optimistic transaction that wrote a key and required its version.
-// compared returns the part for a key whose version the transaction only compared.
+// stm returns the part of an optimistic transaction that wrote a key on condition that the key had
+// the expected version. compared returns the part for a key whose version the transaction compared,
+// but did not write.
 func stm(at, expected int64, value uint64) history.Op {
 	return history.Op{Kind: kv.STM, At: at, Expected: expected, Written: value}
 }
@@ -94,12 +96,13 @@ func compared(at, mod int64) history.Op {
 
 func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
 
-// ended returns the end of the session to which a version belongs.
+// ended returns the end of the session to which the given version was bound.
 func ended(at, version int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Ephemeral, At: at, Mod: version, Written: value}
 }
 
-// maybeGone returns the delete that the end of a session causes. Its outcome is unknown.
+// maybeGone returns the delete that the end of a session causes. The history records it with an
+// unknown outcome.
 func maybeGone() history.Op { return lost(del(0)) }
 
 func TestKinds(t *testing.T) {
@@ -114,7 +117,7 @@ func TestKinds(t *testing.T) {
 		"back after a late delete":     {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
 		"written late":                 {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
 		"written late, and again":      {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
-		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but revision 13, which is not lower"},
+		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but the store had acknowledged revision 13"},
 		"stale by its revision":        {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before the operation began"},
 		"stale by its value":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
 		"local, and may be stale":      {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},
@@ -192,7 +195,7 @@ func TestKinds(t *testing.T) {
 
 func TestDuplicateRevision(t *testing.T) {
 	m := line(of2(3, put(11, 1)), put(11, 2))
-	m.ops[1].Invoked = m.ops[0].Invoked // neither operation is before the other
+	m.ops[1].Invoked = m.ops[0].Invoked // the operations overlap, so their order is unknown
 	r, _ := checked(t, m, Options{Partition: 1})
 	if len(r.Counts) != 1 || r.Counts[SameRevision] != 1 || len(r.Violations[0].Ops) != 2 {
 		t.Error(r.Counts)
@@ -246,7 +249,7 @@ func TestResultNamesUncheckedOperations(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that the check terminates for any contents of a file.
+// FuzzCheck checks that Check terminates without a panic for a file with arbitrary contents.
 func FuzzCheck(f *testing.F) {
 	b := history.NewBlock()
 	for _, o := range line(lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0)), cas(12, 11, 4), conflict(12, 11, 12), del(13), put(13, 5)).ops {

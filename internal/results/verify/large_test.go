@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 
-// BenchmarkFile checks a file with a history of 100,000 keys. The history has a million operations,
-// or the number in QUORUMBENCH_HISTORY_OPERATIONS.
+// BenchmarkFile measures the check of a history file with 100,000 keys and a million operations.
+// The environment variable QUORUMBENCH_HISTORY_OPERATIONS sets a different number of operations.
 func BenchmarkFile(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_HISTORY_OPERATIONS"))
 	if err != nil {
@@ -83,7 +83,8 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 	return w.Bytes()
 }
 
-// peak returns the peak memory of the process in megabytes, or 0 if the system does not report it.
+// peak returns the peak memory use of the process in megabytes, or 0 if the operating system does
+// not report it.
 func peak() float64 {
 	b, _ := os.ReadFile("/proc/self/status")
 	_, rest, _ := strings.Cut(string(b), "VmHWM:")

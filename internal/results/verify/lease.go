@@ -12,9 +12,10 @@ import (
 // Leases counts the leases that clients kept alive, and the leases that ended.
 type Leases struct {
 	Leases, KeptAlive uint64
-	Gone              uint64 // leases that the store reported as expired or revoked
-	// Late is a distribution, in nanoseconds, of upper bounds for the time by which renewed leases
-	// outlived their minimum lifetime.
+	Gone              uint64 // number of leases that the store reported as expired or revoked
+	// Late is the distribution, in nanoseconds, of the times from the end of a lease's time to live
+	// until a response reported that the lease had ended. Such a time is an upper bound of how late
+	// the lease ended.
 	Late Distribution
 }
 
@@ -22,26 +23,27 @@ type Leases struct {
 type leases struct {
 	of   map[uint64]*lease
 	kept uint64
-	// withoutRevisions is set if responses contain no revision of the whole store. In this case,
-	// each response that reports a missing lease is taken as correct.
+	// withoutRevisions is set if responses contain no revision of the whole store. The check then
+	// accepts every response that reports a missing lease. Otherwise, it accepts such a response
+	// only if the response contains a revision.
 	withoutRevisions bool
 }
 
 // lease holds the time until which a lease must exist, and the time at which a response reported
-// that it had ended.
+// that the lease had ended.
 type lease struct {
-	sent, until     int64 // when the last keep-alive was sent, and until when the lease must exist after it
+	sent, until     int64 // when the last successful keep-alive was sent, and until when the lease must exist because of it
 	gone            int64 // when a response reported the end of the lease; -1: no such response
 	keptBy, foundBy uint32
-	reported        bool // its early end has already been added as a finding
+	reported        bool // the early end of the lease has already been added as a finding
 }
 
-// mostSeconds is the longest lifetime of a lease that is accepted from a store.
+// mostSeconds limits the time to live that the check accepts in a response.
 const mostSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
-// keptAlive processes the response to a keep-alive. If the lease was renewed, this happened after
-// the request was sent, so the lease must exist for at least its TTL after that time. If the lease
-// does not exist, it ended before the response.
+// keptAlive processes the response to a keep-alive. The store renews a lease after the request was
+// sent, so a renewed lease must exist for at least its TTL from that time. If the response reports
+// that the lease does not exist, the lease ended before the response.
 func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 	if l.of == nil {
 		l.of = map[uint64]*lease{}
@@ -82,7 +84,7 @@ func (l *leases) total() *Leases {
 		switch by := one.gone - one.until; {
 		case one.sent < 0:
 		case by > 0:
-			_ = late.RecordValue(min(by, 1<<43)) // limited to the range of the histogram
+			_ = late.RecordValue(min(by, 1<<43)) // capped at the upper limit of the histogram
 			known++
 		case by == 0:
 			known++

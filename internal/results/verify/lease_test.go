@@ -50,7 +50,7 @@ func TestLeases(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, r.Counts, r.Leases)
 		}
 		for _, v := range r.Violations {
-			if !strings.HasSuffix(v.Text, "Lease 1 ended before the time for which it had been renewed had passed.") || len(v.Ops) != 2 || strings.Contains(v.Text, "%!") {
+			if !strings.HasSuffix(v.Text, "Lease 1 ended before its renewed time to live had passed.") || len(v.Ops) != 2 || strings.Contains(v.Text, "%!") {
 				t.Error(v.Text)
 			}
 		}

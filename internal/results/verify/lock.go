@@ -12,29 +12,30 @@ import (
 // Locks counts the acquisitions of locks.
 type Locks struct {
 	Locks, Granted uint64
-	// Outlived counts acquisitions of a lock that an earlier holder still considered its own,
-	// because it had not noticed that its lease may have expired. Stores do not prevent this.
+	// Outlived counts acquisitions of a lock while an earlier holder still considered itself the
+	// holder, because that client had not noticed that its lease may have expired. Stores do not
+	// prevent this.
 	Outlived uint64
-	// Waits is the distribution of the times for which clients waited for locks, and Holds of the
-	// times for which they held locks, in nanoseconds.
+	// Waits is the distribution of the times for which clients waited for a lock. Holds is the
+	// distribution of the times for which they held a lock. Both are in nanoseconds.
 	Waits, Holds Distribution
 }
 
-// held is one acquisition of a lock. From got to freed, the client certainly considered itself the
-// holder.
+// held is one acquisition of a lock. The client certainly considered itself the holder from the
+// time got to the time freed.
 type held struct {
 	lock         uint64
 	token        int64
 	lease        uint64
-	got, freed   int64 // freed is equal to got if the history contains no release
+	got, freed   int64 // freed equals got if the history contains no release
 	ord, freedBy uint32
-	back         bool // its token was lower than an earlier token
+	back         bool // a finding has already reported that the token was lower than an earlier token
 }
 
 // locks holds all acquisitions of locks in a history.
 type locks struct {
 	all   []held
-	open  map[uint32]int // by client: index in all
+	open  map[uint32]int // by client: index in all of the client's unreleased hold
 	waits *hdrhistogram.Histogram
 }
 
@@ -45,33 +46,34 @@ func (l *locks) take(o *history.Op, ord uint32) {
 	if o.Lock == history.Granted {
 		l.open[o.Session] = len(l.all)
 		l.all = append(l.all, held{lock: o.Key, token: o.Mod, lease: o.Written, got: o.Done, freed: o.Done, ord: ord, freedBy: ord})
-		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // limited to the range of the histogram
+		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // capped at the upper limit of the histogram
 		return
 	}
-	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise, operations are missing from the history
+	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise, the acquisition is missing from the history
 		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
 		delete(l.open, o.Session)
 	}
 }
 
-// released reports whether the history contains the release.
+// released reports whether the history contains the release of the lock.
 func (h *held) released() bool { return h.freedBy != h.ord }
 
-// check finds acquisitions that the store must not allow. The client with the lower token requested
-// the lock earlier. It keeps its key until it releases the lock or its lease expires, and only then
-// can the next client acquire the lock. So the lock must have been free before the client with the
-// next higher token acquired it. To check this, it is sufficient to sort the acquisitions by token.
+// check finds acquisitions that the store must not allow. Clients receive tokens in the order of
+// their requests. The key of a client's request exists until the client releases the lock or its
+// lease expires. Until then, no client with a higher token can acquire the lock. So a client must
+// not acquire the lock while a client with a lower token certainly holds it. To check this, it is
+// sufficient to sort the acquisitions by token.
 func (l *locks) check(f *findings, alive *leases) *Locks {
 	t := &Locks{Granted: uint64(len(l.all))}
 	holds := hdrhistogram.New(1000, 1<<43, 2)
 	slices.SortFunc(l.all, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.got, b.got), cmp.Compare(a.ord, b.ord))
 	})
-	sure, longest := -1, -1 // among the holds with lower tokens: the hold whose lease certainly existed for the longest time, and the hold that was released last
+	sure, longest := -1, -1 // among the holds with lower tokens: index of the hold that certainly lasted longest (heldUntil), and index of the hold that was released last
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
-			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // limited to the range of the histogram
+			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // capped at the upper limit of the histogram
 		}
 		if i == 0 || l.all[i-1].lock != h.lock {
 			t.Locks++
@@ -79,7 +81,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && alive.heldUntil(&l.all[sure]) > h.got:
-			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // a token that decreased is reported only once, even if several earlier holds have higher tokens
+			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // report a hold with a token that is too low only once, even if several earlier holds have higher tokens
 				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
 				f.add(x)
 			}
@@ -104,8 +106,8 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	return t
 }
 
-// overlapFinding returns the finding for two acquisitions. low has the lower token. Its client had
-// not released the lock when the client of high acquired it.
+// overlapFinding returns the finding for two acquisitions of a lock, of which low has the lower
+// token. Its client certainly held the lock until after the client of high had acquired it.
 func overlapFinding(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
 	if low.released() {
@@ -117,10 +119,11 @@ func overlapFinding(low, high *held) finding {
 	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
 }
 
-// heldUntil returns the time until which a client certainly held the lock. It is the time of the
-// release, or the time at which the client's lease may have expired. Leases that are not kept alive
-// last longer than the load. If the history contains no release, the acquisition proves nothing:
-// the hold may have ended before the client read the response that granted it.
+// heldUntil returns the time until which a client certainly held the lock: the time of the release
+// or, if it is earlier, the time at which the client's lease may have expired. If the history
+// contains no keep-alive, leases last longer than the load. If the history contains no release,
+// heldUntil returns 0, because the hold may have ended before the client read the response that
+// granted the lock.
 func (l *leases) heldUntil(h *held) int64 {
 	if !h.released() {
 		return 0

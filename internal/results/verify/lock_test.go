@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// granted returns the acquisition of a lock, and released its release. The client's lease has the
-// number of the client. Times are in seconds.
+// granted returns the acquisition of a lock, and released returns the release of a lock. A client's
+// lease has the same number as the client. Times are in seconds.
 func granted(client uint32, token, invoked, done int64) history.Op {
 	return history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: client, Written: uint64(client), Mod: token, Invoked: invoked * 1e9, Done: done * 1e9}
 }
@@ -34,7 +34,7 @@ func TestLocks(t *testing.T) {
 		"one after the other":                 {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 5), granted(2, 12, 1, 4), released(2, 12, 6, 7)}},
 		"given back and granted":              {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 13, 5, 6), released(1, 13, 7, 8), granted(2, 12, 1, 5)}},
 		"granted to two":                      {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 acquired the lock before the holder with fencing token 11 had released it."},
-		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 acquired the lock with fencing token 11, which is not higher than the token 12 with which another client had acquired the lock."},
+		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 acquired the lock with fencing token 11, but another client had already acquired the lock with token 12. A later token must be higher."},
 		"a token far back":                    {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenBack},
 		"one token twice":                     {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack},
 		"had again by one key":                {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 11, 5, 6), released(1, 11, 7, 8), granted(2, 12, 5, 9)}},
@@ -73,21 +73,22 @@ const (
 	lockGoesBack
 )
 
-// simulatedLocks returns a history of locks with a number of lies. Clients request a lock, wait in
-// the order of their tokens, acquire the lock, and hold it until they release it or their lease
-// expires. A lie grants the lock out of order, or with a token that is too low.
+// simulatedLocks returns a history of n acquisitions of a lock, and the number of its lies.
+// Clients request the lock, wait in the order of their tokens, acquire the lock, and hold it until
+// they release it or their lease expires. A lie grants the lock to a second client, or with a token
+// that is too low.
 func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	m = line()
 	now, token := int64(1e9), int64(1000)
 	clients := 2 + r.IntN(20)
-	busy := make([]int64, clients) // times until which the clients are busy
+	busy := make([]int64, clients) // by client: time until which the client is busy
 	const ttl = 50
 	kept, lease := make([]int64, clients), make([]uint64, clients)
 	for c := range lease {
 		lease[c] = uint64(c)
 	}
-	keep := r.IntN(2) == 0 // otherwise, the leases last longer than the load
+	keep := r.IntN(2) == 0 // whether clients send keep-alives; otherwise, their leases last longer than the load
 	alive := func(c int, at int64) {
 		if keep && at > kept[c] {
 			kept[c] = at
@@ -117,7 +118,7 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 		asked, got := now-r.Int64N(min(max(now-busy[c], 1), 10e9)), now+r.Int64N(5e6)
 		alive(c, asked)
 		freed := got + r.Int64N(20e6)
-		if keep && r.IntN(50) == 0 { // the client stops keeping its lease alive, and the lease expires in the meantime
+		if keep && r.IntN(50) == 0 { // the client stops sending keep-alives, and its lease expires while it holds the lock
 			now = max(now, kept[c]+ttl*1e9+1)
 			freed = now + r.Int64N(1e12)
 			hold(c, token, asked, got, freed, freed+r.Int64N(1e6))
@@ -152,8 +153,8 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	return m, lies
 }
 
-// A correct lock causes no finding, even if holders outlive their leases. If a lock lies, every lie
-// is found, in every order of the operations.
+// TestLiesOfLocksAreFound checks that a correct lock causes no finding, even if holders outlive
+// their leases, and that every lie of a lock causes a finding.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	for seed := range uint64(60) {
 		for lie, kind := range map[lockLie]Kind{lockHonest: "", lockGrantsTwice: HeldTwice, lockGoesBack: TokenBack} {
@@ -178,7 +179,7 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 }
 
 // provenSlowly counts the holds that began while a client with a lower token certainly held the
-// lock. It compares all pairs of holds.
+// lock. Unlike check, it compares all pairs of holds.
 func provenSlowly(ops []history.Op) (n uint64) {
 	until := map[uint64]int64{}
 	for i := range ops {

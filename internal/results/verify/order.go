@@ -7,20 +7,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// bound holds the highest revisions of all operations that had ended at a time, and the numbers of
-// the operations that had these revisions.
+// bound holds the highest revisions in the responses of all operations that had ended by some time,
+// and the numbers of these operations.
 type bound struct {
-	acked, seen     int64 // acked: highest revision in the linearizable order; seen: highest revision in any response
+	acked, seen     int64 // acked: highest revision in a response that must fit into the linearizable order; seen: highest revision in any response
 	ackedBy, seenBy uint32
 }
 
-// step is a bound with the time from which it applies to operations.
+// step is a bound, with the time from which the bound is valid.
 type step struct {
 	done int64
 	bound
 }
 
-// sweep keeps track of the highest revisions while operations end. It stores as many steps as are
+// sweep records how the highest revisions grew over time. It keeps the steps that may still be
 // needed for the operation that began earliest.
 type sweep struct {
 	steps   []step
@@ -29,7 +29,8 @@ type sweep struct {
 
 func newSweep(longest int64) *sweep { return &sweep{longest: longest, steps: []step{{done: -1}}} }
 
-// ended processes the response to an operation. It must be called in the order of the responses.
+// ended adds the response to an operation. Callers must pass operations in the order in which they
+// ended.
 func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	if o.At == 0 || r != read && r != wrote {
 		return
@@ -51,8 +52,8 @@ func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	}
 }
 
-// push adds a step. From time to time, it removes the older half of the steps, if no operation
-// needs them any more.
+// push adds a step. When the slice is full, it first removes the older half of the steps if no
+// later operation can need them.
 func (s *sweep) push(next step) {
 	if len(s.steps) == cap(s.steps) {
 		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
@@ -62,11 +63,12 @@ func (s *sweep) push(next step) {
 	s.steps = append(s.steps, next)
 }
 
-// boundBefore returns the bound for the operations that ended strictly before a time. It must be
-// strictly before, because two events with the same clock reading have no order.
+// boundBefore returns the bound over the operations that ended before a time. It excludes
+// operations that ended at exactly this time, because the order of events with equal times is
+// unknown.
 func (s *sweep) boundBefore(at int64) bound {
 	lo, hi, back := 0, len(s.steps), 1
-	for hi-back > 0 { // most operations began a short time ago
+	for hi-back > 0 { // search backwards first, because most operations began a short time ago
 		if s.steps[hi-back].done < at {
 			lo = hi - back
 			break
@@ -77,10 +79,11 @@ func (s *sweep) boundBefore(at int64) bound {
 	return s.steps[max(i-1, 0)].bound
 }
 
-// orderOf compares a response with the operations that had ended before its operation began.
+// orderOf compares the revision of a response with the revisions of all operations that had ended
+// before its operation began.
 func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
-	case o.Joined: // like the previous part of the same transaction
+	case o.Joined: // already checked with the first part of the same operation
 	case r == wrote && o.At <= limit.seen:
 		c.found.add(finding{
 			kind: Reordered, promise: history.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ordered checks the history of a store that returns revisions. It divides the keys into parts and
-// reads the history once for each part. In the first reading, it also checks the order of all
-// operations.
+// ordered checks the history of a store that returns revisions of writes. It divides the keys into
+// parts, and reads the history once for each part. While it reads the history for the first part,
+// it also checks the order of all operations.
 func (c *checker) ordered() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	txns := transactions{at: map[uint32]int64{}}
@@ -29,8 +29,8 @@ func (c *checker) ordered() error {
 	return nil
 }
 
-// part checks the keys that in selects. In the first reading, it also checks the order of all
-// operations.
+// part reads the history once and checks the keys for which the function `in` returns true. If
+// first is set, it also checks the order of all operations.
 func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
 	c.table.reset()
 	c.revisions = c.revisions[:0]
@@ -84,8 +84,8 @@ func (p *pass) take(ord uint32, o *history.Op) {
 	p.seen.ended(o, role, p.ord)
 }
 
-// doubles finds revisions that more than one write returned. A store numbers its writes, so the
-// revisions of all writes in a history must be different.
+// doubles finds revisions that the responses to more than one write contain. A store numbers its
+// writes, so each write must have a different revision.
 func (c *checker) doubles(all []revision) {
 	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
 	for i := 1; i < len(all); i++ {

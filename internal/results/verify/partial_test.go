@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// cut is a history from which operations may be missing that began at or after a time.
+// cut is a history from which operations may be missing. All missing operations began at or after
+// the time from.
 type cut struct {
 	*memory
 	from int64
@@ -13,8 +14,8 @@ type cut struct {
 
 func (c cut) Until() int64 { return c.from }
 
-// Missing operations cause no findings. Violations that missing operations cannot explain are
-// found.
+// TestMissingOperationsCauseNoFindings checks that a response causes no finding if missing
+// operations may explain it, and that other violations are still found.
 func TestMissingOperationsCauseNoFindings(t *testing.T) {
 	m := line(put(11, 1), get(11, 0, 0), put(12, 2), get(13, 13, 7))
 	for from, want := range map[int64]int{0: 0, 2e9: 0, 25e8: 0, 3e9: 1, 45e8: 1, 1 << 62: 2} {

@@ -6,14 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// place is a position in the replay of a key's versions.
+// place is a position in the sequence of a key's versions.
 type place struct {
 	cur  int  // index of the current version; -1: unknown
 	gone bool // a write with an unknown outcome deleted the key
 	by   uint32
 }
 
-// replay checks the key's versions and reads, in the order of their revisions.
+// replay goes through the key's versions in the order of their revisions, and checks each
+// compare-and-set and each read against the version at its revision.
 func (k *keyChecker) replay() {
 	p := place{cur: -1}
 	next := func(until int64) {
@@ -52,8 +53,9 @@ func (k *keyChecker) current(p *place) *version {
 	return &k.versions[p.cur]
 }
 
-// absent reports whether the key can be absent at a place, at revision by. If this is possible only
-// because of a write with an unknown outcome, absent treats that write as executed.
+// absent reports whether the key can be absent at a place and a revision. If this is possible only
+// because of a delete with an unknown outcome, absent treats the delete as executed. ord is the
+// number of the operation that found the key absent.
 func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	v := k.current(p)
 	switch {
@@ -91,8 +93,9 @@ func (k *keyChecker) read(r *entry, p *place) {
 	}
 }
 
-// checkFinalRead checks that a member has every acknowledged write of the key. The members are read
-// after all faults have healed. A member may still lag behind the last acknowledged revision.
+// checkFinalRead checks the read of the key at a member after the load, when all faults have been
+// healed. The member must have the last acknowledged version of the key. checkFinalRead handles the
+// case that the read was served at a revision below the last acknowledged revision.
 func (k *keyChecker) checkFinalRead(r *entry) {
 	at := k.upTo(r.lo)
 	if r.at >= r.lo || at < 0 {
@@ -110,7 +113,7 @@ func matches(r *entry, v *version) bool {
 	return v.exists() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
 }
 
-// wrong adds the violation for a read that should have returned a different version.
+// wrong adds the violation for a read that should have returned the version with index cur.
 func (k *keyChecker) wrong(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, promise: history.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
@@ -148,7 +151,7 @@ func (k *keyChecker) upTo(rev int64) int {
 	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
 }
 
-// compared checks that a successful compare-and-set found the version that it requires.
+// compared checks that a successful compare-and-set found the version that it expected.
 func (k *keyChecker) compared(v *version, p *place) {
 	was := k.current(p)
 	switch {
@@ -163,7 +166,7 @@ func (k *keyChecker) compared(v *version, p *place) {
 	case was != nil && was.rev == v.expected && was.exists() && !p.gone:
 		return
 	}
-	f := finding{kind: WrongCAS, promise: history.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such revision"}
+	f := finding{kind: WrongCAS, promise: history.Compare, n: 1, ords: [3]uint32{v.ord}, state: "the key had no such version"}
 	if was != nil {
 		f.n, f.ords, f.state = 2, [3]uint32{was.ord, v.ord}, was.state()
 	}
@@ -173,9 +176,9 @@ func (k *keyChecker) compared(v *version, p *place) {
 	k.add(f)
 }
 
-// mayCount reports whether the key may have been written count times since it was created. The
-// writes may include writes with unknown outcomes. A put increases the count, and a delete resets
-// it.
+// mayCount reports whether the key may have been written count times since it was created, at a
+// place with the version v. Puts and deletes with unknown outcomes may have changed the number: a
+// put increases it, and a delete resets it.
 func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	switch {
 	case v == nil || k.deletes.possible(by):
@@ -188,7 +191,8 @@ func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	return count > v.count() && k.puts.possible(by)
 }
 
-// conflict checks that the key's version was a reason to refuse a compare-and-set.
+// conflict checks that a compare-and-set was refused with a reason: the key did not have the
+// expected version.
 func (k *keyChecker) conflict(r *entry, p *place) {
 	v := k.current(p)
 	without := r.flagged(isSelf)
@@ -204,7 +208,7 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 	}
 }
 
-// isExpected reports whether a version is the version that a compare-and-set requires.
+// isExpected reports whether a version is the one that a compare-and-set expects.
 func (k *keyChecker) isExpected(v *version, asked int64) bool {
 	if k.counted {
 		return v.count() == asked
@@ -212,8 +216,9 @@ func (k *keyChecker) isExpected(v *version, asked int64) bool {
 	return v.rev == asked
 }
 
-// looseRead checks a linearizable read without a revision. It must have been served at or after the
-// highest revision that had been acknowledged when it began.
+// looseRead checks a linearizable read whose response does not contain the revision at which the
+// read was served. It must have been served at or above the highest revision that had been
+// acknowledged when it began.
 func (k *keyChecker) looseRead(r *entry) {
 	cur := k.upTo(r.lo)
 	if !r.flagged(isStrong) || !r.flagged(isKnown) || cur < 0 {
@@ -256,6 +261,6 @@ func (k *keyChecker) age(r *entry) {
 	of.recordLag(int64(last-first+1), r.time-since)
 }
 
-// mostLooked is the maximum number of versions in which age searches for the first acknowledged
-// one. The limit is sufficient unless nearly all operations in the history timed out.
+// mostLooked is the maximum number of versions in which age searches for the time of the first
+// acknowledgment. The limit is too low only if nearly all operations timed out.
 const mostLooked = 16

@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// resolve determines where the version in each mark comes from: from before the history, from a
-// write that may have been executed, or from no known write.
+// resolve finds the origin of the version in each mark: data from before the history, a write with
+// an unknown outcome, or no known write.
 func (k *keyChecker) resolve() {
 	slices.SortFunc(k.marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
 	})
 	k.fillWriters()
-	var unknown []mark // marks whose values were never seen
+	var unknown []mark // marks of versions whose values no response contains
 	for i := 0; i < len(k.marks); {
 		m, shown := k.marks[i], false
 		for ; i < len(k.marks) && k.marks[i].rev == m.rev; i++ {
@@ -30,7 +30,7 @@ func (k *keyChecker) resolve() {
 			unknown = append(unknown, m)
 			continue
 		}
-		v := versionBy(&m) // it was written before the history
+		v := versionBy(&m) // for a version from before the history
 		if m.rev > k.base {
 			v = k.author(&m)
 		}
@@ -56,11 +56,12 @@ func versionBy(m *mark) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }
 
-// author returns the version of a mark. If its write has an unknown outcome, author includes that
-// write.
+// author returns the version of a mark. If a write with an unknown outcome wrote the version,
+// author treats that write as executed. It adds a finding if no write can have written the version
+// at this revision.
 func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
-	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received an event for the delete
+	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watch event reported the delete
 		k.resolved++
 		return v
 	}
@@ -84,7 +85,7 @@ func (k *keyChecker) author(m *mark) version {
 		f.kind = AppliedTwice
 	case m.rev <= w.e.lo:
 		f.kind, f.promise = Reordered, history.Order
-		f.state = fmt.Sprintf("The write took effect at revision %d, but revision %d, which is not lower, had been acknowledged before the write began.", m.rev, w.e.lo)
+		f.state = fmt.Sprintf("The write took effect at revision %d, but the store had acknowledged revision %d before the write began. A later write must have a higher revision.", m.rev, w.e.lo)
 	}
 	if f.kind != "" {
 		k.add(f)
@@ -99,9 +100,10 @@ func (k *keyChecker) author(m *mark) version {
 	return v
 }
 
-// explain assigns writes that may have been executed to versions whose values were never seen. It
-// assigns each write to at most one version. A successful compare-and-set does not prove that a
-// version without a known write existed, because it may have found a different version.
+// explain assigns a write with an unknown outcome to each version whose value no response contains.
+// It assigns each write to at most one version, and adds a finding if no write remains. If only a
+// successful compare-and-set shows that the version existed, explain adds no finding, because the
+// compare-and-set may have wrongly succeeded on a different version; replay checks this.
 func (k *keyChecker) explain(unknown []mark) {
 	k.puts.fill(k.maybes, false)
 	for i := range unknown {

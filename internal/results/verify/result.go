@@ -6,20 +6,20 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 type Violation struct {
 	Kind    Kind
 	Promise history.Promise
-	Source  string // where the store's documentation states the guarantee
-	Key     uint64 // not used for the kinds in keyless
-	// Ops is the shortest history that shows the violation, in the order in which the operations
-	// began. Wrong is the index of the operation with the wrong response.
+	Source  string // where the guarantee is documented
+	Key     uint64 // not valid for the kinds in keyless
+	// Ops holds the operations that prove the violation, in the order in which they began. Wrong is
+	// the index in Ops of the operation with the wrong response.
 	Ops   []history.Op
 	Wrong int
-	Text  string // one line for each operation, and an explanation
+	Text  string // one line for each operation, and a last line that explains the violation
 }
 
 // Result is the result of the check of a history.
 type Result struct {
 	Operations uint64 // not including watch events
-	Judged     uint64 // operations that were checked against the store's guarantees
-	// Keys is the number of keys that have checked operations.
+	Judged     uint64 // number of operations that were checked against the store's guarantees
+	// Keys is the number of keys with at least one operation that was checked.
 	Keys uint64
 	// Violations holds the first violations of each kind. Counts holds the number of all
 	// violations.
@@ -28,19 +28,22 @@ type Result struct {
 	// Consequences counts the violations that a disagreement between members explains. Violations
 	// and Counts do not include them.
 	Consequences map[Kind]uint64
-	// NotPromised counts responses that would violate a guarantee if the store gave it.
+	// NotPromised counts, by guarantee, the responses that would be violations if the store gave
+	// the guarantee.
 	NotPromised map[history.Promise]uint64
-	// Indefinite counts writes that may or may not have been executed. Resolved counts the
-	// indefinite writes whose effect was seen.
+	// Indefinite counts writes with an unknown outcome. Resolved counts those of them whose effect
+	// was visible to other operations.
 	Indefinite, Resolved uint64
-	// Staleness describes the reads that may be stale, by consistency and member.
+	// Staleness describes the reads that may be stale, with one entry for each consistency level
+	// and member.
 	Staleness []Staleness
-	// Watches counts the watch events; nil without watchers.
+	// Watches counts the watch events. It is nil if no watcher was created.
 	Watches *Watches
-	// Leases reports on the leases that were kept alive; nil if there were none.
+	// Leases describes the leases that clients kept alive. It is nil if the history contains no
+	// keep-alive.
 	Leases *Leases
-	// Locks reports on the locks; nil if no lock was acquired.
+	// Locks describes the acquisitions of locks. It is nil if no lock was acquired.
 	Locks *Locks
-	// Undecided holds sentences about what was not checked and why.
+	// Undecided holds sentences that state what was not checked, and why.
 	Undecided []string
 }

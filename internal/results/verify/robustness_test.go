@@ -20,13 +20,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// etcdLie is a kind of wrong behavior. The model of etcd shows it at most once in a history.
+// etcdLie is a kind of wrong behavior of the simulated etcd. A history contains at most one lie.
 type etcdLie int
 
 const (
 	etcdHonest   etcdLie = iota
 	etcdStale            // a read that returns an older state
-	etcdOldValue         // a read that returns old data, but claims to be of the newest state
+	etcdOldValue         // a read that returns old data with the newest revision
 	etcdLost
 	etcdTwice
 	etcdWrongCAS
@@ -36,18 +36,18 @@ const (
 
 const (
 	etcdOperations = 28
-	etcdTimeouts   = 2 // each timeout doubles the number of states in etcd's checker
+	etcdTimeouts   = 2 // maximum number per history; each timeout doubles the number of states in etcd's checker
 	etcdUnread     = "other"
 )
 
 var etcdKeys = []string{"a", "b", "c"}
 
-// etcdRun simulates clients with the model in etcd's robustness tests. It records the histories for
-// both checkers.
+// etcdRun simulates clients of an etcd that is replaced by the model from etcd's robustness tests.
+// It records the history in the formats of both checkers.
 type etcdRun struct {
 	*rand.Rand
 	lie      etcdLie
-	from     int // first operation that the fault can affect
+	from     int // number of the first operation that can be a lie
 	states   []model.EtcdState
 	events   eventHeap
 	sent     []etcdOp
@@ -70,9 +70,10 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 	first := r.request(kv.Get, 0)
 	first.ours.Invoked, first.ours.Done = 1, 2
 	_, first.theirs = r.now().Step(first.in)
-	r.answered(first) // it shows that the store is empty, which etcd's checker requires
-	// These are writes without responses. They explain revisions that no response contains, as if
-	// other clients had written. etcd's checker assumes that there are no other clients.
+	r.answered(first) // this read shows that the store is empty, as etcd's checker requires
+	// etcd's checker assumes that no other clients write, so it must be able to explain each
+	// revision that no response contains. These writes without responses can explain such
+	// revisions.
 	for range 2 {
 		r.clients++
 		other := &etcdOp{in: putOf(etcdUnread, "x"), ours: history.Op{Kind: kv.Put, Key: uint64(len(etcdKeys)), Written: 1 << 40, Session: r.clients, Invoked: 3, Done: 4}}
@@ -93,7 +94,7 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 
 func (r *etcdRun) now() *model.EtcdState { return &r.states[len(r.states)-1] }
 
-// begin starts a new client at a later time.
+// begin starts a new client after the given time.
 func (r *etcdRun) begin(after int64) {
 	r.clients++
 	r.next(r.clients, after)
@@ -104,7 +105,7 @@ func (r *etcdRun) next(client uint32, after int64) {
 	heap.Push(&r.events, event{at: invoked + 1 + r.Int64N(40), again: func(now int64) { r.serve(client, invoked, now) }})
 }
 
-// serve executes the requests that reach the store.
+// serve creates a request of a client, executes it now, and schedules the client's next request.
 func (r *etcdRun) serve(client uint32, invoked, now int64) {
 	kind := []kv.Kind{kv.Get, kv.Get, kv.Put, kv.Put, kv.Delete, kv.CAS, kv.CAS}[r.IntN(7)]
 	o := r.request(kind, r.IntN(len(etcdKeys)))
@@ -134,7 +135,8 @@ func (r *etcdRun) serve(client uint32, invoked, now int64) {
 	r.next(client, o.ours.Done)
 }
 
-// lies gives an operation a wrong response if the run's lie applies to it.
+// lies gives the operation a wrong response if the run's lie applies to this kind of operation. It
+// reports whether it did so.
 func (r *etcdRun) lies(o *etcdOp) bool {
 	state, honest := r.now().Step(o.in)
 	switch {
@@ -149,7 +151,8 @@ func (r *etcdRun) lies(o *etcdOp) bool {
 	case r.lie == etcdTwice && o.ours.Kind == kv.Put:
 		o.theirs = honest
 		again, _ := state.Step(o.in)
-		// Our histories do not contain the number of writes of a key.
+		// Histories of quorumbench do not contain the number of writes of a key, so the repeated
+		// write must not increase this number.
 		for i, key := range again.Keys {
 			if key == etcdKeys[o.ours.Key] {
 				v := *again.KeyValues[i]
@@ -192,7 +195,8 @@ func putOf(key, value string) model.EtcdRequest {
 	}}}
 }
 
-// request returns an operation on a key before its execution.
+// request returns an operation of the given kind on the key with the given number. The operation is
+// not executed yet.
 func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 	key := etcdKeys[number]
 	o := &etcdOp{ours: history.Op{Kind: kind, Key: uint64(number)}}
@@ -210,7 +214,8 @@ func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 		o.in = putOf(key, strconv.FormatUint(o.ours.Written, 10))
 	}
 	if kind == kv.CAS {
-		// Often use a value that the key has had, and sometimes none.
+		// The compare-and-set usually expects a revision that the key has had, and sometimes
+		// expects that the key does not exist.
 		if v, ok := r.states[r.IntN(len(r.states))].GetValue(key); ok {
 			o.ours.Expected = v.ModRevision
 		}
@@ -276,11 +281,12 @@ func (r *etcdRun) reports() []report.ClientReport {
 }
 
 // TestAgreesWithEtcdsChecker compares this package's checker with the checker in etcd's robustness
-// tests. The histories come from etcd's model. Some are correct, and some have a lie of each kind.
-// Both checkers must reject the same histories, except for violations in data that quorumbench does
-// not record. In that case, the operations must have a valid order (explained), and if this
-// package's checker reports a violation, they must not. QUORUMBENCH_ORACLE sets the number of
-// histories; etcd's checker is slow.
+// tests. The histories come from etcd's model. Each history is correct or contains one lie. Both
+// checkers must reject the same histories. The only exception is a violation in data that
+// quorumbench does not record: then only etcd's checker may reject the history, and the function
+// explained must find a valid order. For a history that this package's checker rejects, explained
+// must find no order. QUORUMBENCH_ORACLE sets the number of histories, because etcd's checker is
+// slow.
 func TestAgreesWithEtcdsChecker(t *testing.T) {
 	histories, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_ORACLE"), "21"))
 	if err != nil {
@@ -300,9 +306,10 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 			continue
 		}
 		theirs := found.Linearization.Status == validate.Success
-		// Our histories contain neither the number of writes of a key nor the value after a refused
-		// compare-and-set, and do not guarantee that no other client writes. If a violation needs
-		// one of these, the history must have an explanation without it.
+		// Histories of quorumbench do not contain the number of writes of a key or the value after
+		// a refused compare-and-set, and other clients may have written. If only etcd's checker
+		// finds a violation, this information must be the reason, so the operations must have a
+		// valid order without it.
 		if r.Right() && !theirs && explained(t, run.operations().ops) {
 			unknown[lie]++
 			continue

@@ -13,24 +13,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSearched is the maximum number of operations on one key that are searched. The search uses
-// the operations that ended first. Its memory grows with the square of their number.
+// mostSearched is the maximum number of operations per key for which the check searches for a valid
+// order. It uses the operations that ended first. The limit is necessary because the memory that
+// the search needs grows with the square of the number of operations.
 const mostSearched = 2000
 
-// searched is an operation on one key, as an input for the search for a valid order.
+// searched is an operation on one key, in the form that the search for a valid order uses.
 type searched struct {
 	kind     kv.Kind // Get, Put (also for deletes, which write Absent) or CAS
 	value    uint64  // value that was read or written
-	expected uint64  // CAS: the value that it requires; Unseen: unknown
-	outcome  role    // CAS: wrote if it succeeded, read if it had a conflict, maybe if its outcome is unknown
+	expected uint64  // CAS: expected value; Unseen: unknown
+	outcome  role    // CAS: `wrote` if it succeeded, `read` if it had a conflict, `maybe` if its outcome is unknown
 }
 
-// register is the state of a key during the search: its value, or Unseen until a response shows the
-// value.
+// register is the state of a key during the search: the value of the key, or Unseen as long as no
+// operation determines the value.
 type register uint64
 
 // step applies an operation to the register. It reports whether the operation's response is
-// possible in this state.
+// possible in the current state, and returns the next state.
 func (r register) step(o *searched) (bool, register) {
 	was := uint64(r)
 	can := func(value uint64) bool { return was == value || was == history.Unseen || value == history.Unseen }
@@ -53,7 +54,8 @@ func (r register) step(o *searched) (bool, register) {
 	return o.outcome == maybe, r // the write may not have been executed
 }
 
-// decide searches for an order of the operations that explains their responses.
+// decide searches for an order of the operations that explains all responses. It stops after the
+// time longest.
 func decide(ops []porcupine.Operation, first register, longest time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(porcupine.Model{
 		Init: func() any { return first },
@@ -61,8 +63,8 @@ func decide(ops []porcupine.Operation, first register, longest time.Duration) po
 	}, ops, longest)
 }
 
-// search checks the history of a store without revisions. It searches for a valid order for each
-// key in a sample.
+// search checks the history of a store that returns no revisions of writes. For each key in a
+// sample, it searches for a valid order of the operations on that key.
 func (c *checker) search() error {
 	keys, of, err := c.sample()
 	if err != nil {
@@ -87,11 +89,11 @@ func (c *checker) search() error {
 			c.found.add(one.finding(key))
 		}
 	}
-	reference := "against real time and the revisions of reads"
+	reference := "with real time and with the revisions of reads"
 	if c.in.Header().Base == 0 {
-		reference = "against real time, and against the revisions of reads only to find duplicates, because the first revision is unknown"
+		reference = "with real time. It used the revisions of reads only to find duplicates, because the first revision is unknown"
 	}
-	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes. Operations were checked %s; for %d of %d keys, a search for a valid order was done, too", reference, len(keys), c.result.Keys))
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes. The check compared operations %s. For %d of %d keys, it also searched for a valid order", reference, len(keys), c.result.Keys))
 	if cut > 0 {
 		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("for %d of these keys, the search covered only the first %d operations", cut, mostSearched))
 	}
@@ -105,10 +107,10 @@ func (c *checker) search() error {
 type keyHistory struct {
 	ops   []history.Op
 	ords  []uint32
-	until int64 // operations that ended after this time are not included; 0: no limit
+	until int64 // time at which the history of this key is cut; 0: not cut
 }
 
-// sample reads the operations on those keys whose hashes are the lowest.
+// sample returns the keys with the lowest hashes, and the operations on these keys.
 func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error) {
 	var lowest mixedHeap
 	in := map[uint64]bool{}
@@ -142,9 +144,9 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	return keys, of, err
 }
 
-// add adds an operation. It must be called in the order in which the operations ended. If an
-// operation ended after until, add includes it only if it is a write that began before until,
-// because such a write may have been executed.
+// add adds an operation. Callers must pass the operations in the order in which they ended. If the
+// history is cut, add ignores later operations, except for writes that began before the cut,
+// because such a write may have been executed before the cut.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
 	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
 		return
@@ -155,13 +157,14 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 }
 
-// cutTime returns the time at which the history is cut so that o is its last operation. This is the
-// end of the operation, or 1 for data from before the history.
+// cutTime returns the time at which the history must be cut so that o is its last operation. It is
+// the end of the operation, or 1 for a write that represents data from before the history, because
+// 0 means no cut.
 func cutTime(o *history.Op) int64 { return max(o.Done, 1) }
 
-// operations returns the operations on the key as an input for the search.
+// operations converts the operations on the key to the form that the search uses.
 func (k *keyHistory) operations() (out []porcupine.Operation) {
-	values := map[int64]uint64{0: history.Absent} // by the revision that reads return
+	values := map[int64]uint64{0: history.Absent} // values that reads returned, by revision
 	for i := range k.ops {
 		if o := &k.ops[i]; o.Kind == kv.Get && o.Mod > 0 && o.Read != history.Unseen {
 			values[o.Mod] = o.Read
@@ -181,7 +184,7 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 		case o.Kind.Reads(), o.Kind == kv.Delete && s.outcome == read:
 			s.kind, s.value = kv.Get, o.Read
 			if o.Read == history.Unseen {
-				continue // not included: that the key exists is little information
+				continue // left out, because the response shows only that the key exists
 			}
 		case o.Kind == kv.CAS:
 			s.kind, s.expected = kv.CAS, history.Unseen
@@ -194,14 +197,14 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 	return out
 }
 
-// finding returns a finding about the last operation of the shortest prefix that has no valid
-// order. Operations are ordered by their ends. A binary search can find this prefix, because if a
-// prefix has no valid order, no longer prefix has one.
+// finding finds the shortest prefix of the history that has no valid order, and returns a finding
+// about the last operation of this prefix. Operations are in the order in which they ended. finding
+// uses a binary search: if a prefix has no valid order, all longer prefixes have none either.
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: cutTime(&k.ops[i])} // appending must not modify k
-		for _, o := range k.ops[i+1:] {                                              // operations that had started before
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: cutTime(&k.ops[i])} // clipped, so that add does not overwrite k.ops
+		for _, o := range k.ops[i+1:] {                                              // add the writes that began before the end of the prefix
 			part.add(0, &o)
 		}
 		found := decide(part.operations(), register(history.Unseen), time.Second)
@@ -211,9 +214,9 @@ func (k *keyHistory) finding(key uint64) finding {
 	last := min(n, len(k.ops)) - 1
 	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: ", although the operations that ended before it have a valid order"}
 	if open {
-		f.state = " or an earlier response; the search ran out of time before it found which"
+		f.state = " or an earlier response; the search timed out before it could identify which one"
 	}
-	for i := last - 1; i >= 0; i-- { // also include the write of the value that it should have returned
+	for i := last - 1; i >= 0; i-- { // also include the last write that ended before the operation began
 		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
 			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
 			break
@@ -222,7 +225,7 @@ func (k *keyHistory) finding(key uint64) finding {
 	return f
 }
 
-// mixedHeap is a heap with the highest number first.
+// mixedHeap is a heap of hashes with the highest hash first.
 type mixedHeap []uint64
 
 func (h mixedHeap) Len() int           { return len(h) }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestJepsenHistories checks histories that Jepsen recorded with an early version of etcd. The
-// module porcupine contains them with their results.
+// module porcupine contains these histories and the expected results.
 func TestJepsenHistories(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
 	if err != nil {
@@ -97,8 +97,8 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 	return ops
 }
 
-// TestWithoutRevisionsAnOrderIsSearched uses a simulated store that does not return the revisions
-// of writes.
+// TestWithoutRevisionsAnOrderIsSearched checks that the search for a valid order finds violations
+// of a simulated store that does not return the revisions of writes.
 func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(8) {
@@ -146,9 +146,9 @@ func TestResultNamesUndecidedKeys(t *testing.T) {
 	}
 }
 
-// Data from before the history counts as a write by client 0. If a history is cut after this data,
-// it still violates its guarantees, so the finding must contain the impossible operation and not an
-// earlier one.
+// TestDataBeforeHistoryAreNotNamed checks a history that begins with a write for data from before
+// the history. A finding must be about the read that is impossible after this write, and not about
+// the write itself.
 func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	var k keyHistory
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})

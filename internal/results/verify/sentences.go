@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// text describes a violation in words.
+// text describes a violation: one line for each operation, and a line that explains the violation.
 func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
 	for i := range ops {
 		out += Sentence(&ops[i], counted) + "\n"
@@ -25,20 +25,20 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	}
 	switch f.kind {
 	case EarlyEnd:
-		out += fmt.Sprintf("Lease %x ended before the time for which it had been renewed had passed.", wrong.Written)
+		out += fmt.Sprintf("Lease %x ended before its renewed time to live had passed.", wrong.Written)
 	case HeldTwice:
 		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
 	case TokenBack:
-		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, which is not higher than the token %d with which another client had acquired the lock.", wrong.Session, wrong.Mod, f.revision)
+		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, but another client had already acquired the lock with token %d. A later token must be higher.", wrong.Session, wrong.Mod, f.revision)
 	case Disagreement:
 		out += f.state
 	case WrongResponse:
-		out += Who + " received a response that does not fit its request: it has another key, has a value that was never written or was already replaced, or violates the protocol."
+		out += Who + " received a response that does not match the request: the response contains another key, contains a value that was never written or was already replaced, or violates the protocol."
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
 		}
-		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not later.", f.revision, who, wrong.At)
+		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not higher.", f.revision, who, wrong.At)
 	case SameRevision:
 		out += fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
 	case Backwards:
@@ -54,7 +54,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	case Future:
 		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.At, f.revision)
 	case WrongConflict:
-		out += fmt.Sprintf("%s expected %s %d. The key had it, but the store reported a conflict.", Who, noun, wrong.Expected)
+		out += fmt.Sprintf("%s expected %s %d. The key met this condition, but the store reported a conflict.", Who, noun, wrong.Expected)
 	case WrongCAS:
 		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.At), f.state)
 	case NoOrder:
@@ -65,16 +65,16 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	return out
 }
 
-// ofWatcher describes a violation of a guarantee for watches. It returns an empty string for other
-// violations.
+// ofWatcher explains a violation of a guarantee for watches. It returns an empty string for
+// violations of other guarantees.
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
 	case EventLost:
 		received := "received later events"
 		if wrong.Watch == history.Reached {
-			received = fmt.Sprintf("received a notification that it has all events up to revision %d", wrong.Mod)
+			received = fmt.Sprintf("was notified that it had received all events up to revision %d", wrong.Mod)
 		}
-		return fmt.Sprintf("Watcher %d %s, but never revision %d of key %d.", wrong.Session, received, f.revision, f.key)
+		return fmt.Sprintf("Watcher %d %s, but it never received revision %d of key %d.", wrong.Session, received, f.revision, f.key)
 	case EventTwice:
 		return fmt.Sprintf("Watcher %d received revision %d of the key twice.", wrong.Session, f.revision)
 	case EventLate:
@@ -84,7 +84,7 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 	case OtherKey:
 		return fmt.Sprintf("Watcher %d received an event at revision %d for a key that it does not watch.", wrong.Session, f.revision)
 	case Untrue:
-		return fmt.Sprintf("Watcher %d received a notification that it has all events up to revision %d, and afterwards an event of revision %d.", wrong.Session, f.revision, wrong.Mod)
+		return fmt.Sprintf("Watcher %d was notified that it had received all events up to revision %d, but afterwards it received an event of revision %d.", wrong.Session, f.revision, wrong.Mod)
 	case LostWrite:
 		return fmt.Sprintf("Watcher %d was notified that key %d is deleted, but at %s.", wrong.Session, f.key, f.state)
 	case WrongBefore:
@@ -93,7 +93,7 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 	return ""
 }
 
-// atRevision returns the words for a revision, or an empty string if it is unknown.
+// atRevision returns the words " at revision N", or an empty string if the revision is unknown.
 func atRevision(revision int64) string {
 	if revision == 0 {
 		return ""
@@ -101,7 +101,8 @@ func atRevision(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
-// byMember returns the words for the member that responded, or an empty string if it is unknown.
+// byMember returns the words ", by member N" for the member that served an operation, or an empty
+// string if the member is unknown.
 func byMember(o *history.Op) string {
 	if o.Member == 0 {
 		return ""
@@ -164,7 +165,8 @@ func describeWatch(o *history.Op) string {
 	return out + byMember(o) + "."
 }
 
-// conditionOf returns the word for the number that a compare-and-set compares.
+// conditionOf returns the word for the number that a compare-and-set compares. counted has the
+// meaning of history.Header.Counted.
 func conditionOf(counted bool) string {
 	if counted {
 		return "version"
@@ -224,7 +226,7 @@ func Sentence(o *history.Op, counted bool) string {
 	return out + byMember(o) + "."
 }
 
-// Label describes an operation in at most a few words.
+// Label describes an operation in a few words.
 func Label(o *history.Op) string {
 	switch o.Kind {
 	case kv.Ephemeral:
@@ -260,7 +262,7 @@ func Label(o *history.Op) string {
 	return out
 }
 
-// labelOfWatch describes a message that a watcher received in at most a few words.
+// labelOfWatch describes, in a few words, a message that a watcher received.
 func labelOfWatch(o *history.Op) string {
 	switch {
 	case o.Watch == history.Began:
@@ -279,7 +281,7 @@ func labelOfWatch(o *history.Op) string {
 	return fmt.Sprintf("event: #%d", o.Read)
 }
 
-// labelOfKeepAlive describes a keep-alive or a lock operation in at most a few words.
+// labelOfKeepAlive describes a keep-alive or a lock operation in a few words.
 func labelOfKeepAlive(o *history.Op) string {
 	switch {
 	case o.Lock == history.Granted:
@@ -294,7 +296,8 @@ func labelOfKeepAlive(o *history.Op) string {
 	return "keep-alive: ?"
 }
 
-// ofRevision returns the words for the revision of a version, or an empty string if it is unknown.
+// ofRevision returns the words " of revision N" for a version, or an empty string if the revision
+// is unknown.
 func ofRevision(mod int64) string {
 	if mod == 0 {
 		return ""

@@ -54,17 +54,18 @@ const (
 
 var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn, lieOutlives}
 
-// lie is a wrong response. It must be found if, because of it, a response contradicts a guarantee.
+// lie is a wrong response of the simulated store. The check must find it if some response proves
+// it, that is, contradicts a guarantee because of the lie.
 type lie struct {
 	key    uint64
-	ops    []int // numbers of operations in the simulation; the finding may be about any of them
+	ops    []int // numbers of the lie's operations in the simulation; a finding may be about any of them
 	proven bool
-	hinted bool  // a response shows a version because of the lie, but not the value of the version, so other operations may explain it
+	hinted bool  // a response shows that the version of the lie existed, but not its value, so other operations may explain the version
 	rev    int64 // revision of the event that a watcher did not receive; 0 for other lies
 }
 
 type simVersion struct {
-	rev, done int64 // done: when the write was acknowledged; forever if it was not
+	rev, done int64 // done: when the write was acknowledged; the constant forever if it was not acknowledged
 	value     uint64
 	acked     bool // the write was acknowledged
 	count     int64
@@ -74,13 +75,13 @@ const forever = int64(1) << 61
 
 type simKey struct {
 	versions               []simVersion
-	known                  int64 // the version that a client's last read returned
+	known                  int64 // the version (or number of writes) that the last read by any client returned
 	lie                    *lie  // the lie that the next response will prove
-	was                    *lie  // the lie that a response at a revision below wasUntil will prove
+	was                    *lie  // the lie that a response from a revision below wasUntil will prove
 	wasUntil               int64
-	twice                  *lie // the lie that a get of twiceAt will prove
+	twice                  *lie // the lie that a response with the value of revision twiceAt will prove
 	twiceAt                int64
-	outlived               *lie // the lie that a read of the version outlivedOf, at outlivedAt or later, will prove
+	outlived               *lie // the lie that a response with the version outlivedOf, served at outlivedAt or later, will prove
 	outlivedOf, outlivedAt int64
 }
 
@@ -92,7 +93,7 @@ func (k *simKey) versionAt(rev int64) (v simVersion) {
 	return k.versions[i-1]
 }
 
-// add adds a version. Its count of writes continues the count of the previous version.
+// add adds a version. It sets the version's count of writes from the count of the previous version.
 func (k *simKey) add(v simVersion) {
 	if n := len(k.versions); v.value != 0 {
 		v.count = 1
@@ -103,7 +104,7 @@ func (k *simKey) add(v simVersion) {
 	k.versions = append(k.versions, v)
 }
 
-// version returns the number that a compare-and-set requires for a version.
+// version returns the number that a compare-and-set must expect to succeed on a version.
 func (s *simulation) version(v *simVersion) int64 {
 	if s.counted {
 		return v.count
@@ -118,24 +119,26 @@ func (v *simVersion) mod() int64 {
 	return v.rev
 }
 
-// simulation is a linearizable store with three members. Its clients wait for their responses. It
-// has crashes without responses, and optionally lies.
+// simulation is a linearizable store with three members, and its clients. Each client waits for a
+// response before it sends its next operation. During a crash, writes get no response. Optionally,
+// the store lies.
 type simulation struct {
 	*rand.Rand
 	lies    lieKind
 	rate    float64 // share of operations that lie
-	counted bool    // a version counts the writes since its key was created
+	counted bool    // compare-and-sets compare the number of writes since the key was created
 	keys    []simKey
 	rev     int64
 	value   uint64
 	applied [3]int64
-	crash   [2]int64 // start and end of the crash
+	crash   [2]int64 // start and end of the current or next crash
 	events  eventHeap
 	ops     []history.Op
 	proven  []*lie
 }
 
-// event is an operation that reaches the store, or a write that reaches the store late.
+// event is the arrival of an operation at the store. If again is set, the operation is a write
+// without a response that arrives late.
 type event struct {
 	at      int64
 	client  uint32
@@ -158,7 +161,7 @@ func (h *eventHeap) Pop() any {
 
 const simBase = 1000
 
-// simulated returns a history of n operations, and its lies.
+// simulated returns a history of at least n operations, and its lies.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	return simulatedAs(seed, n, lies, rate, false)
 }
@@ -168,12 +171,12 @@ func simulatedAs(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 	return m, proven
 }
 
-// simulatedBy does the same as simulated, but also returns the store.
+// simulatedBy simulates like simulated, and also returns the store.
 func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (*simulation, *memory, []*lie) {
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, counted: counted, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
-		if s.IntN(3) > 0 { // the key existed before, perhaps written by a run that used the same values
+		if s.IntN(3) > 0 { // the key existed before the history, perhaps written by a run that used the same values
 			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), acked: true, count: 1}}
 		}
 	}
@@ -194,7 +197,7 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 		}
 		s.serve(&e)
 	}
-	for i := range s.keys { // every member is read at the end
+	for i := range s.keys { // at the end, read every key at every member
 		for m := range uint64(3) {
 			now := int64(1) << 60
 			k := &s.keys[i]
@@ -224,7 +227,8 @@ func (s *simulation) begin(client uint32, now int64) {
 	heap.Push(&s.events, event{at: invoked + 1 + s.Int64N(1_000_000), client: client, invoked: invoked})
 }
 
-// serve executes the requests that reach the store.
+// serve creates the operation that arrives at the store, executes it, and schedules the client's
+// next operation.
 func (s *simulation) serve(e *event) {
 	number := uint64(s.IntN(len(s.keys)))
 	if s.IntN(2) == 0 {
@@ -290,7 +294,8 @@ func (s *simulation) refuse(o *history.Op, now int64) {
 	}
 }
 
-// timeOut ends an operation without a response. A write may take effect now, later or never.
+// timeOut ends an operation without a response. If it is a write, it takes effect now, later or
+// never.
 func (s *simulation) timeOut(o *history.Op, now int64) {
 	o.Outcome, o.Done = kv.TimedOut, o.Invoked+50_000_000
 	if s.IntN(3) == 0 {
@@ -327,7 +332,8 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 	}
 }
 
-// replaced records that a write at a revision replaced a version that exists only because of a lie.
+// replaced records that a write at the given revision ended the state that a lie had caused. From
+// then on, only responses from a lower revision prove the lie.
 func (k *simKey) replaced(rev int64) {
 	if k.lie != nil {
 		k.was, k.wasUntil, k.lie = k.lie, rev, nil
@@ -339,7 +345,7 @@ func (k *simKey) current(rev int64) *simVersion {
 	return &v
 }
 
-// parts returns the writes of an operation. A transaction has several writes.
+// parts returns the writes of an operation: several for a transaction, otherwise one.
 func (s *simulation) parts(o *history.Op) []history.Op {
 	out := []history.Op{*o}
 	for i := 1; o.Kind == kv.Txn && i < min(3, len(s.keys)); i++ {
@@ -380,7 +386,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 			return
 		}
 		if k.lie != nil {
-			k.lie.proven = true // it succeeds on a version that should have been replaced
+			k.lie.proven = true // the compare-and-set succeeds on a version that should have been replaced
 		}
 	case kv.Delete:
 		if cur.value == 0 {
@@ -421,8 +427,9 @@ func (s *simulation) write(o *history.Op, now int64) {
 	}
 }
 
-// close ends the session of a version. The version is deleted at the same time. The response
-// arrives only sometimes, but the history always contains the possible delete.
+// close ends the session to which a version is bound, and deletes the version unless the store
+// lies. The history always contains a possible delete, but only sometimes the response to the end
+// of the session.
 func (s *simulation) close(key uint64, made int64, value uint64, client uint32, now int64) {
 	k := &s.keys[key]
 	cur := k.versionAt(s.rev)
@@ -466,7 +473,7 @@ func (s *simulation) read(o *history.Op) {
 	s.answer(*o, k)
 }
 
-// readSeveral reads several keys. A lie returns one of them from an earlier state.
+// readSeveral reads several keys. If the store lies, it returns one of them from an earlier state.
 func (s *simulation) readSeveral(o *history.Op) {
 	s.stateFor(o)
 	for i := range 1 + s.IntN(min(5, len(s.keys))) {
@@ -483,7 +490,8 @@ func (s *simulation) readSeveral(o *history.Op) {
 	}
 }
 
-// stateFor chooses the revision at which a read is served.
+// stateFor sets the revision at which a read is served. A local read may be served at an older
+// revision.
 func (s *simulation) stateFor(o *history.Op) {
 	o.At = s.rev
 	if o.Consistency == kv.Local {
@@ -493,14 +501,15 @@ func (s *simulation) stateFor(o *history.Op) {
 	}
 }
 
-// answer records a response with the state of a key. The response may prove a lie about this key.
+// answer records an operation whose response contains the state of a key, and marks the lies about
+// this key that the response proves.
 func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
 	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
 		l.proven = true
 	}
 	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
-		l.proven = true // the member may only lag behind
+		l.proven = true // if the response came from a later revision, it would only show that the member lags behind
 	}
 	if l := k.outlived; l != nil && o.Mod == k.outlivedOf && o.At >= k.outlivedAt {
 		l.proven = true
@@ -512,8 +521,7 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 }
 
-// reorder swaps the revisions of two writes. The first write had ended before the second write
-// began.
+// reorder swaps the revisions of pairs of writes of which one had ended before the other began.
 func (s *simulation) reorder() {
 	var writes []int
 	for i := range s.ops {
@@ -533,8 +541,8 @@ func (s *simulation) reorder() {
 	}
 }
 
-// history returns the recorded operations in the order of their ends. It changes the numbers in the
-// lies accordingly.
+// history returns the recorded operations in the order in which they ended, and updates the
+// operation numbers in the lies to this order.
 func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	order := make([]int, len(s.ops))
 	for i := range order {
@@ -548,7 +556,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
 	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: allPromises()}}
-	delete(m.header.Promises, history.Session) // the members differ, so this guarantee does not hold
+	delete(m.header.Promises, history.Session) // each read is served by a random member, so this guarantee does not hold
 	places := make([]int, len(order))
 	for at, i := range order {
 		places[i] = at

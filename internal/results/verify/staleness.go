@@ -9,23 +9,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Staleness describes how old the responses of one member were to reads at one consistency level,
-// if reads at this level may be stale. A response is compared with the versions that had been
-// acknowledged when the read started.
+// Staleness describes how stale the data was that one member returned to reads at one consistency
+// level. It exists only for levels at which reads may be stale. The check compares each response
+// with the versions that had been acknowledged when the read began.
 type Staleness struct {
 	Consistency kv.Consistency
 	Member      uint64
 	Reads       uint64
-	Behind      uint64 // reads that returned an old version
-	// Versions and Nanoseconds are distributions over all reads: the number of newer versions, and
-	// the time for which the first newer version had existed.
+	Behind      uint64 // number of reads that returned an old version
+	// Versions is the distribution of the number of newer versions that had been acknowledged when
+	// a read began. Nanoseconds is the distribution of the time since the first of these versions
+	// was acknowledged. Both include all reads.
 	Versions, Nanoseconds Distribution
 }
 
-// Distribution describes values, most of which are 0.
+// Distribution holds percentiles and the maximum of values of which most are 0.
 type Distribution struct{ P50, P90, P99, P999, Max int64 }
 
-// staleness collects the staleness of reads at one member and consistency level.
+// staleness collects how stale the reads were at one member and consistency level.
 type staleness struct {
 	reads           uint64
 	versions, times *hdrhistogram.Histogram // of stale reads; nil if there are none
@@ -36,8 +37,8 @@ func (s *staleness) recordLag(versions, since int64) {
 		s.versions = hdrhistogram.New(1, 1<<31, 2)
 		s.times = hdrhistogram.New(1000, 1<<43, 2)
 	}
-	_ = s.versions.RecordValue(min(versions, 1<<31)) // limited to the range of the histogram
-	_ = s.times.RecordValue(min(since, 1<<43))       // limited to the range of the histogram
+	_ = s.versions.RecordValue(min(versions, 1<<31)) // capped at the upper limit of the histogram
+	_ = s.times.RecordValue(min(since, 1<<43))       // capped at the upper limit of the histogram
 }
 
 type stalenesses struct {
@@ -55,7 +56,7 @@ type server struct {
 
 func newStalenesses() *stalenesses { return &stalenesses{by: map[server]*staleness{}} }
 
-// get returns the staleness for a member and a level. It creates the entry if it is missing.
+// get returns the entry for a member and a consistency level. It creates the entry if necessary.
 func (s *stalenesses) get(lease bool, member uint64) *staleness {
 	k := server{lease, member}
 	if s.at != nil && s.last == k {
@@ -101,7 +102,7 @@ func (s *stalenesses) list() (out []Staleness) {
 	return out
 }
 
-// distribution returns the distribution of n values. The values that are not in h are 0.
+// distribution returns the distribution of n values. h contains those of the values that are not 0.
 func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
 	if h.TotalCount() == 0 {
 		return Distribution{}

@@ -12,18 +12,18 @@ import (
 // survey summarizes a history.
 type survey struct {
 	operations uint64
-	aside      uint64 // number of records that are not operations, such as watch events
-	parts      uint64 // number of records for further keys of a transaction or range
+	aside      uint64 // number of records that do not represent operations, such as watch events
+	parts      uint64 // number of records for the second and further keys of a transaction or range
 	longest    int64  // duration of the longest operation, in nanoseconds
-	base       int64  // versions up to this revision may have been written before the history
+	base       int64  // highest revision from before the history
 	indefinite uint64
 	unordered  uint64 // acknowledged writes without a revision
-	others     uint64 // operations that are not checked
-	wrong      uint64 // operations whose response was already found wrong when it arrived
+	others     uint64 // operations that the check ignores, because their responses contain no keys
+	wrong      uint64 // operations whose responses were already recognized as wrong when they arrived
 }
 
-// isAuxiliary reports whether a record is not an operation, but a watch event or the end of a lock
-// or session.
+// isAuxiliary reports whether a record does not represent an operation: a message to a watcher, the
+// end of a session, or the acquisition or release of a lock.
 func isAuxiliary(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
 }
@@ -50,7 +50,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
-			case role == unchecked && o.Outcome.Failed(): // there is no response, so there is nothing to check
+			case role == unchecked && o.Outcome.Failed(): // without a response, there is nothing to check
 			case role == unchecked:
 				s.others++
 			case role == wrote && o.At == 0:

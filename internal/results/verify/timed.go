@@ -8,15 +8,16 @@ import (
 	"sort"
 )
 
-// timed is an operation on a key in the history of a store without revisions of writes. Only real
-// time, and the revisions that reads return, restrict its position in the order.
+// timed is an operation on a key in the history of a store that returns no revisions of writes. Its
+// position in the order of operations follows only from real time and from the revisions that reads
+// return.
 type timed struct {
-	began, ended int64 // ended: never, if the write has an unknown outcome
+	began, ended int64 // ended is the constant never for a write with an unknown outcome
 	value        uint64
-	mod          int64 // revision of its version, from its response or from reads; 0: unknown, or possibly older
-	expected     int64 // revision that a compare-and-set requires
-	answer       int64 // revision of the response that reported a deletion to a watcher
-	from         int   // read: index of the write of its value, or one of the constants below
+	mod          int64 // read: revision of the version that it returned; write: revision at which reads returned its version; 0: unknown
+	expected     int64 // revision that a compare-and-set expects
+	answer       int64 // deletion reported to a watcher: revision of the response
+	from         int   // read: index of the write whose value it returned, or one of the constants below
 	ord          uint32
 	role         role
 	member       uint8
@@ -26,7 +27,7 @@ type timed struct {
 
 const never = math.MaxInt64
 
-// Sources of the value of a read, if it does not come from a write in the history.
+// Sources of the data that a read returned, other than a write in the history.
 const (
 	before    = -1 - iota // the value was written before the history
 	nowhere               // no known write wrote the value
@@ -39,17 +40,18 @@ type timedKey struct {
 	writes, reads []timed
 	byValue       []int // writes with a value
 	acked         []int // acknowledged writes, in the order of their ends
-	latest        []int // for each prefix of acked: the write that began last
+	latest        []int // for each prefix of acked: index of the write that began last
 	latestPut     []int // like latest, but only for writes that are not deletes; -1: none
 	latestDelete  []int // like latest, but only for deletes
 	deletes, puts begun
 	marks         []mark
 }
 
-// begun holds writes in the order of their starts and, for each prefix, the write that ended last.
+// begun holds the indices of writes in the order in which they began and, for each prefix of these
+// writes, the index of the write that ended last.
 type begun struct{ writes, longest []int }
 
-// sort orders the writes by their starts and sets longest.
+// sort sorts the writes by the times at which they began, and sets longest.
 func (b *begun) sort(all []timed) {
 	slices.SortStableFunc(b.writes, func(x, y int) int { return cmp.Compare(all[x].began, all[y].began) })
 	b.longest = b.longest[:0]
@@ -62,8 +64,9 @@ func (b *begun) sort(all []timed) {
 	}
 }
 
-// latestEnd returns the latest end of all writes that had begun at a time, or -1 if none had begun.
-// Events at the same time have no order.
+// latestEnd returns the latest end of the writes that had begun by a time, or -1 if none had begun.
+// It includes writes that began at exactly this time, because the order of events with equal times
+// is unknown.
 func (b *begun) latestEnd(at int64, all []timed) int64 {
 	n := sort.Search(len(b.writes), func(i int) bool { return all[b.writes[i]].began > at })
 	if n == 0 {
@@ -72,12 +75,12 @@ func (b *begun) latestEnd(at int64, all []timed) int64 {
 	return all[b.longest[n-1]].ended
 }
 
-// endedBefore returns the number of entries in acked that ended before a time.
+// endedBefore returns the number of writes in acked that ended before a time.
 func (t *timedKey) endedBefore(at int64) int {
 	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].ended >= at })
 }
 
-// stateInTime describes the write that a read should have seen.
+// stateInTime describes a write whose effect a read should have seen.
 func (w *timed) stateInTime() string {
 	if w.flagged(isDelete) {
 		return "the store had already acknowledged a delete that began after the returned version had been written"

@@ -1,13 +1,13 @@
 // Package verify checks the responses of a store for violations of its guarantees. It uses the
 // history of all operations of a load, and the store's own order of writes.
 //
-// A history with revisions is checked in O(n log n). The responses, ordered by their revisions,
-// define one sequence of states. Three conditions must hold: the sequence agrees with real time,
-// each read returned the state at its own revision, and each compare-and-set found the version that
-// it requires. A write with an unknown outcome is included in the sequence if its value or revision
-// was seen. It may take effect at any time after its start, at most once. Deviations that the
-// store's guarantees allow are counted, but are not violations. docs/decisions/0024 lists the
-// assumptions.
+// If responses contain revisions, the check takes O(n log n) time. The responses, ordered by their
+// revisions, define one sequence of states. Three conditions must hold: the sequence agrees with
+// real time, each read returned the state at its own revision, and each compare-and-set found the
+// version that it expected. The sequence includes a write with an unknown outcome only if a
+// response shows its value or revision. Such a write may take effect at any time after its start,
+// at most once. Deviations that the store's guarantees allow are counted, but are not violations.
+// docs/decisions/0024 lists the assumptions.
 package verify
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Check checks a history. It reads the history several times. It needs about 64 bytes of memory per
-// operation, for up to opt.Partition operations.
+// Check checks a history. It reads the history several times. It holds at most about opt.Partition
+// operations in memory at a time, and needs about 64 bytes for each.
 func Check(in Input, opt Options) (*Result, error) {
 	c, err := checkerOf(in, opt)
 	if err != nil {
@@ -52,15 +52,15 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	return c, err
 }
 
-// promisesOf returns the guarantees of a store, and the guarantee that every protocol gives, each
-// with its source.
+// promisesOf returns the guarantees of a store with their sources. It adds the guarantee that every
+// protocol gives: a response must match its request.
 func promisesOf(h *history.Header) map[history.Promise]string {
 	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
 	maps.Copy(all, h.Promises)
 	return all
 }
 
-// restrict excludes findings about operations that ended at the given time or later.
+// restrict excludes findings about operations that ended at or after the given time.
 func (c *checker) restrict(until int64) error {
 	judged := uint32(0)
 	c.result.Judged = 0
@@ -76,7 +76,7 @@ func (c *checker) restrict(until int64) error {
 	})
 	c.found.limit = judged
 	if left := c.survey.operations - uint64(judged); left > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because operations that are missing from it may explain the responses", text.Plural(left, "operation")))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because missing operations may explain their responses", text.Plural(left, "operation")))
 	}
 	return err
 }
@@ -106,8 +106,9 @@ func (c *checker) check() (*Result, error) {
 	return &c.result, nil
 }
 
-// wrongAnswers adds a finding for each operation whose response was found wrong when it arrived. A
-// wrong watch event has a separate kind (OtherKey).
+// wrongAnswers adds a finding for each operation whose response was already recognized as wrong
+// when it arrived. It ignores watch events, because the checks of watch events report them as
+// OtherKey.
 func (c *checker) wrongAnswers() error {
 	if c.survey.wrong == 0 {
 		return nil
@@ -119,7 +120,8 @@ func (c *checker) wrongAnswers() error {
 	})
 }
 
-// explained reads the operations of the first findings of each kind and describes the findings.
+// explained describes the first findings of each kind. It reads the history once more to collect
+// the operations of these findings.
 func (c *checker) explained() ([]Violation, error) {
 	kept := c.found.first(c.opt.Keep)
 	want := map[uint32]history.Op{}

@@ -31,7 +31,7 @@ func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 type example struct {
 	ops  []history.Op
 	want Kind   // empty for a correct history
-	also Kind   // if not empty, the check also finds a violation of this kind
+	also Kind   // if not empty: the check also finds violations of this kind
 	says string // part of the text of the violation
 }
 
@@ -58,8 +58,9 @@ func (e *example) holds(t *testing.T, name string, r *Result) {
 	}
 }
 
-// sizes returns which histories to check, and the number of operations in each. By default, they
-// are a fixed sample. QUORUMBENCH_HISTORIES selects large histories, for example 1000 or 200-399.
+// sizes returns the seeds of the first and last history to check, and the number of operations in
+// each history. By default, it selects 24 histories. QUORUMBENCH_HISTORIES selects larger
+// histories: their number, such as 1000, or a range of seeds, such as 200-399.
 func sizes(t *testing.T) (first, last, operations int) {
 	t.Helper()
 	which := os.Getenv("QUORUMBENCH_HISTORIES")

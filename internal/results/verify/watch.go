@@ -5,29 +5,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Watches counts the watch events of all watchers.
+// Watches counts the messages to all watchers.
 type Watches struct {
 	Watchers, Events, Progress uint64
-	Resumed                    uint64 // number of times that a watcher was created again after its connection was lost
-	Ended                      uint64 // watchers that the store ended permanently; later events do not count as missing
+	Resumed                    uint64 // number of times that a watcher was re-created after the loss of its connection
+	Ended                      uint64 // number of watchers that the store ended permanently; events after the end do not count as missing
 }
 
 // watcher is the state of one watcher.
 type watcher struct {
 	session     uint32
 	first, keys uint64
-	from        int64 // the watcher must receive all later revisions
-	high        int64 // highest revision that it received, and the part of the message that contained it
+	from        int64 // the watcher must receive the events of this revision and all later revisions
+	high        int64 // highest revision that the watcher received, and (highBy) the operation number of the event
 	highBy      uint32
 	newest      bool  // the store may send only the newest version of a key
-	gaps        []gap // revisions whose events it could not receive
+	gaps        []gap // ranges of revisions whose events the watcher could not receive
 	reached     int64 // highest revision in its progress notifications
 	reachedBy   uint32
 }
 
-// gap is a range of revisions (after, upTo]. The watcher could not receive events in this range,
-// because its connection was lost and it resumed at the newest revision, or because it received a
-// deletion without the revision of the deletion.
+// gap is the range of revisions (after, upTo] in which a watcher could not receive events. The
+// watcher had lost its connection and resumed at the newest revision, or had received a deletion
+// without the revision of the deletion.
 type gap struct{ after, upTo int64 }
 
 // isUnsubscribed reports whether the watcher could not receive the events of a revision.
@@ -41,7 +41,7 @@ func (w *watcher) isUnsubscribed(revision int64) bool {
 }
 
 // completeUntil returns the revision up to which the watcher must have received all events, and the
-// operation that proves this.
+// number of the operation that proves this.
 func (w *watcher) completeUntil() (revision int64, by uint32) {
 	if w.reached > w.high {
 		return w.reached, w.reachedBy
@@ -55,20 +55,20 @@ type watchers struct {
 	all    []watcher
 	total  Watches
 
-	before map[watcherKey]lastEvent // for stores without revisions of writes
+	before map[watcherKey]lastEvent // last event by watcher and key; used only for stores without revisions of writes
 
 	byKey map[uint64][]uint32 // watchers of at most fewKeys keys
 	wide  []uint32            // watchers of more keys
 }
 
-// fewKeys is the maximum number of keys for a watcher in byKey.
+// fewKeys is the maximum number of keys of a watcher that byKey contains.
 const fewKeys = 64
 
 func newWatchers() *watchers {
 	return &watchers{places: map[uint32]uint32{}, byKey: map[uint64][]uint32{}}
 }
 
-// begin processes the creation of a watcher. A watcher can be created several times.
+// begin processes the creation or re-creation of a watcher.
 func (w *watchers) begin(o *history.Op) {
 	if at, ok := w.places[o.Session]; ok {
 		if o.Outcome != kv.Miss {
@@ -115,9 +115,11 @@ func (w *watcher) watches(o *history.Op) bool {
 	return o.Outcome == kv.OK && o.Key-w.first < w.keys
 }
 
-// A watch event is stored as an entry. at is the revision of the event, and value is the new value
-// of the key. mod and lo are the previous version and value. time contains the index of the
-// watcher, and the number of an earlier event if the event arrived too late.
+// A watch event is stored as an entry. The field at is the revision of the event, and value is the
+// new value of the key. The fields mod and lo are the revision and the value of the previous
+// version. The upper half of the field time is the index of the watcher. The lower half is the
+// number of the event with the highest revision so far, for findings about an event that arrived
+// late or in a separate message.
 
 func eventOf(w *watcher, place uint32, o *history.Op, ord uint32) entry {
 	e := entry{at: o.Mod, value: o.Read, mod: o.Expected, lo: int64(o.Written), ord: ord, role: notice}

@@ -16,28 +16,29 @@ func watching(watcher uint32, watchKind history.WatchEvent, o history.Op) histor
 	return o
 }
 
-// began returns the creation of a watcher at a revision of the store. It watches the given number
-// of keys, starting with key 0.
+// began returns the creation of a watcher when the store is at the given revision. The watcher
+// watches the given number of keys, starting with key 0.
 func began(watcher uint32, keys uint64, at int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: at})
 }
 
-// resumed returns the creation of a watcher that resumes at a revision.
+// resumed returns the re-creation of a watcher that resumes at a revision.
 func resumed(watcher uint32, keys uint64, from int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
 }
 
-// recreated returns the repeated creation of a watcher that starts at the newest revision.
+// recreated returns the re-creation of a watcher that continues at the newest revision.
 func recreated(watcher uint32, at int64) history.Op { return began(watcher, 1, at) }
 
-// newest returns the creation of a watcher of key 0 that receives only the newest version.
+// newest returns the creation of a watcher of key 0 that may receive only the newest version.
 func newest(watcher uint32, at int64) history.Op {
 	o := began(watcher, 1, at)
 	o.Joined = true
 	return o
 }
 
-// unknown returns a deletion of whose revision only an upper bound is known.
+// unknown returns a deletion whose revision is unknown, except that it is at most the given
+// revision.
 func unknown(watcher uint32, at int64) history.Op {
 	o := newest(watcher, at)
 	o.Outcome = kv.Miss
@@ -66,7 +67,7 @@ func TestWatchKinds(t *testing.T) {
 		"created late":             {ops: []history.Op{put(11, 1), began(1, 1, 11), put(12, 2), prior(11, 1, happened(1, 12, 2))}},
 		"there before":             {ops: []history.Op{began(1, 1, 10), put(11, 1), prior(7, 500, happened(1, 11, 1))}},
 		"not come yet":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1)}},
-		"missed":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 received later events, but never revision 11 of key 0."},
+		"missed":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 received later events, but it never received revision 11 of key 0."},
 		"missed, of another key":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: EventLost},
 		"missed, and all reached":  {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: EventLost},
 		"missed by one of two":     {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: EventLost},
@@ -93,7 +94,7 @@ func TestWatchKinds(t *testing.T) {
 		"a whole revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
 		"half a revision":          {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "revision 11 in two messages"},
 		"of another key":           {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: OtherKey},
-		"untrue progress":          {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it has all events up to revision 11"},
+		"untrue progress":          {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it had received all events up to revision 11"},
 		"a wrong value before":     {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), prior(11, 1, happened(1, 13, 3))}, want: WrongBefore, says: "Before revision 13, the key had value #2 of revision 12."},
 		"unwritten value":          {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: Invented},
 		"another value":            {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: OtherValue},
@@ -152,9 +153,9 @@ type change struct {
 	v, prior simVersion
 }
 
-// watchedBy adds the events of several watchers after a load, when all writes have ended. It adds
-// all events in order, in messages that contain whole revisions. If a watcher stops, it is created
-// again at the revision where it stopped.
+// watchedBy simulates a load, and then delivers the load's events to several watchers. All events
+// arrive in order, in messages that contain complete revisions. Sometimes a watcher is re-created
+// at the revision of its next event.
 func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	s, m, _ := simulatedBy(seed, n, noLie, 0, false)
 	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}
@@ -255,7 +256,7 @@ func (w *teller) event(number uint32, c change) history.Op {
 	return o
 }
 
-// lie delivers a wrong event after the k-th event of a revision.
+// lie makes the k-th event of a revision wrong, or delivers a wrong event after it.
 func (w *teller) lie(number uint32, c change, at, k int) {
 	switch w.lies {
 	case lieDouble:
@@ -286,14 +287,14 @@ func (w *teller) lie(number uint32, c change, at, k int) {
 	}
 }
 
-// record notes a lie that a response proves. If there is no such response, the lie is proven by an
-// event at a revision.
+// record records a lie. op is the number of the message that proves the lie. If no message proves
+// it, op is -1, and rev is the revision of the event that was not delivered.
 func (w *teller) record(key uint64, op int, rev int64) {
 	w.proven = append(w.proven, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
 }
 
-// TestCorrectWatchersCauseNoFindings delivers correct events from a store with crashes and late
-// writes.
+// TestCorrectWatchersCauseNoFindings checks that correct events from a store with crashes and late
+// writes cause no findings.
 func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	operations /= 4 // each write causes an event at several watchers

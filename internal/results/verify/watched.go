@@ -30,7 +30,7 @@ func (k *keyChecker) watched() {
 	k.watchers.forKey(k.key, k.missed)
 }
 
-// replaced checks the previous version that an event contains.
+// replaced checks the previous version that a watch event contains.
 func (k *keyChecker) replaced(e *entry) {
 	if e.mod == 0 {
 		return
@@ -43,7 +43,8 @@ func (k *keyChecker) replaced(e *entry) {
 	k.add(finding{kind: WrongBefore, promise: history.WatchAccurate, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
 }
 
-// missed finds versions that a watcher did not receive, although it received later versions.
+// missed finds versions that a watcher did not receive, although it received later versions or a
+// progress notification.
 func (k *keyChecker) missed(place uint32) {
 	w := &k.watchers.all[place]
 	until, by := w.completeUntil()
@@ -61,7 +62,7 @@ func (k *keyChecker) missed(place uint32) {
 			continue
 		}
 		promise := history.WatchAll
-		if w.newest { // a watcher that receives only the newest version may miss this one if there is a later one; a watcher that has ended receives no more events
+		if w.newest { // such a watcher may miss a version if a later one exists, or a deletion if it has already received one
 			gone := !v.exists() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue

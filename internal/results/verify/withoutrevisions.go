@@ -5,9 +5,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// withoutRevisions checks the history of a store without revisions of writes. It first compares all
-// operations with real time and with the revisions that reads return. Then it searches for a valid
-// order for each key in a sample.
+// withoutRevisions checks the history of a store that returns no revisions of writes. First, it
+// compares all operations with real time and with the revisions that reads return. Then, for a
+// sample of the keys, it searches for a valid order of the operations on each key.
 func (c *checker) withoutRevisions() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {
@@ -23,7 +23,7 @@ func (c *checker) withoutRevisions() error {
 	return c.search()
 }
 
-// takeTimed processes an operation whose start and end are known.
+// takeTimed processes an operation for a check by start and end times.
 func (p *pass) takeTimed(ord uint32, o *history.Op) {
 	switch p.ord = ord; o.Kind {
 	case kv.Watch:

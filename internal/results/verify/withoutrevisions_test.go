@@ -23,7 +23,7 @@ func stripRevisions(m *memory) *memory {
 	return m
 }
 
-// existenceRead and notThere return reads that show only whether a key exists.
+// existenceRead and absenceRead return reads that show only whether a key exists.
 func existenceRead() history.Op {
 	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.Unseen}
 }
@@ -68,14 +68,15 @@ func TestKindsInTime(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search finds this violation, too
+			delete(r.Counts, NoOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 		}
 	}
 }
 
-// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with keys from before the history,
-// some with the same values. It checks them with a known and with an unknown first revision.
+// TestCorrectStoresWithoutRevisionsCauseNoFindings checks correct stores whose responses contain no
+// revisions. Some keys existed before the history, sometimes with values that the load writes
+// again. The first revision of the history is known in some cases and unknown in others.
 func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	behind := uint64(0)
@@ -97,7 +98,7 @@ func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	}
 }
 
-// TestLiesAreFoundInTime checks that most lies of each kind are found, and that no finding is about
+// TestLiesAreFoundInTime checks that some lies of each kind are found, and that no finding is about
 // a key without a lie.
 func TestLiesAreFoundInTime(t *testing.T) {
 	_, _, operations := sizes(t)

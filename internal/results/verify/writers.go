@@ -7,22 +7,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mark is a version that a response contains and that comes from no acknowledged write.
+// mark is a version that a response contains, but that no acknowledged write has written.
 type mark struct {
 	rev   int64
 	value uint64
 	ord   uint32
-	cas   bool // the response reports the success of a compare-and-set
+	cas   bool // the response shows only that a compare-and-set succeeded on the version
 }
 
-// writer is a write of the key that can be found by its value.
+// writer is a write of the key, in a list that is sorted by value.
 type writer struct {
 	value uint64
 	e     *entry
 	used  bool
 }
 
-// pool holds writes with unknown outcomes, ordered by the revision after which they took effect.
+// pool holds writes with unknown outcomes. For each write, lows contains the highest revision that
+// had been acknowledged before the write began. The write can only take effect above this revision.
 type pool struct {
 	lows []int64
 	used int
@@ -38,8 +39,8 @@ func (p *pool) fill(maybes []entry, deletes bool) {
 	slices.Sort(p.lows)
 }
 
-// possible reports whether an unused write may have taken effect at or before a revision. Callers
-// ask for ascending revisions, so it does not matter which of the possible writes is used.
+// possible reports whether an unused write may have taken effect at or below the revision `by`.
+// Callers ask for ascending revisions, so any of the possible writes may be used.
 func (p *pool) possible(by int64) bool {
 	return p.used < len(p.lows) && p.lows[p.used] < by
 }
@@ -52,9 +53,9 @@ func (p *pool) take(by int64) bool {
 	return true
 }
 
-// takeLast removes a write from the pool. Among the writes that are possible at a revision, it
-// selects the write that started last, so that the other writes remain available for earlier
-// versions.
+// takeLast removes a write that is possible at the revision `by` from the pool. It selects the
+// write that began last, so that the other writes remain available for versions with lower
+// revisions. It reports whether it found a write.
 func (p *pool) takeLast(by int64) bool {
 	i, _ := slices.BinarySearch(p.lows, by)
 	if i <= p.used {
@@ -64,19 +65,20 @@ func (p *pool) takeLast(by int64) bool {
 	return true
 }
 
-// transactions holds transactions with unknown outcomes. If one part of a transaction was seen, all
-// its parts must be visible.
+// transactions holds the transactions with unknown outcomes. If a response shows one part of a
+// transaction, all parts must have taken effect.
 type transactions struct {
-	again map[uint64]bool // keys that must be checked again
+	again map[uint64]bool // keys that the current pass checks again
 
 	mu    sync.Mutex
-	heads map[uint32]uint32 // by number of a part: number of the transaction's first part
+	heads map[uint32]uint32 // by number of a part: number of the first part of the transaction
 	keys  map[uint32][]uint64
 	at    map[uint32]int64 // by number of the first part: revision of the transaction
 	fresh []uint32
 }
 
-// enter adds a part of a transaction. If another part was seen, it marks the part as executed.
+// enter adds a part of a transaction with an unknown outcome. When keys are checked again, it
+// instead marks the part as executed if another part was seen.
 func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	if e.role != maybe || !e.flagged(isTxn) {
 		return
@@ -95,8 +97,8 @@ func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	t.keys[head] = append(t.keys[head], o.Key)
 }
 
-// resolve records that a write was seen at a revision. The write may or may not be a part of a
-// transaction.
+// resolve records that a response showed a write with an unknown outcome, and the revision of the
+// write. It ignores writes that belong to no transaction.
 func (t *transactions) resolve(ord uint32, rev int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +110,8 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.fresh = append(t.fresh, head)
 }
 
-// siblings returns the keys of transactions that were seen since its last call.
+// siblings returns the keys of the transactions that resolve has recorded since the previous call
+// of siblings.
 func (t *transactions) siblings() map[uint64]bool {
 	t.again = map[uint64]bool{}
 	for _, head := range t.fresh {

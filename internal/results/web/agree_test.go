@@ -22,8 +22,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// agreeing returns a recorded run with five repeats that count, which have different throughputs,
-// and two repeats that do not count, which have very different figures.
+// agreeing returns a recorded run with seven repeats of one trial. Five repeats count and have
+// different throughputs. Two do not count, and their figures are very different from those of the
+// five.
 func agreeing(t *testing.T) *record.Run {
 	run := opened(t, made{name: "agree", seconds: 12, trials: 7}.record(t))
 	for i, perSecond := range []float64{5200, 9800, 5896, 6421, 6575, 120, 6300} {
@@ -42,7 +43,7 @@ func agreeing(t *testing.T) *record.Run {
 
 // formats holds the report of a run in every format.
 type formats struct {
-	text, markdown, page, compare string // as shown to the reader
+	text, markdown, page, compare string // without markup, as a reader sees it
 	json, csv, bench, compareJSON []byte
 }
 
@@ -69,8 +70,8 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 	}
 }
 
-// In every format, a report has the same figure for a trial's repeats, the same interval, and the
-// same causes for the same trials. This also applies to a comparison of the run with itself.
+// Reports in all formats show the same figures and intervals for a trial, and the same bottlenecks
+// for the same trials. So does a comparison of the run with itself.
 func TestFormatsAgree(t *testing.T) {
 	all := map[string]*record.Run{"made": agreeing(t)}
 	for _, name := range runs.Recorded(t) {
@@ -89,7 +90,7 @@ func TestFormatsAgree(t *testing.T) {
 		})
 	}
 	ops := record.Registered("ops")
-	if v, _ := analyze.Rows(all["made"])[0].Figure(&ops); v.Number != 6300 { // of 5200, 5896, 6300, 6421 and 6575
+	if v, _ := analyze.Rows(all["made"])[0].Figure(&ops); v.Number != 6300 { // the median of 5200, 5896, 6300, 6421 and 6575
 		t.Errorf("the made run's repeats that count have the median %v", v)
 	}
 }
@@ -169,7 +170,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	}
 }
 
-// causesAgree compares the bottlenecks of the trials in the text and on the page.
+// causesAgree checks that the text and the page list the same bottlenecks for the same trials.
 func causesAgree(t *testing.T, f *formats, run *record.Run) {
 	t.Helper()
 	for _, cause := range analyze.LimitsOfTrials(analyze.InOrder(run)) {

@@ -15,9 +15,9 @@ import (
 )
 
 // answer summarizes a run in sentences about the stores and machines, the results, the bottlenecks,
-// the effects of faults, and the reliability of the results. found is nil unless the run is a
-// capacity search, whose results are the intervals that it found. steps is the anchor of the charts
-// that show ladders.
+// the effects of faults, and the reliability of the results. If the run is a capacity search, found
+// contains the intervals that the search found; otherwise it is nil. steps is the anchor of the
+// charts of ladder steps.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
@@ -35,7 +35,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 	}
 	for i := range ladders {
 		if i == mostSentences {
-			all = append(all, sentence{Text: "The formats text and markdown have more knees.", Link: steps})
+			all = append(all, sentence{Text: "The text and markdown formats list the knees of the other ladders.", Link: steps})
 			break
 		}
 		all = append(all, sentence{About: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
@@ -59,8 +59,8 @@ func capacities(found *size.CapacityFindings) (all []sentence) {
 	return all
 }
 
-// checked describes the verification of a row's first trial with a violation. If no trial has one,
-// it describes the row's first verified trial.
+// checked describes the result of one trial's verification. It chooses the first trial of the row
+// that has a violation or, if no trial has one, the first verified trial.
 func checked(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {
@@ -77,13 +77,14 @@ func checked(r *analyze.Row, shown shownTrials) []sentence {
 	}}
 }
 
-// bounded returns the sentences that of returns for each row, up to a limit.
-func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sentence) {
+// bounded returns the results of sentencesOf for the rows. When it has mostSentences sentences, it
+// adds the number of the remaining rows and stops.
+func bounded(rows []*analyze.Row, sentencesOf func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= mostSentences {
 			return append(all, sentence{Text: fmt.Sprintf("%s: see the table.", text.Plural(uint64(len(rows)-i), "more trial")), Link: "table"})
 		}
-		all = append(all, of(r)...)
+		all = append(all, sentencesOf(r)...)
 	}
 	return all
 }
@@ -125,7 +126,7 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 	if n := len(r.ComparableTrials()); len(r.Done) > 1 {
 		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
-			words += fmt.Sprintf(" that count, of %d", len(r.Done))
+			words += fmt.Sprintf(" that count, out of %d", len(r.Done))
 		}
 		words += ")"
 	}
@@ -139,7 +140,7 @@ func single(rows []*analyze.Row) []sentence {
 			return nil
 		}
 	}
-	return []sentence{{About: "Each trial", Text: "was run once: the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
+	return []sentence{{About: "Each trial", Text: "was run once, so the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
 }
 
 // early warns that a window started before the load was steady.
@@ -151,8 +152,8 @@ func early(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
 }
 
-// limits returns sentences about the bottlenecks of the trials. A bottleneck that several trials
-// share has one sentence.
+// limits returns sentences about the bottlenecks of the trials. Trials with the same bottleneck
+// share a sentence.
 func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	all := analyze.InOrder(run)
 	for _, c := range analyze.LimitsOfTrials(all) {
@@ -166,7 +167,7 @@ func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	return out
 }
 
-// uneven reports that of a row's trials whose clients were served most unevenly.
+// uneven returns a sentence about the trial of a row that served its clients most unevenly.
 func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	t, _ := analyze.MostUneven(r)
 	if t == nil {
@@ -216,7 +217,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		add(words, failures[words])
 	}
 	if len(failed) > 0 {
-		words := fmt.Sprintf("%s of %s due failed", text.Count(errors), text.Plural(due, "operation"))
+		words := fmt.Sprintf("%s of %s failed", text.Count(errors), text.Plural(due, "due operation"))
 		if kinds := analyze.ErrorKinds(mostFailed(failed)); len(kinds) > 0 {
 			words += " (" + kinds[0].Kind + ")"
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// outages returns a chart for each kind of fault. It shows all trials side by side.
+// outages returns a chart for each kind of fault. Each chart shows all trials side by side.
 func outages(rows []*analyze.Row) (out []chart.Chart) {
 	all := faults.FindEffects(rows)
 	for len(all) > 0 {
@@ -32,8 +32,8 @@ func broke(r *analyze.Row) (all []sentence) {
 	return all
 }
 
-// mostViolations is the maximum number of a trial's violations that are drawn. It exceeds the
-// number of violations that a verification records.
+// mostViolations limits how many violations of a trial are drawn. It is larger than the number of
+// violations that a verification records.
 const mostViolations = 60
 
 // violations returns a chart for each recorded violation of a trial.

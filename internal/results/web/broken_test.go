@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The page of a run with faults describes the outages in its answer. It has a table and a chart for
-// each kind of fault. Extreme values in a record do not break the page.
+// The page of a run with faults describes the outages in its answer, and has a table and a chart
+// for each kind of fault. Extreme values in a record do not break the page.
 func TestPageHasFaults(t *testing.T) {
 	settle.Unraced(t)
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {

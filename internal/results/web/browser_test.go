@@ -90,8 +90,8 @@ func (b *browser) text(selector string) string {
 	return value[string](b, "document.querySelector(%q).textContent", selector)
 }
 
-// point returns the position on the screen of a point in the inner picture of a chart. x and y are
-// shares from 0 to 1.
+// point returns the screen position of a point in the inner picture of a chart. x and y are
+// fractions of the picture's width and height, from 0 to 1.
 func (b *browser) point(figure string, x, y float64) (float64, float64) {
 	b.t.Helper()
 	// After a scroll, the browser also generates a pointer move; wait a few frames for it.
@@ -162,8 +162,8 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
 }
 
-// The window lasts 12 s. Operations in second 4 take 800 ms. The warm-up is the first of seven
-// parts of the axis.
+// The window lasts 12 s. Operations in second 4 take 800 ms. The warm-up takes the first seventh of
+// the time axis.
 func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 	b := browse(t, written(t, made{name: "hover", seconds: 12, trials: 2, open: true}.record(t)))
 	b.unfold("t1-1")
@@ -317,8 +317,8 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	}
 }
 
-// On a phone, only tables and files exceed the width of the screen. They scroll, and the first
-// column stays and leaves most of the width to the figures.
+// On a phone, only tables and quoted files are wider than the screen. They can be scrolled. The
+// first column of a table remains visible, and leaves most of the width to the figures.
 func TestBrowserOnASmallScreen(t *testing.T) {
 	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 2, open: true, hostile: "-at-all-followers-in-the-other-zone"}.record(t)))
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
@@ -345,7 +345,7 @@ func TestBrowserOnASmallScreen(t *testing.T) {
 }
 
 // TestBrowserFoldsTrials checks that a page of many trials is short, that a link to a part of a
-// trial unfolds the trial, and that a printed page has all trials.
+// trial unfolds the trial, and that a printed page shows all trials.
 func TestBrowserFoldsTrials(t *testing.T) {
 	b := browse(t, written(t, made{name: "many", seconds: 6, trials: 15}.record(t)))
 	if got := value[float64](b, `document.documentElement.scrollHeight`); got > 12_000 {

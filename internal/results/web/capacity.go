@@ -30,8 +30,8 @@ func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	return s
 }
 
-// searched returns a name for one of several searches, which contains the parameter's value. It
-// returns an empty string if there is only one search.
+// searched returns a search's name, such as nodes=3, if the run contains one search for each value
+// of a parameter. If the run contains only one search, it returns an empty string.
 func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	if found.Parameter == "" {
 		return ""
@@ -39,7 +39,7 @@ func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	return found.Parameter + "=" + f.Value
 }
 
-// capacityChart is the name of the chart that shows the capacity for each value of a parameter.
+// capacityChart is the name of the charts of capacity searches.
 const capacityChart = "capacity"
 
 // capacitySection holds the results of capacity searches.

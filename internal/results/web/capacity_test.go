@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// The answer of a capacity search contains its interval, not its trials. A chart shades the
-// interval, with or without an upper end.
+// The answer on the page of a capacity search is the interval that the search found, not a list of
+// trials. A chart shades the interval, whether its upper end is known or not.
 func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	run := ladderOf(t, "searched", 3)
 	found := &record.Capacity{Objective: "p99<1s", Parameter: "clusters", Level: 0.95, Lower: new(20.0), Upper: new(30.0), LowerPerSecond: 200, UpperPerSecond: new(300.0), Status: string(capacity.TimeOver), Why: "the time was over"}
@@ -44,7 +44,7 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	}
 }
 
-// The legend in the file of a chart has as many rows as its series need, and the chart is below
+// In the file of a chart, the legend has as many rows as its series need, and the plot is below
 // these rows.
 func TestLegendsHaveRows(t *testing.T) {
 	// A chart of height 0 has 24 pixels for its axis.

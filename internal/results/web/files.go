@@ -26,7 +26,8 @@ func (f *File) SVG(w io.Writer) error {
 	return err
 }
 
-// pixels is the number of pixels in a PNG per SVG pixel. It makes charts sharp on projectors.
+// pixels is the number of PNG pixels for each SVG pixel. With two PNG pixels, charts are sharp on
+// projectors.
 const pixels = 2
 
 // PNG returns a function that writes the chart as PNG, in the dark theme or the light theme.
@@ -40,8 +41,8 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 }
 
 // Charts returns the charts of all trials in a run as files for slides and papers. The events of
-// the run must have been read (record.Run.ReadEvents). problems are sentences about data that could
-// not be read.
+// the run must have been read (record.Run.ReadEvents). problems contains sentences about data that
+// could not be read.
 func Charts(run *record.Run) (files []File, problems []string) {
 	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// In the charts of a known run, these have the right positions and colors in both themes: the line
-// of p50, the shade of the warm-up, the worst second in the heat map, and the background.
+// The charts of a known run have the right elements at the right positions, in the colors of both
+// themes: the line of p50, the shade of the warm-up, the worst second in the heat map, and the
+// background.
 func TestChartsAsPNG(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
@@ -44,14 +45,15 @@ func TestChartsAsPNG(t *testing.T) {
 			}
 		}
 	}
-	// The time axis is 960 wide, starts at 84, and goes from -2 s to 10 s. A second is 80 wide.
+	// In SVG pixels, the time axis starts at 84 and is 960 wide. It ranges from -2 s to 10 s, so each
+	// second is 80 wide.
 	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
 	if c := colorAt(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
 		t.Errorf("the warm-up is not shaded but %v", c)
 	}
-	// The vertical axis is logarithmic from 1 ms to 1 s. It is 150 high and starts at 44. All
-	// operations in second 4 took 800 ms, and 99 % of the operations before took 1 ms, so the line
-	// of p99 hides the line of p50.
+	// The vertical axis is logarithmic from 1 ms to 1 s. In SVG pixels, it starts at 44 and is 150
+	// high. All operations in second 4 took 800 ms. In the seconds before, 99 % of the operations took
+	// 1 ms, so the line of p99 hides the line of p50.
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
 	if y := countColor(latency, second(2.5), p99); y < 2*(44+145) {
@@ -75,7 +77,8 @@ func colorAt(p image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 }
 
-// countColor returns the first row of a column that has a color, or -1.
+// countColor returns the first row in which column x of the picture has the color c. It returns -1
+// if no row has this color.
 func countColor(p image.Image, x int, c color.NRGBA) int {
 	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
 		if colorAt(p, x, y) == c {

@@ -23,15 +23,16 @@ type overview struct {
 // overviewRow shows a trial and its repeats.
 type overviewRow struct {
 	Name, Link string
-	On         string // name of the store, if the trials use several
+	On         string // name of the store, if the trials use several stores
 	Verdict    string
 	Throughput bar
 	Tail       bar
 	Limit      string // the kinds of bottlenecks
 }
 
-// bar holds a figure and the ends of its interval, as shares of the axis from 0 to 100. Bar is
-// empty if the figure is not known, and Interval is empty if the interval is not known.
+// bar holds a figure as text, and the ends of the bar and of its interval as percentages of the
+// axis. If the figure is not known, End is empty. If the interval is not known, Low, High and
+// Interval are empty.
 type bar struct {
 	Text     string
 	Interval string // the interval in words
@@ -73,13 +74,13 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 		}
 		o.Rows = append(o.Rows, row)
 		if row.Throughput.Low != "" || row.Tail.Low != "" {
-			o.Note = "Thin lines show how certain a figure is: its 95 % confidence interval or, for too few repeats, the range of the repeats."
+			o.Note = "Thin lines show how certain a figure is: its 95 % confidence interval or, if there are too few repeats for an interval, the range of the repeats."
 		}
 	}
 	return o
 }
 
-// bottlenecks lists the kinds of causes that limited the repeats of a trial.
+// bottlenecks lists the kinds of bottlenecks that limited the repeats of a trial.
 func bottlenecks(r *analyze.Row) string {
 	var kinds []string
 	for _, c := range analyze.LimitsOfTrials(r.Done) {
@@ -128,7 +129,7 @@ func (a *axis) bar(r *analyze.Row) bar {
 	return b
 }
 
-// share formats a value as a share of the axis.
+// share formats a value as a percentage of the axis.
 func (a *axis) share(v record.Value) string {
 	return fmt.Sprintf("%.2f%%", 100*math.Min(math.Max(v.Number/a.end, 0), 1))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestOverviewHasOneAxis checks that bars are shares of the largest value. It also checks that, for
-// trials with repeats, intervals contain the end of the bar.
+// TestOverviewHasOneAxis checks that the length of each bar is a percentage of the largest value.
+// It also checks that the interval of repeats contains the end of the bar.
 func TestOverviewHasOneAxis(t *testing.T) {
 	run := opened(t, made{name: "bars", seconds: 6, trials: 2}.record(t))
 	run.Trials[1].PerSecond /= 4

@@ -160,13 +160,14 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	p.Verdicts, p.Notes = about(why, run), about(notes, run)
 }
 
-// repeatsOf returns the commands with which the runs of scenarios can be repeated.
+// repeatsOf returns a command for each run on the page that was made from a scenario. The command
+// repeats the run.
 func repeatsOf(run *record.Run) (all []repeat) {
 	for _, p := range run.PartsOrSelf() {
 		if p.Scenario == "" {
 			continue
 		}
-		// Comments are not recorded, and leave blank lines.
+		// Comments in the scenario are not recorded. Each comment leaves a blank line.
 		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: strings.Trim(p.Scenario, "\n")}
 		if len(run.Parts) > 0 {
 			r.Of = p.Name

@@ -32,13 +32,14 @@ type made struct {
 	trials  int
 	failing bool // every operation fails
 	skip    func(second int) bool
-	killed  bool // the run is never finished
+	killed  bool // the run ends without being marked as complete
 	hostile string
 	open    bool
 }
 
-// record writes the run into a folder. Each second has 2,000 operations of 1 ms, except 20 that
-// take 50 ms. In second 4, all operations take 800 ms.
+// record writes the run into a folder and returns the folder's path. In each second, 1,980
+// operations take 1 ms and 20 take 50 ms, except in second 4, in which all 2,000 operations take
+// 800 ms.
 func (m made) record(t testing.TB) string {
 	t.Helper()
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), m.name, noon, record.Run{Name: m.name + m.hostile, Planned: m.trials})
@@ -269,7 +270,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// Every run has a report that can be opened, in any state of the run.
+// A run has a readable report whatever its state is.
 func TestReportsOfUnusualRuns(t *testing.T) {
 	for _, c := range []struct {
 		made
@@ -277,7 +278,7 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 	}{
 		{made{name: "empty"}, "No trial was started."},
 		{made{name: "one-second", seconds: 1, trials: 1}, `id="t1-1-throughput"`},
-		{made{name: "error-only", seconds: 6, trials: 1, failing: true}, `operations due failed (timeout)`},
+		{made{name: "error-only", seconds: 6, trials: 1, failing: true}, `due operations failed (timeout)`},
 		{made{name: "gaps", seconds: 20, trials: 1, skip: func(s int) bool { return s%3 == 1 }}, `id="t1-1-latency"`},
 		{made{name: "killed", seconds: 6, trials: 2, killed: true}, "no result: incomplete"},
 		{made{name: "killed-whole", seconds: 6, trials: 2, killed: true}, "<b>Incomplete:</b> incomplete"},
@@ -321,7 +322,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 	dir := made{name: "kindless", seconds: 6, trials: 1, failing: true}.record(t)
 	run := opened(t, dir)
 	run.Trials[0].ErrorsByKind = nil
-	if text := pageOfRun(t, run); !strings.Contains(text, "12,000 of 12,000 operations due failed.") {
+	if text := pageOfRun(t, run); !strings.Contains(text, "12,000 of 12,000 due operations failed.") {
 		t.Errorf("it says %.3000s", text)
 	}
 }
@@ -355,12 +356,13 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 		}
 	}
 	text := pageOfRun(t, run)
-	if strings.Contains(text, "the median of") || !strings.Contains(text, "was run once") || !strings.Contains(text, "<b>put</b> 60,000 of 60,000 operations due failed (timeout) in all 6 repeats.") {
+	if strings.Contains(text, "the median of") || !strings.Contains(text, "was run once") || !strings.Contains(text, "<b>put</b> 60,000 of 60,000 due operations failed (timeout) in all 6 repeats.") {
 		t.Errorf("it says %.4000s", text)
 	}
 }
 
-// Large charts are reduced to fit the limits, but not more than that.
+// A page with large charts stays within the limits. The files still contain the charts of all
+// trials.
 func TestLargeChartsAreCut(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
@@ -412,8 +414,8 @@ func TestPageOfManyTrials(t *testing.T) {
 	}
 }
 
-// The answer states the certainty of a throughput: within a single run of at least ten seconds, and
-// over five repeats.
+// The answer states the confidence interval of a throughput, both for a single run of at least ten
+// seconds and for five repeats.
 func TestAnswerHasIntervals(t *testing.T) {
 	for _, c := range []struct {
 		seconds, repeats int

@@ -14,7 +14,7 @@ import (
 
 // sentence is a sentence in the answer, with a link to the evidence for it.
 type sentence struct {
-	About string // a word that precedes the text
+	About string // words that precede the text, such as a trial's name
 	Text  string
 	Link  string // anchor of an element in the page
 	Grave bool
@@ -53,7 +53,7 @@ const (
 func cut(t *report.Table) sheet {
 	out := sheet{Table: t}
 	if len(t.Rows) > mostRows {
-		out.More = fmt.Sprintf("Only the first %d of %s are shown; the format csv has all.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
+		out.More = fmt.Sprintf("Only the first %d of %s are shown; the csv format contains all rows.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
 		t.Rows = t.Rows[:mostRows]
 	}
 	return out
@@ -63,7 +63,7 @@ func cut(t *report.Table) sheet {
 func about(all []analyze.Sentence, run *record.Run) (out []said) {
 	for i, s := range all {
 		if i == mostSaid {
-			return append(out, said{"", fmt.Sprintf("and %d more (format text)", len(all)-i)})
+			return append(out, said{"", fmt.Sprintf("and %d more, which are in the text format", len(all)-i)})
 		}
 		text := s.Text
 		if s.Worst != "" {
@@ -74,8 +74,8 @@ func about(all []analyze.Sentence, run *record.Run) (out []said) {
 	return out
 }
 
-// names lists the names of the first trials of several. It returns "all trials" if all is set and
-// there are several.
+// names joins names with commas. If there are many, it replaces the last ones by their number. If
+// all is set, it returns "all trials".
 func names(of []string, all bool) string {
 	const most = 6
 	switch {
@@ -91,7 +91,8 @@ func pictureOf(c *chart.Chart, prefix, class string) picture {
 	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
 }
 
-// curvesPicture returns a chart of percentiles with the points of its curves.
+// curvesPicture returns the picture of a percentile chart. The picture includes the points of the
+// curves for the script.
 func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
 	p := pictureOf(c, prefix, "curves")
 	p.Curves = pointsOf(curves)

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// series holds the values in a trial's charts for the script, which shows the values at the
-// pointer.
+// series holds the values of a trial's charts for the script of the page. The script shows the
+// values at the pointer.
 type series struct {
 	// Writes reports whether the horizontal axis counts writes instead of seconds.
 	Writes bool    `json:"writes,omitempty"`
@@ -27,23 +27,24 @@ type panel struct {
 	Lines []line `json:"lines"`
 }
 
-// line holds the maximum of each column. It also holds the minimum if it differs in at least one
-// column.
+// line holds the maximum of each column in High. If a minimum differs from its maximum in at least
+// one column, Low holds all minimums; otherwise Low is empty.
 type line struct {
 	High values `json:"h"`
 	Low  values `json:"l,omitempty"`
 }
 
-// heat holds the counts of a heat map. A column begins with the number of its first row whose count
-// is not 0. The counts from this row to the last row whose count is not 0 follow. A column without
-// counts is empty.
+// heat holds the counts of a heat map. An element of Columns begins with the number of the first
+// row whose count is not 0. It continues with the counts from this row to the last row whose count
+// is not 0. The element of a column without counts is empty.
 type heat struct {
 	First   int        `json:"first"`
 	Rows    int        `json:"rows"`
 	Columns [][]uint64 `json:"columns"`
 }
 
-// values is written with six digits, because the page shows no more. An unknown value is null.
+// values is encoded with six digits per number, because the page shows no more. An unknown value is
+// encoded as null.
 type values []float64
 
 // MarshalJSON writes the list.

@@ -10,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// spike describes a sequence of bad seconds in words.
+// spike describes consecutive bad seconds in words.
 type spike struct {
 	Text      string
 	Coincided []string
 }
 
-// spikesOf describes the worst seconds of a trial. If there are none, note explains that.
+// spikesOf describes the worst seconds of a trial. If it finds none, note explains why.
 func spikesOf(t *record.Trial) (out []spike, note string) {
 	if analyze.HasFigures(t) && !analyze.CanFindSpikes(t) {
 		return nil, "Too few seconds to detect spikes."

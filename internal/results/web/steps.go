@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// steps is a chart of the ladders with the same kind of loop, closed or open.
+// steps is a chart of all ladders with a closed loop, or of all ladders with an open loop.
 type steps struct {
 	chart.Chart
 	spots [][]spot
@@ -24,10 +24,10 @@ type spot struct {
 	Text string  `json:"t"`
 }
 
-const stepsNote = "Upper line: p99. Thin line: p50. Ring: knee. Pale: steps that are not used. If throughput falls while times rise, the store is overloaded."
+const stepsNote = "Upper line: p99. Thin line: p50. Ring: knee. Pale: steps that are ignored by the knee and the Universal Scalability Law. If throughput falls while times rise, the store is overloaded."
 
-// stepsOf draws the ladders, with separate charts for closed and open loops. It draws only as many
-// ladders as readers can distinguish.
+// stepsOf draws the ladders, with separate charts for closed and open loops. The number of ladders
+// in a chart is limited, so that readers can distinguish them.
 func stepsOf(ladders []size.Ladder) (out []steps) {
 	for _, open := range []bool{false, true} {
 		var of []size.Ladder
@@ -44,7 +44,7 @@ func stepsOf(ladders []size.Ladder) (out []steps) {
 			notes = append(notes, of[i].Name+": "+strings.Join(report.LadderSentences(&of[i]), " "))
 		}
 		if all > most {
-			notes = append(notes, fmt.Sprintf("Only the first %d of %d are shown; the formats text and markdown have all.", most, all))
+			notes = append(notes, fmt.Sprintf("Only the first %d of %d ladders are shown; the text and markdown formats contain all ladders.", most, all))
 		}
 		kind, axis := "closed", axisOf(ladders)
 		flight := "number of clients"
@@ -60,14 +60,14 @@ func stepsOf(ladders []size.Ladder) (out []steps) {
 		c.Notes = append([]string{stepsNote}, notes...)
 		add(c, places, ok)
 		c, places, ok = chart.Scaling("scaling-"+kind, "Steps of "+kind+" loops: throughput against the "+flight, of)
-		c.Notes = []string{"Dashed: Universal Scalability Law, shown if it fits the steps that are used."}
+		c.Notes = []string{"Dashed: Universal Scalability Law, shown if it fits the steps that are not pale."}
 		add(c, places, ok)
 	}
 	return out
 }
 
-// axisOf returns the text for the axes of the charts of closed loops. It includes which kind of
-// time the ladders show.
+// axisOf returns the names of the axes for charts of closed loops. The name of the vertical axis is
+// the kind of time that the ladders show.
 func axisOf(ladders []size.Ladder) string {
 	axis := ""
 	for _, l := range ladders {

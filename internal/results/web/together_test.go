@@ -56,7 +56,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
 		`id="together-put-time-processors"`, `id="together-put-time-memory"`, `id="together-put-writes-by-writes-mean"`, `id="together-put-writes-by-writes-memory"`,
-		"The band reaches from the lowest to the highest member.", "Some of them overwrite a key", "put-zookeeper, 10 clients"} {
+		"The band spans the values of all members, from the lowest to the highest.", "Some of these writes overwrite a key", "put-zookeeper, 10 clients"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -162,7 +162,8 @@ func TestBrowserShowsSteps(t *testing.T) {
 	b.atPeace()
 }
 
-// textOf returns the text of the file with a name. The file must exist and must be well-formed.
+// textOf returns the text of the file with the given name. The test fails if the file does not
+// exist or is not well-formed.
 func textOf(t *testing.T, files []File, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })

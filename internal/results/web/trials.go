@@ -18,13 +18,14 @@ type shownTrials struct {
 	columns int
 }
 
-// Initial limits for the charts on a page. A column of a line takes about 24 bytes, as a path and
-// as values. HTML reduces the limits if the page becomes too large.
+// Initial limits for the charts on a page. On the page, a column of a line takes about 24 bytes:
+// its part of the path and its value for the script. HTML reduces the limits if the page becomes
+// too large.
 const (
 	mostCells  = 50_000
 	mostTrials = 24
-	// The size of a trial in charts that combine several trials: the number of its lines, and the
-	// maximum number of columns in each line.
+	// The assumed size of a trial in charts that combine several trials: the number of its lines, and
+	// the maximum number of columns in each line.
 	linesTogether = 16
 	mostTogether  = 240
 )
@@ -78,16 +79,16 @@ func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repea
 type drawn struct {
 	trial *record.Trial
 	over  *analyze.OverTime
-	// colors has the series for the members and for the other processes in machines.csv.
+	// colors contains the series of the members and of the other processes in machines.csv.
 	colors  chart.Colors
 	charts  []chart.Chart // charts over time
-	events  bool          // the first of charts shows the events
+	events  bool          // whether the first element of charts shows the events
 	heat    *chart.Chart
-	curves  []byPercentile // by operation, role and member, if there are several of them
+	curves  []byPercentile // by operation, by role and by member; each only if it has several curves
 	clients *chart.Chart
 }
 
-// drawnTrials reads and draws trials. problems are sentences about data that cannot be read.
+// drawnTrials reads and draws trials. problems contains sentences about data that cannot be read.
 func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	for _, t := range shown.trials {
 		over, err := analyze.ReadOverTime(t, shown.columns)
@@ -130,7 +131,7 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	if curve, ok := analyze.ClientsCurveOf(t); ok {
 		d.clients = new(chart.Clients(&curve))
 		if n := len(curve.Operations); n < curve.Clients {
-			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("Only %d of %s are shown, at even distances in ascending order.", n, text.Plural(uint64(curve.Clients), "client")))
+			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("Only %d of %s are shown: an evenly spaced sample of the clients in ascending order.", n, text.Plural(uint64(curve.Clients), "client")))
 		}
 	}
 	return d
@@ -169,7 +170,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 		const most = 8
 		var notes []string
 		if len(curves) > most {
-			notes = append(notes, fmt.Sprintf("The first %d of %d trials.", most, len(curves)))
+			notes = append(notes, fmt.Sprintf("Only the first %d of %d trials are drawn.", most, len(curves)))
 			curves = curves[:most]
 		}
 		if c, ok := chart.Percentiles(name, title, curves); ok {
@@ -180,7 +181,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 	return out
 }
 
-const percentilesNote = "Each division to the right leaves a tenth of the operations beyond it. A line ends at the slowest operation, or where percentiles fall on failed operations. It is dashed where fewer than ten operations are beyond it."
+const percentilesNote = "From each division to the next, the number of slower operations falls to a tenth. A line ends at the slowest operation or, if operations failed, before the first percentile that includes a failed operation. It is dashed where fewer than ten operations are slower."
 
 // trialOf returns the section of the page about a trial.
 func trialOf(d *drawn) trial {
@@ -272,19 +273,19 @@ func gridNote(g *analyze.Grid) []string {
 	if g.Width > 1 {
 		text += fmt.Sprintf("Each column is %d s wide and shows its minimum and maximum. ", g.Width)
 	}
-	return []string{text + "A gap in a line is a second without a value: for example, the percentile falls on a failed operation, or there are too few operations."}
+	return []string{text + "A gap in a line is a second without a value. For example, too few operations were due, or a percentile includes failed operations."}
 }
 
 // heatNote returns a note that explains the cells of the heat map.
 func heatNote(o *analyze.OverTime) string {
-	return fmt.Sprintf("Each cell covers %s of the trial and a range of times that is 21 %% wide. A darker cell (brighter on a dark page) has more successful operations. The darkest has %s.",
+	return fmt.Sprintf("Each cell covers %s of the trial and a range of times whose upper end is 21 %% above the lower end. A darker cell (brighter on a dark page) contains more successful operations. The darkest cell contains %s.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
 }
 
 // trial is the section of the page about one trial.
 type trial struct {
 	ID, Name, Headline string
-	Open               bool // whether the page shows it unfolded
+	Open               bool // whether the page shows the section unfolded
 	Verdict            string
 	Reasons            []string
 	Facts              []analyze.Fact

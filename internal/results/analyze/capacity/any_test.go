@@ -17,7 +17,7 @@ type anyone struct {
 	void        float64 // probability that a trial is void
 	contradicts bool
 	empty       float64 // probability that no operation is due in a second
-	cutShort    bool    // set if seconds are missing
+	cutShort    bool    // set if trials lack some of their seconds
 }
 
 func pick(rng *rand.Rand, all ...float64) float64 { return all[rng.IntN(len(all))] }
@@ -73,7 +73,7 @@ func (a *anyone) run(s *Search, p Plan, began float64) Trial {
 		t.Done -= waiting
 	}
 	if t.Served = t.Done; t.Due == 0 || rng.Float64() < a.void {
-		t.Void = "it tells nothing"
+		t.Void = "its result is unusable"
 	}
 	return t
 }
@@ -92,7 +92,7 @@ func anyOptions(rng *rand.Rand) Options {
 	return o
 }
 
-// Whatever the results of the trials are, each tried rate is a number within the bounds, and the
+// For any trial results, each planned rate is a number within the permitted range, and the final
 // interval contains its estimate.
 func TestAnyTrialsAreSearched(t *testing.T) {
 	settle.Unraced(t)
@@ -119,8 +119,8 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 	}
 }
 
-// A trial beyond an end of the interval stays within the permitted rates, even if the capacity is
-// close to their limit. For example, a parameter must not be below its minimum.
+// nextTo never plans a rate outside the permitted range, even if the estimate is at the edge of the
+// range or outside it. For example, it never plans a value below a parameter's minimum.
 func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Integer: whole, Offered: func(v float64) float64 { return v }}})

@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// bisection is the search with which the package's search is compared. After the same first steps,
-// it halves the interval in each step. A step ends when the trials at its rate show whether their
-// share of bad operations is above or below the limit. The confidence of the whole search is
-// divided among the steps. Trials end as soon as a step is decided. If a rate is not decided after
-// ten minutes, it is replaced by a nearby rate.
+// bisection is the method with which this package's search is compared. After the same first steps
+// as Search, it halves the interval in each step. A step ends as soon as the trials at its rate
+// show whether their share of bad operations is above or below the limit. If the trials at a rate
+// have not shown this after ten minutes, the search tries a nearby rate instead. The permitted
+// error probability of the whole search is divided among the steps.
 type bisection struct {
 	*Search
 	low, high float64
@@ -38,7 +38,7 @@ func (s *server) bisect() (took float64, i Interval) {
 	}
 }
 
-// mostAtOne is the longest time, in seconds, for which a single rate is tried.
+// mostAtOne is the maximum total length, in seconds, of the windows at a single rate.
 const mostAtOne = 600
 
 func (b *bisection) run(s *server) {
@@ -73,7 +73,7 @@ func (b *bisection) run(s *server) {
 }
 
 // side returns -1 if the objective certainly holds at the rate, 1 if it certainly does not, and 0
-// if this is not decided.
+// if the trials do not show which is the case.
 func (b *bisection) side() int {
 	g := b.Goals[0]
 	var points []point

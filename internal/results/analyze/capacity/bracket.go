@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// bracket returns the lowest rate that failed, and the highest rate below it. A rate fails if its
-// trials show that the objective does not hold. The result pass is 0 and fail is +Inf if there is
-// no such rate. Trials near the capacity may contradict each other; the estimate handles this.
+// bracket returns `fail`, the lowest rate that failed, and `pass`, the highest tried rate below it.
+// A rate fails if its trials show that the objective does not hold. If no rate failed, `fail` is
+// +Inf. If no rate below `fail` was tried, `pass` is 0. Trials near the capacity may contradict
+// each other; Estimate takes such contradictions into account.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {
@@ -25,9 +26,10 @@ func (s *Search) bracket() (pass, fail float64) {
 
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
 
-// describes reports whether an estimate has a point for the trial. A disturbed trial that missed
-// the objective shows by how much, at most, the store missed the objective. If an estimate ignored
-// such trials but used the disturbed trials that met the objective, the capacity would be too high.
+// describes reports whether estimates use the trial. They also use a disturbed trial that missed
+// the objective, because it limits the amount by which the store itself missed the objective. If
+// estimates ignored such trials, but used the disturbed trials that met the objective, the
+// estimated capacity would be too high.
 func (s *Search) describes(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
@@ -56,10 +58,11 @@ func (s *Search) failsAt(rate float64) bool {
 // pointing reports whether the trial is too short to prove anything by itself.
 func (t *Trial) pointing() bool { return t.Length < narrowing }
 
-// Evidence as twice a log-likelihood ratio. failing is the minimum evidence that makes a rate fail.
-// certain is the minimum evidence that needs no confirmation by another trial.
+// Thresholds for evidence, which is measured as twice a log-likelihood ratio. A rate fails if the
+// evidence is at least `failing`. If the evidence is at least `certain`, no other trial needs to
+// confirm it.
 const (
-	failing = 2.7 // chance exceeds this in one of twenty cases
+	failing = 2.7 // exceeded by chance in one of twenty cases
 	certain = 30
 )
 
@@ -127,7 +130,7 @@ func (s *Search) misses(rate float64) bool {
 }
 
 // highestHeld returns the highest rate below the given rate whose trials, taken together, met the
-// objective. It returns 0 if there is none.
+// objective. It returns 0 if no such rate exists.
 func (s *Search) highestHeld(below float64) (rate float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {

@@ -6,8 +6,8 @@ import (
 )
 
 // The best estimate is not above the rate of a trial that missed the objective, even if the
-// evidence is too weak for the rate to fail. The interval does not extend above the rate of an
-// overloaded trial. The lower end of the interval is a rate that held.
+// evidence is too weak to count this rate as failed. The interval does not extend above the rate of
+// an overloaded trial. The lower end of the interval is a rate that held.
 func TestAnEstimateIsNotAboveWhatMissed(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}, Until: 25, From: 1600, Least: 10, Most: 1e6})
 	tried := func(rate, share, served float64) Result {

@@ -3,12 +3,12 @@
 // the capacity. It runs no trials and has no clock; its input and output are numbers.
 //
 // Operations are bad if they failed or were slower than a bound. The share of bad operations rises
-// with the rate. The capacity is the rate at which this share exceeds the share that the objective
-// allows. Near the capacity, the logarithm of the share is almost linear in the rate. In an M/M/1
-// queue it is exactly linear, because P(T > t) = exp(-(μ-λ)t). So this package fits one line to all
-// trials near the capacity. Each trial then helps to determine both ends of the interval, whereas a
-// bisection uses each trial only by itself. For a server with a hard limit, the share jumps at the
-// limit; a jump is a very steep line.
+// with the rate. The capacity is the rate above which this share exceeds the share that the
+// objective allows. Near the capacity, the logarithm of the share is almost linear in the rate. In
+// an M/M/1 queue it is exactly linear, because P(T > t) = exp(-(μ-λ)t). So this package fits one
+// line to all trials near the capacity. Each trial then helps to determine both ends of the
+// interval, whereas a bisection uses a trial only for decisions about its own rate. For a server
+// with a hard limit, the share jumps at the limit; a jump is a very steep line.
 package capacity
 
 import (
@@ -18,28 +18,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Goal is one part of an objective: it allows at most the share Limit of all due operations to be
-// bad.
+// Goal is one part of an objective: at most the share Limit of the due operations may be bad.
 type Goal struct {
 	Name  string  // the goal in words, such as p99<20ms
 	Limit float64 // a share between 0 and 1, both exclusive
-	// Span is the minimum time in seconds for which a single cause makes operations bad. Operations
-	// that become due within this time are bad together. If the goal is a bound on times, Span
-	// equals the bound.
+	// Span is the minimum duration, in seconds, of a cause of bad operations. All operations that
+	// become due during this time are bad. If the goal is a bound on response times, Span equals
+	// the bound.
 	Span float64
-	// Percentile is set if the goal is a bound on a percentile of response times. Then a window
-	// must be long enough to have fewSamples operations above the percentile.
+	// Percentile is set if the goal is a bound on a percentile of response times. A window must
+	// then be long enough to contain fewSamples operations above the percentile.
 	Percentile bool
 }
 
 // Second is a one-second interval of a trial's window.
 type Second struct {
 	Due float64   // the number of operations that became due
-	Bad []float64 // how many of the due operations were bad, by goal
+	Bad []float64 // for each goal, how many of the due operations were bad
 	// the number of operations that were due but not done at the end of the interval
 	InFlight float64
-	// Surely is the number of operations that would have been bad even without the disturbance of
-	// the trial, by goal. If it is nil, Surely equals Bad.
+	// Surely is, for each goal, the number of operations that would have been bad even without the
+	// disturbance of the trial. If Surely is nil, these numbers are those in Bad.
 	Surely []float64
 }
 
@@ -54,26 +53,27 @@ type Trial struct {
 	Done    float64
 	Served  float64 // how many of the operations in Done were successful
 	Seconds []Second
-	// Disturbed is set if the generator was late or other programs used the CPUs. Then
-	// Second.Surely is a lower bound for the bad operations, and the store may not have caused the
-	// whole backlog.
+	// Disturbed is set if the generator was late or other programs used the CPUs. In such a trial,
+	// Second.Surely is a lower bound for the operations that the store made bad, and part of the
+	// backlog may have another cause than the store.
 	Disturbed bool
 	// Void explains why the trial is not evidence about the store, as a sentence without the full
 	// stop. It is empty if the trial is evidence.
 	Void string
 }
 
-// Limits above which a trial counts as overloaded.
+// Limits that determine whether a trial counts as overloaded.
 const (
 	// LeastAchieved is the minimum share of the due operations that must be done within the window.
 	LeastAchieved = 0.99
-	// mostGrowth is the largest growth of the backlog during a window that does not count as an
-	// overload, as a share of the due operations. It applies if the backlog grows steadily.
+	// mostGrowth is the largest steady growth of the backlog during a window that does not count as
+	// an overload, as a share of the operations that became due in the window.
 	mostGrowth = 0.005
-	// fewOperations is a number of operations in flight that is never an overload, at any rate.
+	// fewOperations is the number of operations in flight up to which a trial never counts as
+	// overloaded, whatever its rate is.
 	fewOperations = 10
-	// surelyGrows is the value of z in the Mann-Kendall test above which there is a trend. Chance
-	// exceeds it in one of a thousand trials.
+	// surelyGrows is the value of z in the Mann-Kendall test above which the backlog has a trend.
+	// Without a trend, z exceeds it in one of a thousand trials.
 	surelyGrows = 3.09
 )
 
@@ -123,8 +123,8 @@ func (t *Trial) Overloaded(goals []Goal) bool {
 		(!t.keeps(goals) || missing > t.mostUnderWay(goals) || t.grew() > grewSurely)
 }
 
-// keeps reports whether the trial met all goals, that is, no goal has more bad operations than it
-// allows.
+// keeps reports whether the trial met all goals: for each goal, the share of bad operations is
+// within the goal's limit.
 func (t *Trial) keeps(goals []Goal) bool {
 	for g := range goals {
 		if !(t.Share(g) <= goals[g].Limit) {
@@ -134,14 +134,14 @@ func (t *Trial) keeps(goals []Goal) bool {
 	return true
 }
 
-// grewSurely is the value of Trial.grew above which the backlog grew steadily. Smaller values may
-// be caused by a burst at the end of the window.
+// grewSurely is the value of Trial.grew above which the backlog certainly grew steadily. A burst at
+// the end of the window may cause smaller values.
 const grewSurely = 3.84
 
-// mostUnderWay returns by how many operations the number in flight may increase during a window in
-// which the store meets the objective. This is the number of operations that become due within the
-// longest time that the objective allows, plus a margin for chance. It is at most half of the due
-// operations.
+// mostUnderWay returns the largest increase in the number of operations in flight that can occur
+// during a window in which the store meets the objective. This increase is the number of operations
+// that become due within the longest time that the objective allows, plus a margin for chance. It
+// is at most half of the due operations.
 func (t *Trial) mostUnderWay(goals []Goal) float64 {
 	span := 0.0
 	for _, g := range goals {
@@ -164,7 +164,7 @@ func (t *Trial) Misses(goals []Goal) bool {
 }
 
 // surelyOverloaded reports whether the store was overloaded regardless of any disturbance. A late
-// generator has a backlog of its own, but it does not make most operations bad.
+// generator also has a backlog, but it does not make most operations bad.
 func (t *Trial) surelyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
@@ -174,9 +174,9 @@ func (t *Trial) surelyOverloaded(goals []Goal) bool {
 const filling = 2
 
 // missing returns how many more operations became due in the window than were done. After a
-// warm-up, a window starts with about as many operations in flight as it has at its end. Without a
-// warm-up, no operations are in flight at the start. Then the operations in flight after the first
-// seconds are not an overload, and missing subtracts them.
+// warm-up, about as many operations are in flight at the start of the window as at its end. Without
+// a warm-up, no operations are in flight at the start. Operations that are in flight after the
+// first seconds are then not a sign of an overload, so missing subtracts them.
 func (t *Trial) missing() float64 {
 	missing := t.Due - t.Done
 	if t.Warmup == 0 && len(t.Seconds) > filling {
@@ -186,13 +186,14 @@ func (t *Trial) missing() float64 {
 }
 
 // heavily reports whether the trial was so overloaded that neither chance nor a short pause can
-// explain it: more than a tenth of the due operations was not done, or most operations were bad.
+// explain it: more than a tenth of the due operations were not done, or most operations were bad.
 func (t *Trial) heavily(goals []Goal) bool {
 	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }
 
-// mostlyBad reports whether most operations were bad in most one-second intervals, regardless of
-// any disturbance.
+// mostlyBad reports whether the trial clearly missed one of the goals, regardless of any
+// disturbance: more than half of all operations were bad, and at least three quarters of the
+// one-second intervals had a share of bad operations above both 10 % and the goal's limit.
 func (t *Trial) mostlyBad(goals []Goal) bool {
 	for g, goal := range goals {
 		missed := 0
@@ -249,9 +250,9 @@ func median(all []float64) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// mostOfFlow limits the evidence that the backlog of one trial provides, as twice a log-likelihood
-// ratio. A single cause may make a store slow or fast for a while, and then the backlog follows
-// steadily. Two such trials together are practically proof.
+// mostOfFlow limits the evidence from the backlog of a single trial, as twice a log-likelihood
+// ratio. A single cause may make a store slow or fast for a while, so that the backlog grows or
+// shrinks steadily. Two trials with the maximum evidence are practically proof.
 const mostOfFlow = 6
 
 // grew returns the evidence that the backlog grew steadily, as twice a log-likelihood ratio. It

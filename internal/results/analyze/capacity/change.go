@@ -9,16 +9,17 @@ const (
 	// leastChange is the smallest step in the logarithm of the capacity that counts as a change. A
 	// slow drift is handled as a movement instead.
 	leastChange = 0.15
-	// surelyChanged is the minimum improvement of two lines over one line that proves a change, as
-	// twice a log-likelihood ratio. In simulations of stores that do not change, including stores
-	// that drift and stores that pause now and then, the improvement was never above 10. If the
-	// improvement is at least maybeChanged, a change is possible, and the interval covers both
-	// capacities.
+	// surelyChanged is the evidence that proves a change: the improvement of the fit, as twice a
+	// log-likelihood ratio, if two lines replace one line. In simulations of stores whose capacity
+	// does not change suddenly, including stores that drift and stores that pause now and then, the
+	// improvement never exceeded 10. If the improvement is at least maybeChanged, a change is
+	// possible, and the interval covers the capacities before and after it.
 	surelyChanged = 12
 	maybeChanged  = 5
 	// leastTrials is the minimum number of trials near the capacity on each side of a change.
 	leastTrials = 2
-	// mostPeriods limits the number of periods, for a store that changes all the time.
+	// mostPeriods limits the number of periods, because the capacity of a store may change all the
+	// time.
 	mostPeriods = 6
 	changeSteps = 160
 )
@@ -75,8 +76,8 @@ func (s *Search) anyHeld() bool {
 }
 
 // changed returns the index of the first trial after a change of the capacity. It returns 0 if the
-// evidence for a change is below surely.
-func (s *Search) changed(surely float64) (first int) {
+// evidence for a change is less than the required evidence.
+func (s *Search) changed(required float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
 		pass = fail / 8
@@ -93,7 +94,7 @@ func (s *Search) changed(surely float64) (first int) {
 			most, first = gain, s.placeOf(points[at].at)
 		}
 	}
-	if most < surely {
+	if most < required {
 		return 0
 	}
 	return first
@@ -109,12 +110,13 @@ func (s *Search) placeOf(at float64) int {
 	return 0
 }
 
-// change finds the point at which a change of the capacity fits the points best. The result gain is
-// how much better two capacities fit than one, relative to chance.
+// change returns the index `at` of the first point after a change of the capacity, for the change
+// that fits the points best. The result `gain` measures how much better two capacities fit than
+// one, relative to the deviance that chance causes.
 func (f *fit) change(low, high float64) (at int, gain float64) {
 	n := len(f.points)
 	whole, best := math.Inf(1), math.Inf(1)
-	// sum over all points before an index, for each capacity
+	// sums[i][c] is the deviance of the points before index i from a line with the c-th capacity
 	sums := make([][changeSteps + 1]float64, n+1)
 	for k := range slopes {
 		for i := range n {
@@ -141,8 +143,7 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	return at, (whole - best) / chance
 }
 
-// leastOf returns the index at which the difference between two sums is smallest, and that
-// difference.
+// leastOf returns the index at which the difference to - from is smallest, and this difference.
 func leastOf(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {

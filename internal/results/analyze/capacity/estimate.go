@@ -26,7 +26,8 @@ func (s *Search) Estimate() Interval {
 	return out
 }
 
-// hidden returns the largest overload, as a share of the rate, that a window may fail to show.
+// hidden returns the largest overload, as a share of the rate, that may remain undetected in a
+// window.
 func (s *Search) hidden() float64 {
 	hidden := mostGrowth
 	for _, goal := range s.Goals {
@@ -35,8 +36,9 @@ func (s *Search) hidden() float64 {
 	return hidden
 }
 
-// around returns the range of possible capacities, in logarithms. It is the bracket from pass to
-// fail. It is extended if a rate above fail held, or if a rate below pass missed the objective.
+// around returns the range of possible capacities, as logarithms of rates. The range is the bracket
+// from `pass` to `fail` plus a margin. It is larger if a rate above `fail` held, or if a rate below
+// `pass` missed the objective.
 func (s *Search) around(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {

@@ -27,8 +27,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// If operations are independent, the seconds have the binomial variance. If operations become bad
-// in groups, the variance is larger by the size of the groups.
+// If operations become bad independently of each other, spread returns the binomial variance. If
+// they become bad in groups, the variance is larger by a factor that equals the size of the groups.
 func TestSpread(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -52,7 +52,7 @@ func TestSpread(t *testing.T) {
 			shown += spread(seconds, 0, total/(12*due))
 		}
 		is := square/runs - sum/runs*sum/runs
-		// the mean of the seconds is also estimated
+		// the tolerance is large, because spread estimates the mean from the same seconds
 		if ratio := shown / runs / is; ratio < 0.6 || ratio > 1.25 {
 			t.Errorf("%d together: the variance is %.0f, and shown as %.0f", cluster, is, shown/runs)
 		}
@@ -103,9 +103,9 @@ func TestOverloadedByChance(t *testing.T) {
 	}
 }
 
-// The trials are generated from a known line, with operations that are randomly bad in groups. The
-// interval contains the point where the line crosses the limit as often as the confidence level
-// promises.
+// The trials are generated from a known line; operations become bad in random groups. As often as
+// the confidence level promises, the interval contains the rate at which the line crosses the
+// limit.
 func TestProfileContainsTheCrossing(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -157,7 +157,7 @@ func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 		one.Done = one.Due - one.Seconds[9].InFlight
 	}
 	if slow.Overloaded(nil) || !slow.Holds(goals) {
-		t.Error("what waits for 340 ms is an overload")
+		t.Error("operations that wait for 340 ms are an overload")
 	}
 	if !over.Overloaded(nil) || over.Holds(goals) {
 		t.Error("a backlog that grows by 3 % of what is due is no overload")

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Possible slopes of a line. A slope is the increase of the log odds of a bad operation when the
-// rate increases by a factor of e.
+// Range and number of the slopes that are tried for a line. A slope is the increase in the log odds
+// of a bad operation when the rate increases by a factor of e.
 const (
 	leastSlope = 1
 	mostSlope  = 4000
@@ -15,12 +15,12 @@ const (
 )
 
 // line describes how the log odds of a bad operation depend on the logarithm of the rate, near the
-// capacity. The odds reach the limit at x, which is the logarithm of the capacity at the time
-// middle. x moves by drift per second.
+// capacity. The field `x` is the logarithm of the capacity at the time `middle`: at this rate, the
+// odds equal those of the goal's limit. The field `drift` is the change of `x` per second.
 type line struct{ x, slope, drift, middle float64 }
 
-// logOdds returns the log odds minus the log odds of the limit. The result is limited to the range
-// from -bandBelow to bandAbove.
+// logOdds returns the log odds at the point's rate and time, minus the log odds of the limit. The
+// result is limited to the range from -bandBelow to bandAbove.
 func (l *line) logOdds(p *point) float64 {
 	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
 }
@@ -30,20 +30,20 @@ type fit struct {
 	points []point
 	goal   Goal
 	eta    float64   // log odds of the limit
-	weight []float64 // number of independent operations of each point, for the steepest line
+	weight []float64 // effective number of operations of each point, for the steepest line
 	of     [slopes]ofSlope
 	// normal holds log(1 + odds) at the lower edge of the band, at the limit, and at the upper
 	// edge.
 	normal struct{ below, limit, above float64 }
 }
 
-// ofSlope holds values for the points that depend on the slope of the line.
+// ofSlope holds those values of the points that depend on the slope of the line, for one slope.
 type ofSlope struct {
-	more   float64   // ratio of the number of independent operations to that for the steepest line
+	more   float64   // ratio of the effective number of operations to that of the steepest line
 	shares []float64 // the share of bad operations of each point
 	own    []float64 // the log-likelihood of each share if the share is the true probability
-	// lower bound of each share without disturbances, in log odds; equal to the share if the trial
-	// was not disturbed
+	// log odds of the lower bound for each share without disturbances; if the trial was not
+	// disturbed, the bound equals the share
 	least []float64
 }
 
@@ -55,9 +55,9 @@ var slopeAt = func() (all [slopes]float64) {
 	return all
 }()
 
-// newFit returns a fit for the points. How many operations are bad together depends on the share of
-// bad operations. A preliminary fit uses the measured shares for this, and the final fit uses the
-// shares on the best line of the preliminary fit.
+// newFit returns a fit for the points. The number of operations that a single cause makes bad
+// depends on the share of bad operations. To estimate this number, a preliminary fit uses the
+// measured shares, and the final fit uses the shares on the best line of the preliminary fit.
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
 	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
@@ -96,22 +96,23 @@ func (f *fit) deviance(l *line) (least float64) {
 	return least
 }
 
-// distance returns the deviance of a line with the k-th slope. It may stop early, once the sum
-// exceeds the parameter enough.
-func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
+// distance returns the deviance of the points from a line with the k-th slope. It stops as soon as
+// the sum reaches the limit; the result is then only a lower bound of the deviance.
+func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {
 		p := &f.points[i]
 		sum += f.far(i, slope*(p.x-l.x-l.drift*(p.at-l.middle)), k)
-		if sum >= enough {
+		if sum >= limit {
 			break
 		}
 	}
 	return sum
 }
 
-// far returns the deviance of the i-th point from a line with the k-th slope. The parameter above
-// is the distance between the point's rate and the capacity, in log odds.
+// far returns the deviance of the i-th point from a line with the k-th slope. The parameter `above`
+// is the distance of the point's rate above the capacity, in log odds; below the capacity, it is
+// negative.
 func (f *fit) far(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
 	var eta, norm float64
@@ -127,7 +128,7 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 	switch share := of.shares[i]; {
 	case p.least == p.share, odds(eta) > share:
 		sum += weight * (of.own[i] - share*eta + norm)
-	case eta < of.least[i]: // a line between the two ends matches the point
+	case eta < of.least[i]: // lines between the lower bound and the share match the point
 		share = odds(of.least[i])
 		sum += weight * (selfLogLikelihood(share) - share*eta + norm)
 	}
@@ -144,8 +145,8 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 }
 
 // excess returns the ratio of the points' deviance from the best line to the deviance that chance
-// would cause. It is at least 1, and larger only if there are enough points to show it. The line
-// has the given number of parameters.
+// would cause. The ratio is at least 1, and is larger only if enough points show it. The argument
+// `parameters` is the number of fitted parameters of the line.
 func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	const known = 4 // the weight of the assumption that the ratio is 1, in degrees of freedom
 	n := -parameters
@@ -158,22 +159,24 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 }
 
 // wider is the factor by which Student's quantile is enlarged. In simulations, the plain quantile
-// is too small: trials depend on the results of earlier trials, and the search ends when the trials
-// agree.
+// is too small, because trials depend on the results of earlier trials and the search ends when the
+// trials agree.
 const wider = 1.2
 
-// steps is the number of intervals into which the range of a rate's logarithm is divided during the
-// search.
+// steps is the number of intervals into which a fit divides the searched range of the rate's
+// logarithm.
 const steps = 48
 
 // profile returns the range of rates at which the share of bad operations may cross the goal's
-// limit. low and high are the bounds of the searched range; all rates are logarithms. A rate is in
-// the returned range if the best line through it fits almost as well as the best line of all.
+// limit, and the best estimate of this rate. The parameters `low` and `high` are the bounds of the
+// searched range; all rates are logarithms. A rate is in the returned range if the best line that
+// crosses the limit at this rate fits almost as well as the best line of all.
 //
-// If there are few causes of bad operations, the likelihood overstates the evidence. With no cause
-// at all, the bound for 2.5 % is a mean of 3.7 causes (e to the -3.7 is 2.5 %), but the likelihood
-// gives 1.9. To correct this, profile adds half a cause for the lower end and subtracts half a
-// cause for the upper end, similar to a continuity correction.
+// If there are few causes of bad operations, the likelihood overstates the evidence. For example,
+// if no cause occurred, the exact 2.5 % bound for the mean number of causes is 3.7 (e to the -3.7
+// is 2.5 %), but the bound from the likelihood is 1.9. To correct this, profile adds half a cause
+// when it determines the lower end, and subtracts half a cause when it determines the upper end.
+// This is similar to a continuity correction.
 func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
 	f := newFit(points, g, low, high)
 	t := wider * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
@@ -182,7 +185,8 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// shifted returns a fit for the same points, to which a number of additional causes is distributed.
+// shifted returns a fit for the same points, over which it distributes additional causes of bad
+// operations. If the number of causes is negative, it removes causes.
 func (f *fit) shifted(causes float64) *fit {
 	out := *f
 	out.shift(causes)

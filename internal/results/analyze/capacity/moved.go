@@ -10,20 +10,20 @@ import (
 // change.
 const falseAlarm = 0.01
 
-// These constants describe the assumed drift (the prior). The drift of the capacity's logarithm has
-// a normal distribution around 0. Its standard deviation over driftPeriod seconds is
-// driftDeviation. A few informative trials outweigh this assumption. The assumption limits the
-// drift if there are too few trials, or uninformative ones, to exclude a drift. mostDrift is the
-// largest drift that is searched.
+// These constants define the prior for the drift of the capacity's logarithm: a normal distribution
+// around 0, with a standard deviation of driftDeviation over driftPeriod seconds. A few informative
+// trials outweigh the prior. If the trials are too few or too uninformative to exclude a drift, the
+// prior limits the drift. mostDrift is the largest drift over driftPeriod seconds that is tried.
 const (
 	driftDeviation = 0.1
 	driftPeriod    = 600
 	mostDrift      = 5 * driftDeviation
 )
 
-// movement holds what the trials show about a drifting capacity. The field all is the range of the
-// capacity's values during the search; it has no width if no trial shows anything. The field surely
-// is set if a capacity without a drift fits the trials worse than chance can explain.
+// movement holds what the trials show about a drifting capacity. The field `all` is the range of
+// the capacity's values during the search; it is empty (the lower end is above the upper end) if no
+// trial missed a goal. The field `surely` is set if a capacity without a drift fits the trials
+// worse than chance can explain.
 type movement struct {
 	all    Interval
 	surely bool
@@ -40,10 +40,10 @@ func (s *Search) moved() movement {
 	return m
 }
 
-// stayed is the minimum probability with which all values of a possibly drifting capacity must be
-// within an interval before the search ends with that interval. In simulations, a value of 0.5
-// reports more drifting stores as found, and with 2/3, searches on stores without a drift take 25 %
-// longer.
+// stayed is the probability that must be reached before the search ends with an interval: the
+// probability that all values of a possibly drifting capacity are within this interval. In
+// simulations, the value 0.5 reports Found for more drifting stores, and the value 2/3 makes
+// searches on stores without a drift 25 % longer.
 const stayed = 0.55
 
 // stays reports whether all values of the capacity during the search are within an interval with
@@ -54,7 +54,7 @@ func (s *Search) stays(i Interval) bool {
 	return likely
 }
 
-// eachDrift fits a drift to each goal that was missed at some rate, and calls do with the result.
+// eachDrift fits a drift to each goal that was missed at some rate, and calls `do` for each fit.
 func (s *Search) eachDrift(do func(d *driftFit)) {
 	pass, fail := s.bracket()
 	low, high := s.around(pass, fail)
@@ -88,16 +88,17 @@ type driftFit struct {
 	low, high   float64
 	first, last float64
 
-	middle float64 // the mean time of the points, in seconds of the search
+	middle float64 // the mean time of the points, in seconds since the start of the search
 	whole  box
 	coarse []cell // the cells that cover the whole range
 	best   cell
 	excess float64
 }
 
-// cell is a candidate. The field x is the logarithm of the capacity at the middle of the points,
-// and drift is its change per second. The field deviance measures how badly the candidate fits both
-// the points and the assumed drift.
+// cell is a candidate for the capacity and its drift. The field `x` is the logarithm of the
+// capacity at the mean time of the points (driftFit.middle), and `drift` is its change per second.
+// The field `deviance` measures how badly the candidate fits the points and the prior for the
+// drift.
 type cell struct{ x, drift, deviance float64 }
 
 // box is a rectangle of cells, given by its middle (x, drift) and its half widths (dx, ddrift).
@@ -131,8 +132,8 @@ func (d *driftFit) cells(b box, n int) (all []cell) {
 	return all
 }
 
-// grid returns the cells in a box. Their deviance includes only the assumed drift, but not the
-// points.
+// grid returns the cells in a box. Their deviance measures only how badly they fit the prior for
+// the drift; it does not include the points.
 func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	if b.ddrift == 0 {
 		across = 0
@@ -151,9 +152,10 @@ func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	return all
 }
 
-// closest returns the cell with the lowest deviance. It searches successively smaller boxes. The
-// first box is b, whose cells are given in all. Just below a cliff, the capacities that fit the
-// points are so close together that a single grid may miss them.
+// closest returns the cell with the lowest deviance. It starts with the box `b`, whose cells are
+// given in `all`, and then searches smaller and smaller boxes around the best cell. A single grid
+// is not sufficient: just below a cliff, the capacities that fit the points are so close together
+// that a grid may miss them.
 func (d *driftFit) closest(all []cell, b box, n int) (best cell) {
 	const smaller, boxes = 6, 6
 	best = all[0]
@@ -197,7 +199,8 @@ func (d *driftFit) hull() Interval {
 }
 
 // within returns the probability that all values of the capacity between d.first and d.last are in
-// an interval. The likelihood is flattened: Student's t quantile replaces the normal quantile.
+// an interval. The likelihood is flattened by the ratio of Student's t quantile to the normal
+// quantile.
 func (d *driftFit) within(i Interval) float64 {
 	const both = 0.95
 	flatter := wider * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
@@ -214,7 +217,8 @@ func (d *driftFit) within(i Interval) float64 {
 
 // limit returns the largest deviance that a cell may have at the confidence level.
 func (d *driftFit) limit() float64 {
-	// the capacity at the start and the capacity at the end have two bounds each
+	// the error probability is divided among four bounds: two for the capacity at the start, and
+	// two for the capacity at the end
 	within := wider * d.quantile(1-(1-d.level)/4)
 	return d.best.deviance + within*within*d.excess
 }
@@ -243,12 +247,11 @@ func (d *driftFit) during(c cell) Interval {
 	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}
 }
 
-// supported limits an interval to what the trials support, unless the objective held at a higher
-// rate:
-//   - The best estimate is not above a rate that missed the objective. If the objective held at no
-//     rate, there is no estimate.
-//   - The upper end is at most the rate of a trial in which most operations were bad, plus the
-//     drift that is possible since that trial.
+// supported limits an interval to what the trials support:
+//   - The best estimate is not above a rate that missed the objective, unless the objective held at
+//     a higher rate. If the objective held at no rate, the estimate is 0.
+//   - The upper end is at most the rate of a heavily overloaded trial, plus the drift that is
+//     possible since that trial, unless the objective held at a higher rate.
 //   - If the lower end is at the edge of the searched range, it moves down to a rate at which the
 //     objective held.
 func (s *Search) supported(i Interval) Interval {

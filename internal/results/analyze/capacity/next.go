@@ -2,11 +2,11 @@ package capacity
 
 import "math"
 
-// mostUnsettled is the maximum number of consecutive trials in which a store may fail to settle.
-// After this number, the search ends.
+// mostUnsettled is the number of consecutive trials after which the search ends if the store did
+// not settle in any of them.
 const mostUnsettled = 8
 
-// Next returns the plan of the next trial. The parameter now is the time since the start of the
+// Next returns the plan of the next trial. The parameter `now` is the time since the start of the
 // search, in seconds. Next returns false if the search has ended.
 func (s *Search) Next(now float64) (Plan, bool) {
 	if s.ended != "" {
@@ -23,10 +23,10 @@ func (s *Search) Next(now float64) (Plan, bool) {
 	return p, true
 }
 
-// Add adds the result of a trial. The parameter took is how long the whole trial took, in seconds.
-// A void trial with a Length of 0 did not begin.
+// Add adds the result of a trial. The parameter `took` is the duration of the whole trial, in
+// seconds. A void trial whose Length is 0 never began.
 func (s *Search) Add(t Trial, took float64) {
-	// after an overload, draining takes long, so the trial is not typical
+	// the overhead of an overloaded trial is not typical, because it includes a long drain
 	if t.Length > 0 && !t.Overloaded(s.Goals) {
 		value := 0.0
 		if s.Parameter != nil {
@@ -67,7 +67,7 @@ func (s *Search) choose() (Plan, bool) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	if again := s.trialsAt(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
-		// a single pause of the machine is enough to make any rate fail
+		// repeat the trial, because a single pause of the machine is enough to make any rate fail
 		return s.plan(fail, Narrow, refining), true
 	}
 	switch {
@@ -83,7 +83,7 @@ func (s *Search) choose() (Plan, bool) {
 	case fail/pass > nearEnough && fail-pass > s.step():
 		more := float64(1 + s.contradictions())
 		rate := s.between(pass, fail)
-		// the void rate is tried again later
+		// after a void trial, try a lower rate first, and the void rate later
 		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() {
 			rate = math.Sqrt(pass * rate)
 		}
@@ -92,15 +92,15 @@ func (s *Search) choose() (Plan, bool) {
 	return s.refine()
 }
 
-// mostServed is the number of overloads after which the throughput during an overload provides no
-// more information.
+// mostServed is the number of overloaded trials after which their throughput provides no more
+// information about the capacity.
 const mostServed = 2
 
 // between chooses a rate between a rate that held (pass) and a rate that failed (fail). The
 // throughput during the first overload is often near the capacity, so rates slightly below and
-// slightly above it are tried first. If a rate failed without an overload, the capacity is close to
-// it, so the steps start small and double each time. After another overload, between chooses the
-// middle of the interval.
+// slightly above it are tried first. If a rate failed without a heavy overload, the capacity is
+// close to it. So between tries rates below it, in steps that start small and double each time.
+// Otherwise, between chooses the geometric mean of `pass` and `fail`.
 func (s *Search) between(pass, fail float64) float64 {
 	inside := func(r float64) bool {
 		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.step() && r <= fail-s.step()

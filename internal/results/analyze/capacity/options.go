@@ -4,7 +4,7 @@ package capacity
 type Options struct {
 	Goals []Goal
 	// Until is the time limit of the search in seconds. The search starts no trial that would end
-	// after it.
+	// after this time.
 	Until float64
 	// Width is the target width of the interval, as a share of its middle. Level is the interval's
 	// confidence level.
@@ -21,7 +21,8 @@ type Options struct {
 	Parameter *Parameter
 }
 
-// DefaultWidth and DefaultLevel are the values that New uses if Options leaves them 0.
+// DefaultWidth and DefaultLevel are the values that New uses if Options.Width or Options.Level is
+// 0.
 const (
 	DefaultWidth = 0.02
 	DefaultLevel = 0.95
@@ -32,8 +33,8 @@ const (
 type Parameter struct {
 	// Integer is set if the values are whole numbers.
 	Integer bool
-	// Offered returns how many operations per second become due with a value of the parameter. It
-	// increases with the value.
+	// Offered returns the number of operations that become due per second at a value of the
+	// parameter. This number increases with the value.
 	Offered func(value float64) float64
 	// Window is the minimum length of a trial's window in seconds. Trials have no warm-up.
 	Window float64

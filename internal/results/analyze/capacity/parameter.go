@@ -5,8 +5,8 @@ import "math"
 // takes returns the expected overhead of a trial in seconds: the time in addition to its warm-up
 // and window. The preparation of a trial takes longer if the parameter's value is higher. The start
 // of the cluster and the end of the trial do not depend on the value. After trials with two
-// different values, takes can separate the two parts. Before that, it uses the overhead from
-// Options.
+// different values, takes can separate the part that depends on the value from the constant part.
+// Before that, it uses the overhead from Options.
 func (s *Search) takes(value float64) float64 {
 	b := &s.overheads
 	if value <= b.most || b.most == 0 {
@@ -19,7 +19,8 @@ func (s *Search) takes(value float64) float64 {
 	return math.Max(b.longest, b.atMost+each*(value-b.most))
 }
 
-// called returns the word for a rate in sentences.
+// called returns the word that messages use for a tried rate: "value" in a search for a parameter,
+// and "rate" otherwise.
 func (s *Search) called() string {
 	if s.Parameter != nil {
 		return "value"
@@ -45,8 +46,8 @@ func (s *Search) faster() float64 {
 	return 4
 }
 
-// narrow reports whether an interval has at most the target width. Whole numbers may also differ by
-// at most two.
+// narrow reports whether an interval has at most the target width. If the values are whole numbers,
+// an interval is also narrow if its ends differ by at most two.
 func (s *Search) narrow(i Interval) bool {
 	return i.Width() <= s.Width || i.Upper-i.Lower <= 2*s.step()
 }

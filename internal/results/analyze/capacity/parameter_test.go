@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// sized is a simulated server whose load depends on a number of nodes: there is a fixed rate of
-// operations, plus a rate per node. Each trial has a new server. The time to prepare it increases
-// with the number of nodes.
+// sized is a simulated server whose load depends on a number of nodes: the load is a fixed rate of
+// operations plus a rate for each node. Each trial uses a new server. The time to prepare a server
+// increases with the number of nodes.
 type sized struct {
 	*server
 	fixed, each float64

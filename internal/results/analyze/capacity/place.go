@@ -9,10 +9,11 @@ import (
 )
 
 // mostTelling returns the rate at which a trial is expected to provide the most information per
-// unit of time about the capacity and its drift. The parameter window is the length of the trial's
-// window. The information is the mutual information between the trial's result and the capacity,
-// for any slope. (Kontsevich and Tyler, 1999, choose stimuli in this way to find a threshold whose
-// slope is also unknown.) If no goal was missed, mostTelling returns the given rate.
+// unit of time about the capacity and its drift. The parameter `window` is the length of the
+// trial's window. The information is the mutual information between the trial's result and the
+// capacity, where the slope is unknown. (Kontsevich and Tyler, 1999, choose stimuli in the same way
+// to find a threshold and an unknown slope.) If no goal was missed, mostTelling returns the given
+// rate.
 func (s *Search) mostTelling(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
@@ -27,7 +28,7 @@ func (s *Search) mostTelling(rate, window float64) float64 {
 // settle after an overload.
 const afterOverload = 4
 
-// candidates is the number of rates that are compared.
+// candidates is the number of rates that mostTelling compares.
 const candidates = 25
 
 func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
@@ -48,7 +49,7 @@ func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
 // placing holds the data from which the rate of the next trial is chosen.
 type placing struct {
 	*driftFit
-	phi       float64 // number of operations that are bad together, for the steepest line
+	phi       float64 // number of operations that one cause makes bad, for the steepest line
 	causes    *[means + 1][outcomes]float64
 	beliefs   []belief
 	low, high float64 // the range that probably contains the capacity; both are logarithms of rates
@@ -61,13 +62,14 @@ type belief struct {
 	of [slopes]float64
 }
 
-// How many capacities and drifts are considered on each side of the best one.
+// Numbers of capacities and of drifts that believe considers on each side of the best cell.
 const (
 	capacitiesBelieved = 20
 	driftsBelieved     = 5
 )
 
-// believe computes the beliefs for a time in seconds of the search.
+// believe computes the beliefs about the capacity at a time, given in seconds since the start of
+// the search.
 func (p *placing) believe(at float64) {
 	limit, all := p.limit(), 0.0
 	p.low, p.high = math.Inf(1), math.Inf(-1)
@@ -133,8 +135,8 @@ func (p *placing) information(x, window float64) (information, overload float64)
 }
 
 // comesTo returns the probability of an overload, and the probabilities of the other outcomes if
-// there is no overload. The argument above is log(rate) - log(capacity), and k selects the slope of
-// the fitted line, slopeAt[k].
+// there is no overload. The parameter `above` is log(rate) - log(capacity), and `k` selects the
+// slope of the fitted line, slopeAt[k].
 func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above

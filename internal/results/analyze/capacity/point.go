@@ -14,17 +14,18 @@ const (
 // point is the result of a trial for one goal, in the form that an estimate uses.
 type point struct {
 	x     float64 // logarithm of the rate
-	at    float64 // time of the window's middle, in seconds of the search
+	at    float64 // middle of the window, in seconds since the start of the search
 	n     float64 // number of due operations
 	share float64 // share of bad operations, limited to the band
 	least float64 // share without the operations that were bad because of a disturbance
-	// 1 within the band; above it, the weight of the evidence that the capacity is below the rate
+	// 1 if the share is within or below the band; if it is above, the weight of the evidence that
+	// the capacity is below the rate
 	surely  float64
 	seconds float64
 	// variance is the variance of the number of bad operations, estimated from the one-second
 	// intervals. It is 0 if no or all operations were bad, or if the share is outside the band.
 	variance   float64
-	most       float64 // what variance would be if operations were bad independently of each other
+	most       float64 // value of variance if operations became bad independently
 	overloaded bool
 	// evidence that the backlog of an overload grew, as twice a log-likelihood ratio
 	grew float64
@@ -80,8 +81,8 @@ func spread(seconds []Second, goal int, share float64) (v float64) {
 			v += weight * off[i] * off[i-lag]
 		}
 	}
-	// The mean is also estimated from these intervals, which makes the sums too small by about this
-	// share (lags+1 of n for independent intervals).
+	// The mean is estimated from the same intervals, which makes the sums too small: for
+	// independent intervals, by a share of about (lags+1)/n. The division corrects this.
 	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
 }
 
@@ -96,8 +97,8 @@ func freedom(points []point) float64 {
 	return math.Min(math.Max(n/3, 8), 40)
 }
 
-// divergence returns the Kullback-Leibler divergence between a share and another share, which is
-// given by its log odds eta.
+// divergence returns the Kullback-Leibler divergence between `share` and the share whose log odds
+// are `eta`.
 func divergence(share, eta float64) float64 {
 	return selfLogLikelihood(share) - share*eta + normal(eta)
 }
@@ -108,5 +109,5 @@ func selfLogLikelihood(share float64) float64 {
 	return share*math.Log(share) + (1-share)*math.Log1p(-share)
 }
 
-// normal returns the logarithm of 1 plus the odds whose logarithm is eta.
+// normal returns log(1 + odds), where `eta` is log(odds).
 func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }

@@ -2,13 +2,13 @@ package capacity
 
 import "math"
 
-// together returns how many operations a single cause makes bad, at the goal's limit. This is the
-// factor by which the variance of the number of bad operations exceeds the variance for independent
-// operations. The value from the trials is combined with a prior estimate, which has the weight of
-// priorSeconds seconds of trials.
+// together returns the number of operations that a single cause makes bad when the share of bad
+// operations equals the goal's limit. This number is the factor by which the variance of the number
+// of bad operations exceeds the variance for independent operations. together combines the value
+// from the trials with a prior estimate, which has the weight of priorSeconds seconds of trials.
 //
 // The prior estimate depends on the slope of the line: with a steeper line, a queue stays above a
-// bound for longer. For a slope s and a limit L, it stays above the bound for 2(s/log(1/L))²
+// bound for longer. For a slope s and a limit L, the queue stays above the bound for 2(s/log(1/L))²
 // operations. In an M/M/1 queue, the slope is the rate times the bound; for steeper lines, the
 // slope is limited to this value.
 func together(points []point, g Goal, slope float64) float64 {
@@ -50,11 +50,11 @@ func (p *point) keptUp(g Goal, growth, slope float64) float64 {
 	return math.Min(z*z, mostOfFlow)
 }
 
-// deviates converts a growth of the backlog, as a share of the due operations, to standard
-// deviations of chance. It returns 0 if the backlog did not grow. The variance of the number of
-// done operations is the number of due operations times the dispersion. The line for such a queue
-// has a slope of twice the rate times the bound, divided by the dispersion (heavy-traffic limit,
-// Kingman 1961).
+// deviates converts a growth of the backlog, given as a share of the due operations, to a multiple
+// of the standard deviation that chance causes. It returns 0 if the backlog did not grow. The
+// number of done operations has a variance that equals the number of due operations times the
+// dispersion. The line for such a queue has a slope of twice the rate times the bound, divided by
+// the dispersion (heavy-traffic limit, Kingman 1961).
 func (p *point) deviates(g Goal, growth, slope float64) float64 {
 	dispersion := math.Max(2*p.n/p.seconds*g.Span/slope, 1)
 	return math.Max(growth, 0) * math.Sqrt(p.n/dispersion)

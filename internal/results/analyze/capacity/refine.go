@@ -8,7 +8,7 @@ type tested struct {
 	below, above int
 	all          int
 	// lastBelow is set if the last of these trials was below the estimate. turned is set if the
-	// last two trials were on different sides.
+	// last two of these trials were on different sides of the estimate.
 	lastBelow, turned bool
 }
 

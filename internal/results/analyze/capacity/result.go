@@ -60,7 +60,7 @@ func (s *Search) sinceChange() Result {
 		r.Status, r.Why = NotKnown, noUsableTrial
 		return r
 	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.isInformative(pass):
-		r.Status, r.Why = NotKnown, "the objective holds only far below the store's known throughput, and above that "+noUsableTrial
+		r.Status, r.Why = NotKnown, "the highest "+s.called()+" at which the objective held is far below the store's known throughput, and above that "+s.called()+", "+noUsableTrial
 		return r
 	case s.ended == "" || !r.Closed() || pass == 0:
 		return r

@@ -57,7 +57,7 @@ func (s *Search) EndWithoutSpace(why string) { s.end(NoSpace, why) }
 
 // Period is a part of a search in which the capacity was approximately constant.
 type Period struct {
-	From, To float64 // in seconds of the search
+	From, To float64 // in seconds since the start of the search
 	Interval
 }
 
@@ -65,21 +65,22 @@ type Period struct {
 // warm-up and window. All times are in seconds.
 type trialOverheads struct {
 	longest float64
-	// smallest and largest tried value of the parameter; 0 if there is none, or in a search for a
-	// rate
+	// smallest and largest tried value of the parameter; 0 if no value was tried, or if the search
+	// is for a rate
 	least, most float64
-	// overhead of the trials with these values, including the start of the cluster
+	// overheads of the trials with the smallest and the largest value, including the start of the
+	// cluster
 	atLeast, atMost float64
 }
 
-// add adds the overhead of a trial, which is the parameter took. In a search for a parameter of the
-// load, value is the value in this trial. In a search for a rate, value is 0.
-func (b *trialOverheads) add(value, took float64) {
-	b.longest = math.Max(b.longest, took)
+// add records the overhead of a trial. In a search for a parameter of the load, `value` is the
+// parameter's value in this trial. In a search for a rate, `value` is 0.
+func (b *trialOverheads) add(value, overhead float64) {
+	b.longest = math.Max(b.longest, overhead)
 	if value > 0 && (b.least == 0 || value < b.least) {
-		b.least, b.atLeast = value, took
+		b.least, b.atLeast = value, overhead
 	}
 	if value > b.most {
-		b.most, b.atMost = value, took
+		b.most, b.atMost = value, overhead
 	}
 }

@@ -179,10 +179,10 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 }
 
 // fixed returns the result of a search on a server without randomness. The function share returns
-// the share of bad operations at a rate. The generator is late at rates above the parameter most,
-// unless it is 0.
-func fixed(o Options, share func(rate float64) float64, most float64) Result {
-	return searched(o, share, func(rate float64) bool { return most > 0 && rate > most })
+// the share of bad operations at a rate. The generator is late at rates above maxRate, unless
+// maxRate is 0.
+func fixed(o Options, share func(rate float64) float64, maxRate float64) Result {
+	return searched(o, share, func(rate float64) bool { return maxRate > 0 && rate > maxRate })
 }
 
 // searched is the same as fixed, but the generator is late if the function late returns true.
@@ -225,10 +225,10 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 	}
 }
 
-// At rates that the generator cannot send, nothing is known about the store.
+// At rates that the generator cannot reach, the search learns nothing about the store.
 func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
-	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that, every trial was unusable (last reason: ") {
+	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that rate, every trial was unusable (last reason: ") {
 		t.Errorf("it is %+v", r)
 	}
 }
@@ -245,7 +245,7 @@ func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 			return trials > from && trials <= from+8
 		})
 		if r.Lower > 3000 || r.Upper < 3000 || r.Width() > 0.1 {
-			t.Errorf("late in eight trials from the %dth on: it is %+v", from, r)
+			t.Errorf("late in eight trials after trial %d: it is %+v", from, r)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	for i, want := range []float64{2000, 500, 125, 31.25, 10, 2000, 500, 125, 31.25, 10} {
 		p, ok := s.Next(float64(5 * i))
 		if !ok || p.Rate != want {
-			t.Fatalf("trial %d is at %g a second (%v), and is to be at %g", i, p.Rate, ok, want)
+			t.Fatalf("trial %d is at %g a second (%v), not at %g", i, p.Rate, ok, want)
 		}
 		s.Add(Trial{Plan: p, Began: float64(5 * i), Length: p.Window, Void: "the generator was late"}, 3)
 	}
@@ -321,8 +321,8 @@ func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	}
 }
 
-// The next trial is within the unknown range: below a rate that overloaded the store, even if few
-// responses were bad, and not far below the rates that held.
+// The rate of the next trial is within the range that the trials have not decided yet: below a rate
+// that overloaded the store, even if few responses were bad, and not far below the rates that held.
 func TestTriesInformativeRates(t *testing.T) {
 	s := New(someOptions())
 	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {
@@ -349,8 +349,8 @@ func TestTriesInformativeRates(t *testing.T) {
 	}
 }
 
-// If the backlog grows in every second, it is certainly an overload. A single second with a pause
-// is not.
+// A backlog that grows in every second certainly shows an overload. A single second with a pause
+// does not.
 func TestABacklogThatGrows(t *testing.T) {
 	for name, one := range map[string]struct {
 		inFlight    []float64
@@ -369,7 +369,7 @@ func TestABacklogThatGrows(t *testing.T) {
 			trial.Seconds = append(trial.Seconds, Second{InFlight: n})
 		}
 		if got := trial.grew(); got < one.least || got > one.most {
-			t.Errorf("a backlog that grows %s: %g, and is to be between %g and %g", name, got, one.least, one.most)
+			t.Errorf("a backlog that grows %s: %g, not between %g and %g", name, got, one.least, one.most)
 		}
 	}
 }
@@ -411,11 +411,11 @@ func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
 		for _, off := range []float64{-1, -0.01, 0, 0.01, 1} {
 			information, overload := p.information(d.best.x+off, refining)
 			if information < -1e-9 || information > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
-				t.Errorf("a trial %g from the best tells %g of %g, and is an overload with %g", off, information, unknown, overload)
+				t.Errorf("a trial %g from the best gives information of %g (at most %g), and is an overload with %g", off, information, unknown, overload)
 			}
 		}
 		if information, _ := p.information(d.best.x-3, refining); information > 0.01 {
-			t.Errorf("a rate of a twentieth tells %g", information)
+			t.Errorf("a rate of a twentieth gives information of %g", information)
 		}
 	})
 }

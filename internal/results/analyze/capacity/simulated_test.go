@@ -86,7 +86,8 @@ func (s *server) run(p Plan) (t Trial) {
 				t.Seconds[i].Bad[0]++
 			}
 		}
-		// the operation arrived before the end of a second and was done after it
+		// count the operation in each second before whose end it arrived and after whose end it was
+		// done
 		if at >= t.Began-10 {
 			from := max(int(math.Ceil(at-t.Began)), 1)
 			for k := from; k <= whole && t.Began+float64(k) < free; k++ {
@@ -102,8 +103,9 @@ func (s *server) run(p Plan) (t Trial) {
 	return t
 }
 
-// disturb turns a trial into one that the generator disturbed. The trial then contains the observed
-// times, and the bound that a verdict would give for the error of their percentile.
+// disturb turns a trial into one that the generator disturbed: Bad counts the operations that were
+// bad by their observed times. Surely counts those whose time exceeds the bound by more than the
+// percentile's error that a verdict would report.
 func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	percentile := func(of [][]float64) float64 {
 		all := slices.Sorted(slices.Values(slices.Concat(of...)))
@@ -202,8 +204,8 @@ func stalling(seed uint64) *server {
 // utilization of rho. An operation that arrives at a time t after the start of a pause of length S
 // must wait for the queue from before the pause and for ρμt operations. So response times decrease
 // linearly. They reach the bound after E[τ] = (S-B+(Q+1)/μ)/(1-ρ). After that, they exceed the
-// bound again by chance, for ρ/(2μ(1-ρ)²) in total (a Lévy process with that drift and the variance
-// ρ/μ). Operations that were waiting when the pause began are also late.
+// bound again by chance, for a total time of ρ/(2μ(1-ρ)²) (a Lévy process with that drift and the
+// variance ρ/μ). Operations that were waiting when the pause began are also late.
 func (s *server) shareStalled(mu, rho float64) float64 {
 	queue := rho * rho / (2 * (1 - rho)) // for M/D/1, without the operation in service
 	late := (s.stall-s.bound+(queue+1)/mu)/(1-rho) + rho/(2*mu*(1-rho)*(1-rho)) + queue/(rho*mu)
@@ -221,8 +223,8 @@ func steady(rng *rand.Rand, mu float64) *server {
 		truth: func(float64) float64 { return capacity }}
 }
 
-// link has the speed of large values over a slow network. fast has the speed of small values on one
-// machine.
+// link returns a server that is as fast as a store of large values over a slow network. fast
+// returns a server that is as fast as a store of small values on one machine.
 func link(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 4)), 550) }
 func fast(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 5)), 20_000) }
 

@@ -42,9 +42,10 @@ func (s *Search) lastReason() string {
 	return ""
 }
 
-// first returns the plan for a trial while no trial has provided information. After a void trial,
-// the next rate is lower, because a trial with less load may provide information. After the lowest
-// rate, the search starts again with the first rate, because a disturbance may have ended.
+// first returns the plan for the next trial as long as no trial has provided information. After a
+// void trial, the next rate is lower, because a trial with less load may provide information. After
+// the lowest rate, the search starts again with the first rate, because a disturbance may have
+// ended.
 func (s *Search) first() (Plan, bool) {
 	if s.void >= mostVoid {
 		s.end(NotKnown, noUsableTrial+s.lastReason())
@@ -57,7 +58,8 @@ func (s *Search) first() (Plan, bool) {
 	return s.plan(math.Max(s.From/math.Pow(4, float64(s.void%steps)), least), Explore, exploring), true
 }
 
-// lower returns the plan for a trial below the lowest rate that failed, while no rate has held.
+// lower returns the plan for the next trial as long as no rate has held. The trial's rate is below
+// the lowest rate that failed.
 func (s *Search) lower(fail float64) (Plan, bool) {
 	if s.void >= mostVoid {
 		s.end(NotKnown, "below the rate that failed, "+noUsableTrial+s.lastReason())
@@ -70,10 +72,11 @@ func (s *Search) lower(fail float64) (Plan, bool) {
 	return s.plan(math.Max(rate, s.Least), Explore, exploring), true
 }
 
-// higher returns the plan for a trial above the highest rate that held, while no rate has failed.
-// If the trial at a rate is void, the search tries the rate again with a longer window, after a
-// trial at a lower rate has provided information. If the rate remains void, the search tries rates
-// closer and closer to it, until further trials are not worth their time.
+// higher returns the plan for the next trial as long as no rate has failed. The trial's rate is
+// above the highest rate that held. If a trial is void, the search first tries a lower rate until a
+// trial provides information. It then repeats the void trial with a longer window. If the rate
+// remains void, the search tries lower rates that approach it, until further trials are not worth
+// their time.
 func (s *Search) higher(pass float64) (Plan, bool) {
 	if pass >= s.Most {
 		s.end(AtLeast, "the objective holds even at the highest "+s.called()+" allowed")
@@ -90,7 +93,7 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
 	case s.void >= mostVoid: // Result decides whether the lower bound is useful
-		s.end(AtLeast, "above that, "+noUsableTrial+s.lastReason())
+		s.end(AtLeast, "above that "+s.called()+", "+noUsableTrial+s.lastReason())
 		return Plan{}, false
 	case s.void%2 == 1: // the disturbance may have been short
 		rate = next
@@ -98,8 +101,8 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 	return s.plan(rate, Explore, exploring*mostAtOnce), true
 }
 
-// nearEnough is the ratio of a rate that failed to a rate that held below which the search starts
-// to refine the interval.
+// nearEnough limits the ratio of the lowest rate that failed to the highest rate that held. At or
+// below this ratio, the search starts to refine the interval.
 const nearEnough = 1.12
 
 // isInformative reports whether a lower bound without an upper end is useful: it must not be far

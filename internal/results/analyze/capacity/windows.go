@@ -37,8 +37,8 @@ func (s *Search) window(rate, seconds float64) float64 {
 	return math.Max(seconds, math.Min(need, math.Floor(s.Until/mostOfTime)))
 }
 
-// mostOfTime limits how far a window may be extended: to the time of the whole search divided by
-// mostOfTime.
+// mostOfTime limits the length of an extended window: it is at most the time limit of the whole
+// search divided by mostOfTime.
 const mostOfTime = 6
 
 // nextTo returns the plan for a trial at the given offset from the estimate. If the values are
@@ -56,8 +56,8 @@ func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float6
 	return p
 }
 
-// leastTelling returns the lowest rate to try after a void trial. At a lower rate, a window would
-// have to be too long in order to show the percentiles that the goals bound.
+// leastTelling returns the lowest rate to try after a void trial. At a lower rate, a window that is
+// long enough to show the percentiles in the goals would be too long.
 func (s *Search) leastTelling() float64 {
 	if seconds := s.window(s.Least, exploring); seconds > longest {
 		return s.Least * seconds / longest

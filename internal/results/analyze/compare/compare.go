@@ -68,7 +68,7 @@ func ComparingBy(names []string) (Comparing, error) {
 		case !f.Recorded():
 			return by, fmt.Errorf("runs do not record the metric %q; choose p50, p90, p99 or p99.9, or another metric such as ops", f.Name)
 		case f.Better == record.Neither:
-			return by, fmt.Errorf("the metric %q is better neither when it grows nor when it falls; choose a metric that has a direction, such as ops or p99", f.Name)
+			return by, fmt.Errorf("for the metric %q, neither a higher nor a lower value is better; choose a metric that has a direction, such as ops or p99", f.Name)
 		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):
 			return by, fmt.Errorf("the metric %s is given twice; drop one", name)
 		}
@@ -77,7 +77,7 @@ func ComparingBy(names []string) (Comparing, error) {
 	return by, nil
 }
 
-// Times reports whether at least one metric is about the times that tables show first
+// Times reports whether at least one metric is computed from the times that tables show first
 // (record.Trial.HeadlineTime).
 func (by Comparing) Times() bool {
 	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
@@ -85,9 +85,10 @@ func (by Comparing) Times() bool {
 
 // Comparison is the result of comparing a run with its baseline.
 type Comparison struct {
-	Run, Base *record.Run // both are the same run if the baseline is a trial of the run
+	Run, Base *record.Run // the same run if the baseline is a trial of that run
 	Pairs     []Pair      // in the order of the run's trials
-	// Differences holds sentences about differences between the two runs other than the load.
+	// Differences holds sentences about the differences between the two runs, except differences in
+	// the load.
 	Differences []string
 	// LeftOut describes the repeats that are not included in any median, with the reasons.
 	LeftOut []string
@@ -182,9 +183,9 @@ func BaselinesBy(run *record.Run, by Comparing) *Comparison {
 	return c
 }
 
-// Judge assigns a judgment such as "worse" to each change in the comparisons, which a reader sees
-// together. It corrects the intervals for the number of changes. The parameter margin is the
-// practical margin, as a share.
+// Judge assigns a judgment such as "worse" to each change in the comparisons. A report must show
+// these comparisons together, because Judge corrects the intervals for the total number of changes.
+// The parameter `margin` is the practical margin, as a share.
 func Judge(margin float64, all ...*Comparison) {
 	var changes []*analyze.Change
 	var family []stats.Compared
@@ -221,12 +222,12 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// Unjudged returns an error that lists the trials without a single change that could be judged. It
-// returns nil if there is no such trial.
+// Unjudged returns an error that lists the trials in which no change could be judged. It returns
+// nil if there are no such trials.
 func Unjudged(all []*Comparison) error {
-	takes := fmt.Sprintf("%d valid repeats on both sides with figures above 0, interleaved if both are in one run", analyze.MinRepeats)
+	takes := fmt.Sprintf("%d valid repeats on each side with figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].Family == 0 {
-		return fmt.Errorf("--fail-on worse: nothing could be judged, because no trial has %s; add repeats, or repeat on a quieter machine", takes)
+		return fmt.Errorf("--fail-on worse: no trial could be judged, because a trial needs %s; add repeats, or repeat on a quieter machine", takes)
 	}
 	var names []string
 	for _, c := range all {
@@ -241,26 +242,26 @@ func Unjudged(all []*Comparison) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--fail-on worse: some trials could not be judged, because that needs %s: %s", takes, strings.Join(names, ", "))
+	return fmt.Errorf("--fail-on worse: some trials could not be judged, because a trial needs %s: %s", takes, strings.Join(names, ", "))
 }
 
 // noneInCommon returns the error for two runs that have no trial name in common.
 func noneInCommon(news, bases []string) error {
 	first := func(names []string) string { return append(names, "none")[0] }
-	return fmt.Errorf("the baseline has another scenario, without a common trial: the first ones are %s here and %s in the baseline", first(news), first(bases))
+	return fmt.Errorf("the run and the baseline have no trial name in common: the first trial is %s here and %s in the baseline; compare runs of the same scenario", first(news), first(bases))
 }
 
 // add compares a trial with its baseline, if both have figures that can be compared.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := missing(p.New, news), missing(p.Base, bases)
-	times := "; the remaining repeats are of different times"
+	times := "; the remaining repeats ran at different times"
 	if c.Run == c.Base && interleaved(news, bases) {
 		times = ""
 		c.keepCommonRounds(&p)
 	}
 	if math.Abs(here-there) > unevenlyLeftOut {
-		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s do not count here, and %s in the baseline. The change itself may cause the disturbance%s.",
+		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s are not valid here, and %s in the baseline. The change itself may cause the disturbance%s.",
 			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
@@ -297,8 +298,8 @@ func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// keepCommonRounds drops every repeat whose round has no repeat on the other side, and records
-// that. So the compared repeats of both sides ran at about the same times.
+// keepCommonRounds drops every repeat whose round has no repeat on the other side, and adds these
+// repeats to LeftOut. So the compared repeats of both sides ran at about the same times.
 func (c *Comparison) keepCommonRounds(p *Pair) {
 	news, bases := sameRounds(p.New, p.Base)
 	for _, side := range []struct {
@@ -306,7 +307,7 @@ func (c *Comparison) keepCommonRounds(p *Pair) {
 		was, kept int
 	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
 		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
-			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (their counterpart in the same round does not count)", side.of, gone))
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (in the same round, the repeat of the other side is not valid)", side.of, gone))
 		}
 	}
 	if len(p.New) > 0 && len(p.Base) > 0 {
@@ -325,8 +326,8 @@ func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	return in(a, b), in(b, a)
 }
 
-// unevenlyLeftOut is the largest difference between the shares of repeats left out on the two sides
-// that causes no warning.
+// unevenlyLeftOut limits the difference between the two sides in the share of repeats that are left
+// out. A larger difference causes a warning.
 const unevenlyLeftOut = 0.25
 
 // missing returns the share of the repeats that are not valid.
@@ -339,7 +340,7 @@ func missing(counting, all []*record.Trial) float64 {
 // rates.
 func SameLoad(now, base *record.Conditions) error {
 	if what, a, b := scenario.FirstDifference(&now.Load, &base.Load); what != "" {
-		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
+		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s in the baseline; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
 	}
 	return nil
 }

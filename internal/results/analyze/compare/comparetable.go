@@ -204,8 +204,8 @@ func started(all []*record.Trial) (first, last time.Time) {
 	return first, last
 }
 
-// findDifferences collects the differences between the two sides other than the load. Each sentence
-// is listed only once.
+// findDifferences adds a sentence for each difference between the two sides, except differences in
+// the load. Each sentence is listed only once.
 func (c *Comparison) findDifferences() {
 	const own = "the store's default"
 	add := func(format string, args ...any) {
@@ -250,8 +250,8 @@ type condition struct {
 	of   func(*record.Trial) string
 }
 
-// Differing returns the conditions in which two trials differ, without those that are part of the
-// load.
+// Differing returns the conditions in which two trials differ, except conditions that are part of
+// the load.
 func Differing(now, base *record.Trial) (all []Side) {
 	for _, c := range environment() {
 		if a, b := c.of(now), c.of(base); a != b {
@@ -271,11 +271,11 @@ func environment() []condition {
 		{"number of members", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
 		{"use of TLS and authentication", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
 		{"machine", machineText},
-		{"placement of the members relative to the generator", func(t *record.Trial) string {
+		{"placement of the members", func(t *record.Trial) string {
 			if t.Shared == nil {
 				return "unknown"
 			}
-			return map[bool]string{true: "on it", false: "elsewhere"}[*t.Shared]
+			return map[bool]string{true: "on the load generator's machine", false: "on other machines"}[*t.Shared]
 		}},
 		{"members' file system", func(t *record.Trial) string {
 			if t.Durability == nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findIndistinct looks for changes of times that were judged better or worse although they are
-// small: no larger than the variation between calibration rounds on the same machine, which involve
-// no store. It adds a sentence for each such change.
+// findIndistinct looks for changes of times that were judged better or worse, but that are no
+// larger than the variation between the calibration rounds on the same machine. Because a
+// calibration involves no store, the machine alone can explain such a change. findIndistinct adds a
+// sentence for each of these changes.
 func (c *Comparison) findIndistinct() {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -24,8 +25,8 @@ func (c *Comparison) findIndistinct() {
 	}
 }
 
-// indistinct returns the sentence for one figure. It returns an empty string if the change is
-// larger than this variation or was not judged better or worse.
+// indistinct returns the sentence for one figure. It returns an empty string if the change was not
+// judged better or worse, or if it is larger than the variation between the calibration rounds.
 func (p *Pair) indistinct(f *Compared) string {
 	cal := p.New[0].Calibration
 	word := f.Change.Judged.Word

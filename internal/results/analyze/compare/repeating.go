@@ -17,8 +17,8 @@ type Repeating struct {
 	By    Comparing
 	// Repeats is the number of rounds that have ended.
 	Repeats int
-	// Known holds the precision of the figures of every trial, then of the ratio between every
-	// trial and its baseline, in the scenario's order.
+	// Known holds the precision of the figures of every trial. After them, it holds the precision
+	// of the ratios between trials and their baselines. Both parts are in the scenario's order.
 	Known []Precision
 	// LeftOut describes the repeats that are not valid, with the reasons.
 	LeftOut []string
@@ -38,8 +38,8 @@ type Precision struct {
 	HasInterval bool
 	// Precise is set if Half is within the target and there are enough repeats.
 	Precise bool
-	// Unsettled is set if more repeats of this kind cannot make the figure precise. Then Remains
-	// exceeds the target. Remains is the part of Half that disturbances may have caused.
+	// Remains is the part of Half that disturbances may have caused. Unsettled is set if Remains
+	// exceeds the target, so that more repeats of this kind cannot make the figure precise.
 	Unsettled bool
 	Remains   float64
 	// hopeless is set if the figure cannot become precise, because no repeat is valid or because a
@@ -87,7 +87,7 @@ func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
 	}
 	for _, name := range all.Order {
 		if of := all.Of[name][0].BaselineOf; all.Of[of] != nil {
-			// limited to common rounds, as in the final comparison
+			// use only the common rounds, as in the final comparison
 			news, bases := sameRounds(counting[of], counting[name])
 			for _, f := range r.By.Figures {
 				r.Known = append(r.Known, r.ratio(of, &f, news, bases))

@@ -29,27 +29,27 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*record.Conditions){
-		"the watchers in put: 8 here, 9 there":                                               func(c *record.Conditions) { c.Watch.Watchers = 8 },
-		"the watchers in put: none here, 9 there":                                            func(c *record.Conditions) { c.Watch = nil },
-		"the watch streams in put: 1 here, 3 there":                                          func(c *record.Conditions) { c.Watch.Streams = 1 },
-		"the watchers' own connections in put: none here, 2 there":                           func(c *record.Conditions) { c.Watch.Connections = 0 },
-		"the watched key in put: w here, none there":                                         func(c *record.Conditions) { c.Watch.Key = []byte("w") },
-		"the watched keys in put: 100 here, 4 there":                                         func(c *record.Conditions) { c.Watch.WatchedKeys = 0 },
-		"the keys that each watcher watches in put: 7 here, 1 there":                         func(c *record.Conditions) { c.Watch.Span = 7 },
-		"the values before in watch events in put: true here, false there":                   func(c *record.Conditions) { c.Watch.PrevKV = true },
-		"the earlier events that watchers catch up with in put: 8 here, none there":          func(c *record.Conditions) { c.Watch.Expect = 8 },
-		"the creation of watchers in the window in put: true here, false there":              func(c *record.Conditions) { c.Watch.AtWindow = true },
-		"the keys of an stm transaction in put: 4 here, 2 there":                             func(c *record.Conditions) { c.STM.KeysPerTxn = 4 },
-		"the keys of an stm transaction in put: none here, 2 there":                          func(c *record.Conditions) { c.STM = nil },
-		"the percent of an stm transaction's keys that it writes in put: 100 here, 50 there": func(c *record.Conditions) { c.STM.WritePercent = 100 },
-		"the isolation of stm transactions in put: ss here, r there":                         func(c *record.Conditions) { c.STM.Isolation = kv.SerializableSnapshot },
-		"the locker of stm transactions in put: lock-rpc here, stm there":                    func(c *record.Conditions) { c.STM.Locker = kv.LockRPC },
-		"counting keys instead of reading them in put: true here, false there":               func(c *record.Conditions) { c.Scan.CountOnly = true },
-		"reading keys without their values in put: true here, false there":                   func(c *record.Conditions) { c.Scan.KeysOnly = true },
-		"reading ranges as a stream in put: true here, false there":                          func(c *record.Conditions) { c.Scan.Streamed = true },
-		"the keys of a page in put: none here, 10 there":                                     func(c *record.Conditions) { c.Scan.PageSize = 0 },
-		"the time between compactions in put: none here, 3s there":                           func(c *record.Conditions) { c.Compact.Every = 0 },
-		"the revisions that a compaction keeps in put: 1000 here, 20 there":                  func(c *record.Conditions) { c.Compact.Behind = 1000 },
+		"the watchers in put: 8 here, 9 in the baseline":                                             func(c *record.Conditions) { c.Watch.Watchers = 8 },
+		"the watchers in put: none here, 9 in the baseline":                                          func(c *record.Conditions) { c.Watch = nil },
+		"the watch streams in put: 1 here, 3 in the baseline":                                        func(c *record.Conditions) { c.Watch.Streams = 1 },
+		"the watchers' own connections in put: none here, 2 in the baseline":                         func(c *record.Conditions) { c.Watch.Connections = 0 },
+		"the watched key in put: w here, none in the baseline":                                       func(c *record.Conditions) { c.Watch.Key = []byte("w") },
+		"the watched keys in put: 100 here, 4 in the baseline":                                       func(c *record.Conditions) { c.Watch.WatchedKeys = 0 },
+		"the keys that each watcher watches in put: 7 here, 1 in the baseline":                       func(c *record.Conditions) { c.Watch.Span = 7 },
+		"the previous values in watch events in put: true here, false in the baseline":               func(c *record.Conditions) { c.Watch.PrevKV = true },
+		"the earlier events that watchers must receive in put: 8 here, none in the baseline":         func(c *record.Conditions) { c.Watch.Expect = 8 },
+		"whether watchers are created in the window in put: true here, false in the baseline":        func(c *record.Conditions) { c.Watch.AtWindow = true },
+		"the number of keys per stm transaction in put: 4 here, 2 in the baseline":                   func(c *record.Conditions) { c.STM.KeysPerTxn = 4 },
+		"the number of keys per stm transaction in put: none here, 2 in the baseline":                func(c *record.Conditions) { c.STM = nil },
+		"the percentage of keys that an stm transaction writes in put: 100 here, 50 in the baseline": func(c *record.Conditions) { c.STM.WritePercent = 100 },
+		"the isolation of stm transactions in put: ss here, r in the baseline":                       func(c *record.Conditions) { c.STM.Isolation = kv.SerializableSnapshot },
+		"the locker of stm transactions in put: lock-rpc here, stm in the baseline":                  func(c *record.Conditions) { c.STM.Locker = kv.LockRPC },
+		"counting keys instead of reading them in put: true here, false in the baseline":             func(c *record.Conditions) { c.Scan.CountOnly = true },
+		"reading keys without their values in put: true here, false in the baseline":                 func(c *record.Conditions) { c.Scan.KeysOnly = true },
+		"reading ranges as a stream in put: true here, false in the baseline":                        func(c *record.Conditions) { c.Scan.Streamed = true },
+		"the number of keys per page in put: none here, 10 in the baseline":                          func(c *record.Conditions) { c.Scan.PageSize = 0 },
+		"the time between compactions in put: none here, 3s in the baseline":                         func(c *record.Conditions) { c.Compact.Every = 0 },
+		"the revisions that a compaction keeps in put: 1000 here, 20 in the baseline":                func(c *record.Conditions) { c.Compact.Behind = 1000 },
 	} {
 		now := base()
 		change(now)
@@ -85,7 +85,7 @@ func TestSameLoadComparesEverySetting(t *testing.T) {
 				f.SetBool(true)
 			case reflect.Int:
 				f.SetInt(7)
-			case reflect.Int64: // Start, which is only known during the run
+			case reflect.Int64: // Start, whose value is known only during the run
 				continue
 			case reflect.Uint8:
 				f.SetUint(2)

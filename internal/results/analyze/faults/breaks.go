@@ -143,14 +143,14 @@ func spansSinceFault() []PeriodKind {
 	}
 }
 
-// partOutage returns the longest outage among some parts of the operations, which the function of
-// selects. It returns nil if no selected part had a success before the fault, or if one of them did
-// not recover before the next fault or the end of the window.
-func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
+// partOutage returns the longest outage among the parts of the operations for which `selects`
+// returns true. It returns nil if none of these parts had a success before the fault, or if one of
+// them did not recover before the next fault or the end of the window.
+func partOutage(f *record.Fault, selects func(*record.PartOutage) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
 		p := &f.Parts[i]
-		if !of(p) {
+		if !selects(p) {
 			continue
 		}
 		if p.Lasted {
@@ -166,20 +166,21 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	return longest
 }
 
-// operationOutage returns the longest outage among some kinds of operations, which the function of
-// selects.
-func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
+// operationOutage returns the longest outage among the kinds of operations for which `selects`
+// returns true.
+func operationOutage(f *record.Fault, selects func(kv.Kind) bool) *float64 {
 	return partOutage(f, func(p *record.PartOutage) bool {
 		kind, err := kv.ParseKind(p.Operation)
-		return p.Operation != "" && err == nil && of(kind)
+		return p.Operation != "" && err == nil && selects(kind)
 	})
 }
 
-// firstSaid returns the seconds from a fault until a member's log first reported an event of the
-// given kinds. It ignores the member whose name is the parameter but. This is usually the broken
-// member, because events in its log may come from its own start. The result is nil if there was no
-// such event before the cluster had recovered completely or the next fault began.
-func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.SignalKind) *float64 {
+// firstSaid returns the seconds from a fault until a member's log first reported an event of one of
+// the given kinds. It skips the log of the member with the name `ignored`. This is usually the
+// broken member, whose log may contain events from its own start. If `ignored` is empty, firstSaid
+// uses all logs. The result is nil if no log reported such an event before the cluster had
+// recovered completely or the next fault began.
+func firstSaid(t *record.Trial, f *record.Fault, ignored string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil
 	}
@@ -190,7 +191,7 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 	var first *time.Time
 	for i := range t.Events {
 		e := &t.Events[i]
-		if e.Line != "" && e.Count == 0 && (but == "" || e.Member != but) && slices.Contains(kinds, stores.SignalKind(e.Kind)) && !e.Time.Before(began) && !e.Time.After(until) &&
+		if e.Line != "" && e.Count == 0 && (ignored == "" || e.Member != ignored) && slices.Contains(kinds, stores.SignalKind(e.Kind)) && !e.Time.Before(began) && !e.Time.After(until) &&
 			(first == nil || e.Time.Before(*first)) {
 			first = &e.Time
 		}
@@ -257,9 +258,9 @@ func (b *Period) Max() (float64, bool) {
 	return b.All[len(b.All)-1], true
 }
 
-// FindEffects returns the effects of the faults in rows. For each kind of fault, the stores follow
-// each other. Kinds and stores are in the order of the scenario. The caller must have read the
-// trials' events (record.Run.ReadEvents).
+// FindEffects returns the effects of the faults in rows. The entries for the same kind of fault on
+// different stores are adjacent. Kinds and stores are in the order of the scenario. The caller must
+// have read the trials' events (record.Run.ReadEvents).
 func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 	for _, r := range rows {
 		for _, t := range r.Done {

@@ -42,7 +42,8 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 	return r
 }
 
-// For each kind of fault, the stores follow each other. Each has its own distribution.
+// The entries for the same kind of fault on different stores are adjacent. Each entry has its own
+// distribution.
 func TestFindEffects(t *testing.T) {
 	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
 	rows := []*analyze.Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
@@ -125,8 +126,8 @@ func TestOutageTables(t *testing.T) {
 	}
 }
 
-// There are columns for watch events and leases if any exist. The cells are empty for kinds of
-// faults without them.
+// The table has columns for watch events and leases if faults affected any. For kinds of faults
+// that affected none, the cells are empty.
 func TestOutageTablesHaveEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
 	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}

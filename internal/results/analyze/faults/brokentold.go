@@ -7,8 +7,8 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 type EventCounts struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
-	// Events is set if watchers received any event. ShowsLost is set if the watchers' events show
-	// which events were lost; otherwise, Lost is unknown.
+	// Events is set if a fault has figures about watch events. ShowsLost is set if the received
+	// events show which events were lost; otherwise, Lost is unknown.
 	Events, ShowsLost bool
 }
 

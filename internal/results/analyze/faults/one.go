@@ -28,11 +28,11 @@ type Effect struct {
 // returns an error if the fault was not injected.
 func SingleEffect(t *record.Trial) (*Effect, error) {
 	if len(t.Faults) == 0 {
-		return nil, errors.New("the record has no fault: the load ended before it; read the verdict of the run")
+		return nil, errors.New("the record contains no fault, because the load ended too early; read the verdict of the run")
 	}
 	f := &t.Faults[0]
 	if !f.Done() {
-		return nil, fmt.Errorf("the fault was not injected: %s", cmp.Or(f.Failure, "the load ended before it"))
+		return nil, fmt.Errorf("the fault was not injected: %s", cmp.Or(f.Failure, "the load ended before the fault was due"))
 	}
 	e := &Effect{Trial: t, Fault: f}
 	if f.ThroughputBack != nil {

@@ -15,8 +15,8 @@ const (
 	medianNote = "95 % confidence interval of the median over the faults, by order statistics; needs six faults."
 	sharedNote = "Several faults of one cluster are not independent: other clusters may differ by more than the interval."
 	amissNote  = "Includes faults that failed (R31) or that belong to an invalid trial; see the verdicts."
-	someNote   = "Not known for every fault, because the event did not occur in time or was not reported. The median covers the others."
-	lastedNote = "Some outages lasted until the next fault or the end of the window, so they count as shorter than they were."
+	someNote   = "The value is unknown for some faults, because the event did not occur in time or was not reported. The median covers the other faults."
+	lastedNote = "Some outages lasted until the next fault or the end of the window, so their recorded lengths are too short."
 )
 
 // OutageTables returns the table of outages, or nil if no faults were injected. It shows the
@@ -155,7 +155,7 @@ func brokenCell(seconds float64, known bool) analyze.Cell {
 		return analyze.FigureCell(record.Value{})
 	case seconds == 0:
 		return analyze.Cell{Text: "none"}
-	case seconds < 0.0995: // three digits would suggest more precision than there is
+	case seconds < 0.0995: // three digits would suggest more precision than the value has
 		return analyze.Cell{Text: text.Lasted(seconds)}
 	}
 	return analyze.FigureCell(secondsValue(seconds))

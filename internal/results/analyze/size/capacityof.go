@@ -29,11 +29,11 @@ type CapacityFinding struct {
 	First *record.Trial
 	// Seconds is the time from the start of the search's first trial to the end of the search.
 	Seconds float64
-	// Curve contains the trials that are not only for settling or warming up, in ascending order of
-	// rate. It includes void trials, which are not evidence about the store.
+	// Curve contains the search's trials in ascending order of rate, except those that only warm up
+	// the store or let it settle. It includes void trials, which are not evidence about the store.
 	Curve []CapacityPoint
-	// Tried contains all trials of the search in ascending order of rate, including those for
-	// settling or warming up.
+	// Tried contains all trials of the search in ascending order of rate, including those that only
+	// warm up the store or let it settle.
 	Tried []CapacityPoint
 	// Percentiles lists the percentiles for which the objective has bounds. It omits percentiles
 	// that trials do not record.
@@ -62,7 +62,7 @@ type CapacityPoint struct {
 // VoidTrials describes the trials that are void for one reason.
 type VoidTrials struct {
 	Trials int
-	Why    string // for the latest of these trials; a sentence without the full stop
+	Why    string // in the latest of these trials; a sentence without the full stop
 	Remedy string // how the user can avoid such trials; empty if unknown
 }
 
@@ -92,9 +92,9 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 	return f
 }
 
-// capacityOf returns the result of one search. The parameter from is the index in run.Trials at
-// which the search's trials start.
-func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.Row) *CapacityFinding {
+// capacityOf returns the result of one search. The search's trials start at the index `start` of
+// run.Trials.
+func capacityOf(run *record.Run, c *record.Capacity, start int, rows []*analyze.Row) *CapacityFinding {
 	found := *c
 	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
 	if found.Status == record.CapacitySearching {
@@ -108,7 +108,7 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.R
 	for i := range run.Clusters {
 		f.LogsRead = f.LogsRead || run.Clusters[i].Started
 	}
-	counted := f.addTrials(run.Trials[from:min(from+len(found.Trials), len(run.Trials))])
+	counted := f.addTrials(run.Trials[start:min(start+len(found.Trials), len(run.Trials))])
 	var steps []*analyze.Row
 	for _, r := range rows {
 		if counted[r.First().Number] {
@@ -178,10 +178,10 @@ func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 }
 
 // span extends the search's duration to the end of a trial, and adds the snapshots and compactions
-// in the trial. The parameter before is the start of the search's first trial relative to the start
-// of this trial, in seconds; it is negative or 0.
-func (f *CapacityFinding) span(t *record.Trial, before float64) {
-	f.Seconds = max(f.Seconds, t.Seconds-before)
+// in the trial. The parameter `searchStart` is the start of the search's first trial, in seconds
+// relative to the start of this trial; it is negative or 0.
+func (f *CapacityFinding) span(t *record.Trial, searchStart float64) {
+	f.Seconds = max(f.Seconds, t.Seconds-searchStart)
 	h := analyze.EventsOf(t)
 	for _, e := range h.Counted {
 		switch e.Kind {
@@ -229,7 +229,7 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 
 // CountMisses returns how many trials of the curve missed the objective. The result disturbed is
 // the number of those trials in which other programs or the machine's host used CPU time that the
-// members needed. Without this use of the CPUs, the capacity may be higher.
+// members needed. The capacity may be higher if nothing else uses the CPUs.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
 		if p.Void != "" || p.Holds {
@@ -252,8 +252,9 @@ func (f *CapacityFinding) HasEvidence() bool {
 func (f *CapacityFinding) HoldsNowhere() bool { return f.Status == string(capacity.HoldsNowhere) }
 
 // Known reports whether the search showed something about the capacity, for example that the
-// objective does not hold at any rate. A capacity that is a whole number is also known if its
-// interval starts at 0: then 1 was tried and the objective held, but this is not certain.
+// objective does not hold at any rate. In a search for a parameter, the capacity is also known if
+// its interval starts at 0, as long as the search ended with Found or the objective held in at
+// least one trial.
 func (f *CapacityFinding) Known() bool {
 	switch {
 	case f.HoldsNowhere():

@@ -20,8 +20,8 @@ type disturbance struct {
 	why       *verdict.Reason // the worst reason about a disturbance; nil if there is none
 }
 
-// disturbanceOf returns the disturbance according to a trial's verdict. It ignores a reason if the
-// reason does not concern any part of the objective and the figures of all parts are known.
+// disturbanceOf returns the disturbance according to a trial's verdict. It ignores a reason in the
+// verdict if the reason certainly concerns no part of the objective.
 func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	d.trial = t
 	for i := range t.Verdict.Reasons {
@@ -38,10 +38,10 @@ func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	return d
 }
 
-// concerns reports whether a reason is about a part of an objective, or may be. If a percentile
-// falls on a failed operation, the effect on it is unknown. In this case, if the generator was
-// late, concerns uses the effect on the highest lower percentile that does not fall on a failed
-// operation.
+// concerns reports whether a reason is, or may be, about a part of an objective. If the operation
+// at a percentile's rank failed, the effect on this percentile is unknown. In this case, if the
+// reason is about a late generator, concerns uses the effect on the next lower percentile that is
+// known.
 func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part analyze.Threshold) bool {
 		p, ofTimes := percentile100(&part)
@@ -81,10 +81,10 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 }
 
 // times returns quantiles of the times of successful operations. The first result holds the
-// measured values, and the second holds lower bounds for the values without the disturbance. Where
-// the verdict does not know the effect on a quantile, the lower bound is that of the previous
-// quantile. This is the case if other programs used most of the members' CPUs, because then the
-// scheduler may have delayed an operation by any time.
+// measured values, and the second holds lower bounds for the values without the disturbance. If the
+// effect on a quantile is unknown, its lower bound equals that of the next lower quantile. For
+// example, the effect is unknown if other programs used most of the members' CPUs, because the
+// scheduler may then have delayed an operation by any time.
 func (d *disturbance) times() (is, wouldBe []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime
@@ -99,7 +99,7 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 			moved = max(moved, t.Overhead.Effect.Times[i])
 		}
 		if !d.others || moved <= mostByOthers {
-			// a lower bound for all higher quantiles, too
+			// this is also a lower bound for all higher quantiles
 			least = max(least, figures[i].NS/(1+moved))
 		}
 		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
@@ -160,15 +160,15 @@ var ofWorker = map[int]bool{28: true, 30: true}
 // isDisturbance reports whether a verdict rule is about a disturbance.
 func isDisturbance(rule int) bool { return ofGenerator[rule] || ofOthers[rule] || ofWorker[rule] }
 
-// OutOfSpace describes the errors which show that the store ran out of space, without a full stop.
-// It returns an empty string if there are none.
+// OutOfSpace returns a sentence, without the full stop, about the errors that show that the store
+// ran out of space. It returns an empty string if the trial has no such errors.
 func OutOfSpace(t *record.Trial) string {
 	kind := kv.NoSpace.String()
 	n := t.ErrorsByKind[kind]
 	if n == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("%s of %s ended in %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
+	words := fmt.Sprintf("%s of %s failed with %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
 	if why := t.ErrorTexts[kind]; why != "" {
 		words += ": " + text.Line(why, text.MaxOutput)
 	}

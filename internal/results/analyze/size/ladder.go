@@ -187,7 +187,7 @@ func leftOut(r *analyze.Row) string {
 		case t.Verdict.State == verdict.Invalid:
 			return "its verdict is invalid"
 		case unreached(t):
-			return "its rate was not reached, so the number in flight depends on its duration"
+			return "the trial did not reach its rate, so the number of operations in flight depends on its duration"
 		}
 	}
 	return ""
@@ -237,9 +237,9 @@ func (l *Ladder) counted() (places []int) {
 // findKnee finds the step with the highest power, which is throughput divided by mean time
 // (Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
 // Communications", ICC 1979). Below the knee, throughput grows relatively faster than time; above
-// the knee, time grows faster than throughput. Another definition of the knee is the point with the
-// largest distance from a chord (Kneedle). That definition depends on the unit of the axes and on
-// the range of the steps; this one depends on neither.
+// the knee, time grows faster than throughput. Another method (Kneedle) defines the knee as the
+// point with the largest distance from a chord. Unlike the power, that distance depends on the
+// units of the axes and on the range of the steps.
 func (l *Ladder) findKnee() {
 	var places []int
 	for _, i := range l.counted() {
@@ -248,7 +248,7 @@ func (l *Ladder) findKnee() {
 		}
 	}
 	if len(places) < leastKnee {
-		l.NoKnee = fmt.Sprintf("No knee: only %s count, and a knee needs a step on either side.", text.Plural(uint64(len(places)), "step"))
+		l.NoKnee = fmt.Sprintf("No knee: only %s can be used, and a knee needs a usable step on each side.", text.Plural(uint64(len(places)), "step"))
 		return
 	}
 	best := 0
@@ -267,10 +267,10 @@ func (l *Ladder) findKnee() {
 	}
 	switch {
 	case last == len(places)-1:
-		l.NoKnee = fmt.Sprintf("No knee: throughput per mean time is highest at the last step, %s (within %.0f %%). The knee is there or above; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
+		l.NoKnee = fmt.Sprintf("No knee: the ratio of throughput to mean time is highest at the last step, %s (within %.0f %%). The knee is at or above this step; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
 		return
 	case first == 0:
-		l.NoKnee = fmt.Sprintf("No knee: after the first step, %s, time grows more than throughput. The knee is there or below; try lower loads.", l.Steps[places[0]].Load)
+		l.NoKnee = fmt.Sprintf("No knee: above the first step, %s, the mean time grows faster than the throughput. The knee is at or below this step; try lower loads.", l.Steps[places[0]].Load)
 		return
 	}
 	l.Knee = places[best]
@@ -304,12 +304,12 @@ func (l *Ladder) fit() {
 		}
 	}
 	if len(different) < stats.LeastSteps {
-		l.NoScaling = fmt.Sprintf("No scalability law: it needs %d different steps that count, and there are %d.", stats.LeastSteps, len(different))
+		l.NoScaling = fmt.Sprintf("No scalability law: the fit needs %d usable steps with different loads, but the ladder has only %d.", stats.LeastSteps, len(different))
 		return
 	}
 	s, ok := stats.FitScaling(steps, stats.Level)
 	if !ok {
-		l.NoScaling = "No scalability law: it cannot be fitted to these steps."
+		l.NoScaling = "No scalability law: the law cannot be fitted to these steps."
 		return
 	}
 	if s.Deviation > mostDeviation {
@@ -325,7 +325,7 @@ func (l *Ladder) fit() {
 		doubt("contention may be zero")
 	}
 	if l.Open {
-		doubt("in an open loop the number in flight is measured and not set; its errors flatten the curve")
+		doubt("in an open loop, the number of operations in flight is measured and not set, and measurement errors flatten the curve")
 	}
 	suspect := 0
 	for _, i := range l.counted() {
@@ -334,7 +334,7 @@ func (l *Ladder) fit() {
 		}
 	}
 	if suspect > 0 {
-		doubt("%s of its steps have a suspect verdict", text.Count(uint64(suspect)))
+		doubt("steps with a suspect verdict: %s", text.Count(uint64(suspect)))
 	}
 }
 
@@ -342,7 +342,7 @@ func (l *Ladder) fit() {
 const curvePoints = 60
 
 // Curve returns points on the law's curve from the smallest to the largest concurrency. It returns
-// none if there is no law.
+// nil if the ladder has no law.
 func (l *Ladder) Curve() (all []stats.Step) {
 	if l.Scaling == nil {
 		return nil

@@ -108,8 +108,8 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 		doubt           string
 	}{
 		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "is highest at the last step, 16 clients", "", "contention may be zero"},
-		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "after the first step, 1 client, time grows more", "", ""},
-		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "needs 5 different steps that count, and there are 3", ""},
+		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "above the first step, 1 client, the mean time grows faster", "", ""},
+		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "needs 5 usable steps with different loads, but the ladder has only 3", ""},
 		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the smallest"},
 		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "deviate by 51 %", ""},
 	} {
@@ -143,7 +143,7 @@ func TestLadderLeavesOut(t *testing.T) {
 	trials := closedSteps("a", 100, 0.05, 1e-4, 1, 4, 16, 64, 256, 512)
 	trials[3].Verdict.State, trials[4].State = verdict.Invalid, record.Interrupted
 	l = laddersOf(trials...)[0]
-	if l.Scaling != nil || !strings.Contains(l.NoScaling, "there are 4") || l.Knee == 3 || l.Knee == 4 {
+	if l.Scaling != nil || !strings.Contains(l.NoScaling, "has only 4") || l.Knee == 3 || l.Knee == 4 {
 		t.Errorf("of invalid ones: %+v", l)
 	}
 }

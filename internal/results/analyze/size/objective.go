@@ -62,10 +62,10 @@ const errorSpan = 0.1
 func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	g := capacity.Goal{Name: t.Text}
 	if t.Trials != "" {
-		return g, fmt.Errorf("%q names trials, but an objective is about the searched load; write it without %q", t.Text, t.Trials+":")
+		return g, fmt.Errorf("%q names trials, but an objective always applies to the searched load; remove %q", t.Text, t.Trials+":")
 	}
 	if t.Op != "<" && t.Op != "<=" {
-		return g, fmt.Errorf("%q bounds from below, and a search is for the highest rate at which an objective holds; write < or <=", t.Text)
+		return g, fmt.Errorf("%q is a lower bound, but a search finds the highest rate at which upper bounds hold; write < or <=", t.Text)
 	}
 	p, ofTimes := percentile100(t)
 	switch {

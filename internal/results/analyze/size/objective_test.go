@@ -31,8 +31,8 @@ func TestObjectivesAreThresholds(t *testing.T) {
 func TestInvalidObjectivesAreRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                  "the objective is empty; write percentiles",
-		"p99":               "has no < or >",
-		"p99>20ms":          "bounds from below",
+		"p99":               "contains no < or >",
+		"p99>20ms":          "is a lower bound",
 		"p99<0s":            "no operation takes 0 s",
 		"put-*:p99<20ms":    "names trials",
 		"ops<100":           "cannot bound the metric",
@@ -49,10 +49,10 @@ func TestInvalidObjectivesAreRefused(t *testing.T) {
 	}
 }
 
-// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks the case in which a percentile falls on a
-// failed operation. A reason about the highest known percentile below it then also applies to the
-// failed percentile: an overloaded generator does not send operations, which is not the store's
-// fault.
+// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks percentiles at whose rank the operation
+// failed. If a reason about the generator applies to the next lower known percentile, it also
+// applies to the failed percentile: if an overloaded generator does not send an operation, this is
+// not the store's fault.
 func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
 	o, err := ParseObjective("p99<100ms")
 	if err != nil {

@@ -55,7 +55,7 @@ type Use struct {
 	// FullAt is the rate at which the resource is used up, or 0 if the trials are not sufficient to
 	// estimate it.
 	FullAt float64
-	Text   string // how the use was found; a sentence without the full stop
+	Text   string // how the use was determined; a sentence without the full stop
 	Source string
 }
 
@@ -79,8 +79,8 @@ const (
 
 // SizesOf estimates which resources of a cluster a load uses, based on the capacity searches in
 // runs. The caller must have read the runs' events (record.Run.ReadEvents). There is one result for
-// each combination of store, version and number of members. The function ask returns the sizer for
-// the store with the given name, or nil if the store has none. The text of the error is one
+// each combination of store, version and number of members. The function `ask` returns the sizer
+// for the store with the given name, or nil if this store has none. The text of the error is one
 // sentence.
 func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
@@ -115,7 +115,7 @@ func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) (
 	case searched == 0:
 		return nil, fmt.Errorf("the runs have no capacity; record one with quorumbench capacity")
 	case len(order) == 0:
-		return nil, fmt.Errorf("the load is %s, but the recorded capacities are of %s; record one of this load with quorumbench capacity", mix, other)
+		return nil, fmt.Errorf("the load's operations are %s, but the recorded capacities are for %s; record a capacity for this load with quorumbench capacity", mix, other)
 	}
 	var all []*Sized
 	for _, key := range order {
@@ -125,7 +125,7 @@ func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) (
 		i := slices.IndexFunc(of, func(c candidate) bool { return size(c) >= load.ValueSize })
 		if i < 0 {
 			largest := size(of[len(of)-1])
-			return nil, fmt.Errorf("the load's values have %s, but the largest recorded ones of %s have %s; record a capacity with quorumbench capacity --over value-size=%d",
+			return nil, fmt.Errorf("the load's values have a size of %s, but the largest recorded values of %s have a size of %s; record a capacity with quorumbench capacity --over value-size=%d",
 				text.FormatSize(load.ValueSize), analyze.Store(of[0].f.First), text.FormatSize(largest), load.ValueSize)
 		}
 		s, err := sizeBy(of[i].run, of[i].f, load, ask)
@@ -151,34 +151,34 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
 	first := f.First
 	if first.ValueSize > load.ValueSize {
-		s.note("the recorded values have %s, more than the load's %s: the estimate is pessimistic", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
+		s.note("the recorded values have a size of %s, but the load's values only %s: the estimate is pessimistic", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
 	}
 	if first.KeySpace != load.KeySpace {
-		s.note("the recorded key space has %d keys, and the load's %d: memory and database are estimates", first.KeySpace, load.KeySpace)
+		s.note("the recorded key space has %d keys, but the load's key space has %d: memory use and database size are rough estimates", first.KeySpace, load.KeySpace)
 	}
 	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
 		Text: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
 		objective.FullAt = 0 // the objective may also be met at higher rates
-		s.note("no tested rate missed the objective: the cluster may carry more than %.0f per second; search higher rates", f.LowerPerSecond)
+		s.note("no tested rate missed the objective: the cluster may carry more than %.0f operations per second; search at higher rates", f.LowerPerSecond)
 		if load.Rate > f.LowerPerSecond {
 			objective.Limit, objective.AtCapacity = 0, math.NaN()
 		}
 	}
 	if len(f.Periods) > 0 {
-		s.note("the capacity changed during the search: the interval covers all of its values; search again for the current one")
+		s.note("the capacity changed during the search, and the interval covers all of its values; search again to find the current capacity")
 	}
 	s.Uses = append(s.Uses, objective)
 	points := usedPoints(run, f)
 	if len(points) == 0 {
-		s.note("no trial that met the objective has figures of the members: their resource use is unknown")
+		s.note("no trial that met the objective has figures about the members, so their resource use is unknown")
 	}
 	if n := len(points); n > 0 {
 		s.noteBeyond("the load's rate", load.Rate, points[0].rate, points[n-1].rate)
 		s.noteBeyond("the lower end of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
 	}
 	if first.Shared != nil && *first.Shared {
-		s.note("the load generator shared the members' CPUs: separate machines give members more")
+		s.note("the load generator shared the members' CPUs: on separate machines, the members have more CPU time")
 	}
 	s.addMeasured(points)
 	if err := s.addOwn(ask(first.Store)); err != nil {
@@ -202,7 +202,7 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	default:
 		return
 	}
-	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated along a straight line through the trials, or unknown if they are not on one", what, where, end)
+	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated along a straight line through the trials, or unknown if the trials are not on a straight line", what, where, end)
 }
 
 // addMeasured adds the resource use that was measured in the curve's trials.
@@ -239,7 +239,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 	add(UseNetwork, measure.Bytes, s.Load.Network, func(p *usedPoint) float64 { return p.network },
 		"bytes per second that the busiest member sent or received, whichever is larger")
 	add(UseMemory, measure.Bytes, memory, func(p *usedPoint) float64 { return p.memoryUsed },
-		"resident memory of the members of the fullest machine, with the keys of the search")
+		"resident memory of the members on the fullest machine, with the key space of the search")
 }
 
 // addOwn adds the figures and recommendations from the store's documentation.

@@ -24,11 +24,11 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	return d.why.WithoutRemedy()
 }
 
-// TrialResult reads the result of a trial of a search from its run directory. The parameter at is
+// TrialResult reads the result of a trial of a search from its run directory. The parameter `at` is
 // the time at which the trial's window opened, in seconds since the start of the search.
 func (o *Objective) TrialResult(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	// Operations that the store refused are done. Operations that were not sent or timed out are
-	// still waiting.
+	// Operations that the store refused count as done. Operations that were not sent or timed out
+	// do not.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	d := disturbanceOf(t, o.Parts)

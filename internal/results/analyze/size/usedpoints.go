@@ -66,7 +66,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 			}
 		}
 		rss[machine] += most
-		// include the warm-up, because it has the same rate
+		// include the warm-up, because its rate is the same
 		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To}
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))

@@ -13,17 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The rates that each statistic must reach for all populations().
+// The rates that each statistic must reach for every population that populations() returns.
 const (
 	leastHeld = 0.93 // share of intervals that contain the true value
 	mostHeld  = 0.97
-	// If there are disturbances, intervals may be wider by the unknown part of the disturbance. So
-	// more of them may contain the true value.
+	// mostHeldDisturbed is higher than mostHeld: the intervals of disturbed repeats allow for the
+	// unknown part of each disturbance. They are therefore wider, and more of them contain the true
+	// value.
 	mostHeldDisturbed = 0.975
-	mostFalse         = 0.065 // share of pairs without a difference that are called better or worse
-	// share of pairs with a difference of 5 % for which it is found
+	mostFalse         = 0.065 // of the pairs without a difference, the share that is called better or worse
+	// of the pairs that differ by 5 %, the share for which a difference is found
 	leastFound = 0.90
-	// share of pairs whose difference equals the margin that are called same
+	// of the pairs whose difference equals the margin, the share that is called same
 	mostSameOf   = 0.05
 	spread       = 0.02 // standard deviation of the repeats
 	comparedWith = 6    // number of repeats on each side
@@ -46,9 +47,9 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// inDocs checks that docs/reference/statistics.md contains the measured table. It does nothing on
-// other processors, which may round the last digit of a number differently, or if the number of
-// runs was changed, because then the rates are different.
+// inDocs checks that docs/reference/statistics.md contains the measured table. It checks nothing in
+// two cases. On processors other than amd64, the last digit of a number may be rounded differently.
+// If the environment variable runsEnv changes the number of runs, the rates are different.
 func (t *table) inDocs(test *testing.T) {
 	test.Helper()
 	test.Logf("\n%s", t)
@@ -64,11 +65,12 @@ func (t *table) inDocs(test *testing.T) {
 	}
 }
 
-// rate formats a share in percent, as in the tables.
+// rate formats hits / of in percent, with one decimal as in the tables.
 func rate(hits, of int) string { return fmt.Sprintf("%.1f", 100*float64(hits)/float64(of)) }
 
-// held checks that a share is within bounds. With fewer than 2,000 runs, chance may move the share
-// outside the bounds. So held tolerates three times the additional standard error.
+// held checks that the share hits / of is between `least` and `most`. With fewer than 2,000 runs,
+// the share is less precise and may be outside these bounds by chance. held therefore extends the
+// bounds by three times the additional standard error.
 func held(t *testing.T, what string, hits, of int, least, most float64) {
 	t.Helper()
 	slack := max(0, 3*(math.Sqrt(0.05*0.95/float64(of))-math.Sqrt(0.05*0.95/sampleRuns)))
@@ -84,13 +86,13 @@ func holds(i Interval, truth float64) int {
 	return 0
 }
 
-// Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of the runs. This is true
-// even if the width of the interval determined the number of repeats.
+// Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of the runs. They also do
+// so if repeats were added until the interval was narrow enough.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: 95 % interval of 5 and more, until ± 1 %", "naive: percentile bootstrap of 5", "naive: t over seconds of 5")
+	doc.add("seconds", "5 repeats", "6 repeats", "10 repeats", "until ± 2 % (mean repeats)", "until ± 1 % (mean repeats)", "naive: ordinary interval, from 5 repeats until ± 1 %", "naive: percentile bootstrap, 5 repeats", "naive: Student's t over the seconds of 5 repeats")
 	sizes := []int{5, 6, 10}
 	targets := []float64{0.02, 0.01}
 	runs := simulated(t)
@@ -146,7 +148,8 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// precise reports whether all figures have been repeated often enough.
+// precise reports whether enough repeats of every figure were measured to make its interval
+// precise.
 func precise(target float64, figures ...Repeats) bool {
 	for _, repeats := range figures {
 		i, ok := UntilPrecise(repeats)
@@ -157,8 +160,8 @@ func precise(target float64, figures ...Repeats) bool {
 	return true
 }
 
-// preciseRatio reports whether the ratio between a figure in group a and in group b has been
-// repeated often enough.
+// preciseRatio reports whether enough repeats were measured to make the interval of the ratio
+// between groups a and b precise.
 func preciseRatio(target float64, a, b Repeats) bool {
 	i, ok := UntilPreciseRatio(a, b)
 	return ok && PrecisionOf(i, min(len(a.Values), len(b.Values)), target) == Precise
@@ -169,8 +172,8 @@ func quietRatio(a, b []float64) (Ratio, bool) {
 	return RatioOf(UndisturbedRepeats(a), UndisturbedRepeats(b))
 }
 
-// pair returns two groups of repeats. The figure in the first group is larger by the given factor.
-// Higher values are better.
+// pair returns the comparison of two groups of n repeats. The figures in the first group are larger
+// by the given factor. Higher values are better.
 func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 	ratio, _ := quietRatio(times(p.repeats(r, n, spread), factor), p.repeats(r, n, spread))
 	return Compared{ratio, true}
@@ -178,12 +181,12 @@ func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 
 func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
 
-// The words are correct as often as required.
+// Judge chooses the correct word at least as often as required.
 func TestWordsAreRight(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "equal, called `better`/`worse`", "until ± 1 %", "with N more where `unclear`", "naive: t-test over seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "equal, called `same` (10 repeats)", "`unclear`, decided by N more")
+	doc.add("seconds", "equal, called `better`/`worse`", "equal, until ± 1 %, called `better`/`worse`", "equal, N more repeats if `unclear`, called `better`/`worse`", "equal, naive t-test over seconds finds a difference", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "equal, called `same` (10 repeats)", "2 % different and `unclear`, decided by N more repeats")
 	runs := simulated(t)
 	all := populations()
 	for k, p := range append(all, harder()...) {
@@ -211,7 +214,7 @@ func TestWordsAreRight(t *testing.T) {
 			if judge(pair(p, r, comparedWith, 1/1.05)).Word == Worse {
 				found++
 			}
-			// Use a difference that equals the margin, with enough repeats for the word same.
+			// The difference equals the margin. With 20 repeats, the word "same" is possible.
 			if judge(pair(p, r, 20, 1/(1+Margin))).Word == Same {
 				sameOf++
 			}
@@ -250,14 +253,15 @@ func TestWordsAreRight(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Two sides are repeated in turn until both figures and their ratio are known within 1 %. Then the
-// interval of the ratio contains the true value, and no difference is reported if there is none.
+// Two sides are repeated in turn until both figures and their ratio are known within 1 %. The
+// interval of the ratio then contains the true value in the required share of runs. If the sides do
+// not differ, a difference is reported no more often than allowed.
 func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const target = 0.01
 	var doc table
-	doc.add("seconds", "ratio's interval, until ± 1 % (repeats)", "equal, called `better`/`worse`")
+	doc.add("seconds", "interval of the ratio, until ± 1 % (mean repeats)", "equal, called `better`/`worse`")
 	runs := simulated(t)
 	runs /= 2
 	for k, p := range populations() {
@@ -283,13 +287,14 @@ func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 }
 
 // If the machine drifts from round to round, the interval over rounds contains the true value and
-// is narrower. Without a drift, it also contains the true value.
+// is narrower than the interval over two groups. Without a drift, the interval over rounds also
+// contains the true value.
 func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const rounds, factor = 20, 0.95
 	var doc table
-	doc.add("seconds", "no drift: of rounds (median ±)", "of two groups", "drift: of rounds", "of two groups", "5 % worse, called `worse`, of rounds", "of two groups")
+	doc.add("seconds", "no drift: rounds (median ±)", "no drift: two groups", "drift: rounds", "drift: two groups", "drift, 5 % worse, called `worse`: rounds", "drift, 5 % worse, called `worse`: two groups")
 	runs := simulated(t)
 	runs /= 2
 	all := populations()
@@ -332,8 +337,9 @@ func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Twenty comparisons without a difference are judged together. In at most 6.5 % of the runs, one of
-// them is called better or worse. If one comparison has a real difference, it is found.
+// Twenty comparisons are judged together. If none of them has a real difference, at least one is
+// called better or worse in at most 6.5 % of the runs. If one of them has a real difference, this
+// difference is found.
 func TestManyComparisons(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -358,8 +364,8 @@ func TestManyComparisons(t *testing.T) {
 			}
 		}
 		corrected, plain = corrected+any, plain+anyPlain
-		// If one comparison differs by 10 %, false results for the others do not become more
-		// frequent.
+		// A real difference of 10 % in one comparison must not cause more false results in the
+		// others.
 		all[0] = pair(p, r, comparedWith, 1.1)
 		any = 0
 		for i, j := range Judge(all, Margin) {
@@ -373,17 +379,17 @@ func TestManyComparisons(t *testing.T) {
 		other += any
 	}
 	var doc table
-	doc.add("20 comparisons", "any wrongly called `better`/`worse`", "without the correction")
+	doc.add("20 comparisons", "at least one wrongly called `better`/`worse`", "the same without the correction")
 	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
-	doc.add("one 10 % better, found in "+rate(found, runs), rate(other, runs), "")
+	doc.add("one is 10 % better (found in "+rate(found, runs)+")", rate(other, runs), "")
 	doc.inDocs(t)
 	held(t, "a false word", corrected, runs, 0, mostFalse)
 	held(t, "a false word beside a true one", other, runs, 0, mostFalse)
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 
-// Intervals within a run contain the true value in about 95 % of the cases if the run is long
-// compared with its correlation time. If the run is shorter, the intervals are marked as short.
+// If a run is long compared with its correlation time, its interval contains the true value in
+// about 95 % of the cases. If the run is too short, its interval is marked as short.
 func TestIntervalsWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -425,8 +431,8 @@ func TestIntervalsWithinARun(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// A percentile has an interval within its run, just as a mean has. It is computed without each
-// block of operations in turn.
+// A percentile within a run has an interval, as a mean has. To compute the interval, the percentile
+// is computed several times, each time without one block of operations.
 func TestPercentileWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -434,7 +440,7 @@ func TestPercentileWithinARun(t *testing.T) {
 	runs := simulated(t)
 	runs /= 8
 	r := rand.New(rand.NewPCG(50, 1))
-	// The latencies have an exponential distribution, and are multiplied by a random factor that
+	// Each latency is an exponentially distributed value, multiplied by a random factor that
 	// changes every second.
 	histograms := make([][buckets]int, seconds)
 	p99 := func(from, to int) float64 {
@@ -481,15 +487,15 @@ func TestPercentileWithinARun(t *testing.T) {
 	held(t, "p99", hits, runs, leastHeld, mostHeld)
 }
 
-// A warm-up that continues into the window is found with five repeats. Bursts of a store are not
-// reported as a warm-up.
+// With five repeats, a warm-up that continues into the window is detected, and a store's bursts are
+// not mistaken for a warm-up.
 func TestWarmupIsFound(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	runs := simulated(t)
 	runs /= 2
 	var doc table
-	doc.add("seconds", "steady: 5 repeats", "1 run", "slow start: 5 repeats", "1 run")
+	doc.add("seconds", "steady: 5 repeats", "steady: 1 run", "slow start: 5 repeats", "slow start: 1 run")
 	for k, p := range populations() {
 		r := rand.New(rand.NewPCG(60, uint64(k)))
 		series := func(warm float64) []float64 {
@@ -525,9 +531,9 @@ func TestWarmupIsFound(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// If there is no warm-up in the window, the window is rarely reported as too early, for any length
-// and even with few repeats. The exception is a single short run with bursts;
-// docs/reference/statistics.md shows its rate.
+// If there is no warm-up in the window, SteadyFrom rarely reports that the window opened too early.
+// This is true for all lengths of the window, and even for few repeats. The exception is a single
+// short run with bursts; docs/reference/statistics.md shows how often it is reported.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()

@@ -11,21 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// disturbance multiplies the times of both sides in a round by 1 + effect.
+// disturbance multiplies the times of each side in a round by 1 + the actual effect on that side.
 type disturbance struct {
 	name string
-	// draw returns the claimed and the actual effects on both sides.
+	// draw returns the claimed effects on the two sides, and the actual effects.
 	draw func(r *rand.Rand) (claimed, happened [2]float64)
-	// alike is set if the disturbance affects both sides equally, or is exactly as large as
-	// claimed. Then the intervals contain the true value as often as promised, but not more often.
+	// alike is set if the disturbance affects both sides equally, or if its effect is exactly as
+	// large as claimed. In both cases, the intervals contain the true value about as often as
+	// promised. Otherwise, they may contain it more often.
 	alike bool
 }
 
-// disturbances lists the disturbances with which words must be correct. A claim is an upper bound,
-// so the actual effect is the whole claim or any part of it.
+// disturbances lists the disturbances under which Judge must choose correct words. A claim is an
+// upper bound: the actual effect is the whole claim or any part of it.
 func disturbances() []disturbance {
 	between := func(r *rand.Rand, a, b float64) float64 { return a + (b-a)*r.Float64() }
-	// part returns a disturbance with the given claims. Only a part of each claim is true.
+	// part returns a draw function. The function `claims` returns the claims, and the function
+	// `some` returns the part of a claim that actually happens.
 	part := func(claims func(r *rand.Rand) [2]float64, some func(r *rand.Rand) float64) func(r *rand.Rand) (c, h [2]float64) {
 		return func(r *rand.Rand) (c, h [2]float64) {
 			c = claims(r)
@@ -72,8 +74,8 @@ func disturbances() []disturbance {
 	}
 }
 
-// disturbed returns two groups of repeats. The times in the first group are longer by the given
-// factor.
+// disturbed returns two groups of disturbed repeats. Apart from the disturbances, the times in the
+// first group are longer by the given factor.
 func (d disturbance) disturbed(p population, r *rand.Rand, n int, factor float64) (a, b Repeats) {
 	a, b = UndisturbedRepeats(times(p.repeats(r, n, spread), factor)), UndisturbedRepeats(p.repeats(r, n, spread))
 	for i := range n {
@@ -99,14 +101,15 @@ func differs(w Word) int {
 	return 0
 }
 
-// Ratios of disturbed repeats contain the true value without the disturbance. Words about them are
-// wrong no more often than allowed, and a difference is found.
+// The interval of a ratio between disturbed repeats contains the ratio that would result without
+// the disturbances. Words about such ratios are wrong no more often than allowed, and a real
+// difference is found.
 func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc, rivals table
-	doc.add("disturbance", "5 repeats (median ±)", "10 rounds", "20 rounds", "equal, called `better`/`worse` (10)", "10 % worse, called `worse`: 5 repeats", "10 rounds", "5 % worse (20)")
-	rivals.add("disturbance, 10 rounds", "equal, called `better`/`worse`: as if undisturbed", "without suspect repeats (no word)", "10 % worse, called `worse`: as if undisturbed", "without suspect repeats")
+	doc.add("disturbance", "5 repeats (median ±)", "10 rounds", "20 rounds", "equal, called `better`/`worse` (10 rounds)", "10 % worse, called `worse` (5 repeats)", "10 % worse, called `worse` (10 rounds)", "5 % worse, called `worse` (20 rounds)")
+	rivals.add("disturbance, 10 rounds", "equal, called `better`/`worse`: as if undisturbed", "equal, called `better`/`worse`: without suspect rounds (no word)", "10 % worse, called `worse`: as if undisturbed", "10 % worse, called `worse`: without suspect rounds")
 	runs := simulated(t)
 	p := populations()[0]
 	for k, d := range disturbances() {
@@ -162,9 +165,10 @@ func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
 	rivals.inDocs(t)
 }
 
-// wordsOf returns the word for two groups of repeats, followed by the words of two alternatives
-// that were not chosen. The first alternative treats the values as if they were not disturbed. The
-// second omits rounds in which a side is suspect. A word is empty if it is not available.
+// wordsOf returns the words that three methods choose for two groups of repeats: the method of this
+// package, followed by two alternatives to it. The first alternative treats the values as if they
+// were not disturbed. The second omits rounds in which a side is suspect; its word is empty if
+// fewer than five rounds remain.
 func wordsOf(a, b Repeats) (words [3]Word) {
 	words[0], words[1] = wordOf(a, b), wordOf(UndisturbedRepeats(a.Values), UndisturbedRepeats(b.Values))
 	var quietA, quietB []float64
@@ -179,14 +183,15 @@ func wordsOf(a, b Repeats) (words [3]Word) {
 	return words
 }
 
-// The interval for the mean of disturbed repeats contains the mean without the disturbances, even
-// if the width of the interval determined the number of repeats. The repeating always ends.
+// The interval for the mean of disturbed repeats contains the mean that would result without the
+// disturbances. It also does so if repeats were added until the interval was narrow enough. The
+// adding of repeats always ends.
 func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	const target, most = 0.03, 60
 	var doc table
-	doc.add("disturbance", "5 repeats (median ±)", "10", "until ± 3 % (repeats)", "of these precise", "more repeats would not help", "neither after 60")
+	doc.add("disturbance", "5 repeats (median ±)", "10 repeats", "until ± 3 % (mean repeats)", "stopped: precise", "stopped: more repeats would not help", "neither after 60 repeats")
 	runs := simulated(t) / 2
 	p := populations()[0]
 	for k, d := range disturbances()[:7] {
@@ -225,7 +230,7 @@ func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// The effect on a throughput is the inverse of the effect on a time.
+// A disturbance that makes times longer by a factor makes throughputs lower by the same factor.
 func TestEffectsTurnWithTheFigure(t *testing.T) {
 	turn := func(r Repeats) Repeats {
 		turned := Repeats{Values: slices.Clone(r.Values), Effects: slices.Clone(r.Effects)}
@@ -259,8 +264,9 @@ func TestEffectsTurnWithTheFigure(t *testing.T) {
 	}
 }
 
-// A claim extends an interval only in the direction of the disturbance. A claim that is equal on
-// both sides does not extend the interval. Equal claims do not change the weights.
+// A claim extends an interval only in the direction of the disturbance. If the claims on both sides
+// are equal, they do not extend the interval of the ratio. If all claims in a group are equal, they
+// do not change the weights.
 func TestClaimsAreOneSided(t *testing.T) {
 	values := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	plain, _ := OverRepeats(UndisturbedRepeats(values), Level)

@@ -4,42 +4,42 @@ import (
 	"math"
 )
 
-// sample holds the values of one group of repeats, or of the rounds of two groups. The claim of a
-// value is the amount by which disturbances may have changed it.
+// sample holds the values of one group of repeats, or one value for each round of two groups. The
+// claim of a value is the amount by which disturbances may have changed the value.
 type sample struct{ values, claims, weights []float64 }
 
 // estimate is the weighted mean of one sample, or the difference between the means of two samples.
 // It takes the effect of disturbances on the repeats into account.
 //
 // The model: disturbances changed each value by a part of its claim. On average, this part is the
-// same for all values: the true part, which is between 0 and 1. The rest of the change is random.
-// So equal claims on both sides cancel, and a larger claim on one side extends the interval in one
-// direction. If the claims differ between repeats, a regression of the values on the claims
-// estimates the true part.
+// same for all values. It is called the true part and is between 0 and 1. The rest of each change
+// is random. Therefore, equal claims on both sides cancel each other, and a larger claim on one
+// side extends the interval in one direction. If the claims differ between repeats, a regression of
+// the values on the claims estimates the true part.
 type estimate struct {
 	at float64
-	// bias is the amount by which all claims together may have changed the estimate. Without the
-	// disturbances, the estimate would be at - bias times the true part.
+	// bias is the difference that all claims together would have made to the estimate if they were
+	// completely true. Without the disturbances, the estimate would be at - bias × the true part.
 	bias  float64
 	parts []part
-	// slope is the true part according to the regression. slopeError is its standard error; it is
-	// infinite if all claims are equal.
+	// slope is the true part, as estimated by the regression. slopeError is the standard error of
+	// slope. It is infinite if all claims are equal.
 	slope, slopeError float64
 }
 
 // part is the contribution of one sample to the error of an estimate.
 type part struct {
-	// variance is the variance of the sample's mean. size is the effective number of repeats: how
-	// many repeats with equal weights would give the same precision.
+	// variance is the variance of the sample's mean. size is the effective number of repeats, which
+	// is the number of repeats with equal weights that would give the same precision.
 	variance, size float64
 	repeats        float64
-	// estimated is the number of degrees of freedom that the regression uses up.
+	// estimated is the number of degrees of freedom that the regression takes from this sample.
 	estimated float64
 	skew      float64
 }
 
-// leastFreedom is the minimum number of degrees of freedom. It applies to repeats with very
-// different weights.
+// leastFreedom is the minimum number of degrees of freedom. This minimum matters if the weights of
+// the repeats are very different.
 const leastFreedom = 0.5
 
 func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom) }
@@ -48,7 +48,7 @@ func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom)
 // second.
 func estimateOf(samples ...sample) estimate {
 	e := estimate{slopeError: math.Inf(1)}
-	means := make([][2]float64, len(samples)) // the means of the values and of the claims
+	means := make([][2]float64, len(samples)) // for each sample, the means of its values and of its claims
 	for k, s := range samples {
 		means[k] = [2]float64{weightedMean(s.values, s.weights), weightedMean(s.claims, s.weights)}
 		sign := 1 - 2*float64(k)
@@ -56,9 +56,9 @@ func estimateOf(samples ...sample) estimate {
 		e.bias += sign * means[k][1]
 	}
 	e.regress(samples, means)
-	// Without the regression, the slope would have a uniform distribution from 0 to 1, with the
-	// variance 1/12. The regression uses up only a part of a degree of freedom: the part by which
-	// its slope is more precise than that.
+	// Without the regression, the slope would be uniformly distributed from 0 to 1 and have the
+	// variance 1/12. The more precise the slope from the regression is compared with this variance,
+	// the larger the part of one degree of freedom that the regression uses up.
 	estimated := 1 / (1 + 12*e.slopeError*e.slopeError) / float64(len(samples))
 	for k, s := range samples {
 		p := part{estimated: estimated, repeats: float64(len(s.values))}
@@ -83,8 +83,8 @@ func estimateOf(samples ...sample) estimate {
 	return e
 }
 
-// weightedMean returns the weighted mean. It works in two passes, so that the result is exact if
-// all values are equal.
+// weightedMean returns the weighted mean. A second pass corrects the result of the first, so that
+// the result is exact if all values are equal.
 func weightedMean(values, weights []float64) (mean float64) {
 	for range 2 {
 		var sum, weight float64
@@ -97,17 +97,18 @@ func weightedMean(values, weights []float64) (mean float64) {
 	return mean
 }
 
-// leastSpread is the sum of squares below which all claims count as equal.
+// leastSpread is a limit for the sum of the squared deviations of the claims, relative to the
+// values. Below it, all claims count as equal.
 const leastSpread = 1e-12
 
-// leastSlopeError is the minimum standard error of slope. Small claims may be true to a different
-// degree than large claims, so slope is never exact.
+// leastSlopeError is the minimum standard error of slope. slope is never exact, because the true
+// part of small claims may differ from that of large claims.
 const leastSlopeError = 0.1
 
-// regress computes the slope of the values on their claims within the samples. It uses the larger
-// of two standard errors. One of them assumes that all residuals have the same variance relative to
-// their weight. The other one allows any variances (White, "A Heteroskedasticity-Consistent
-// Covariance Matrix Estimator", Econometrica 48, 1980).
+// regress computes the slope of the regression of the values on their claims, within each sample.
+// slopeError is the larger of two standard errors. The first assumes that all residuals have the
+// same variance relative to their weight. The second makes no assumption about the variances
+// (White, "A Heteroskedasticity-Consistent Covariance Matrix Estimator", Econometrica 48, 1980).
 func (e *estimate) regress(samples []sample, means [][2]float64) {
 	var xx, xy, scale, repeats float64
 	for k, s := range samples {
@@ -140,7 +141,7 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 func (e *estimate) boundedSlope() float64 { return min(max(e.slope, 0), 1) }
 
 // error returns the standard error of the estimate and its degrees of freedom. For two samples, the
-// degrees of freedom follow Welch and Satterthwaite.
+// degrees of freedom are computed with the formula of Welch and Satterthwaite.
 func (e *estimate) error() (se, freedom float64) {
 	if len(e.parts) == 1 {
 		return math.Sqrt(e.parts[0].variance), e.parts[0].freedom()
@@ -153,9 +154,9 @@ func (e *estimate) error() (se, freedom float64) {
 	return math.Sqrt(sum), sum * sum / squares
 }
 
-// penalty returns how unlikely it is, according to the regression, that the given part of the
-// claims is true. It is the squared distance from the slope in standard errors, minus the smallest
-// value that is possible.
+// penalty returns how implausible it is, according to the regression, that `part` is the true part
+// of the claims. The result is the squared distance between `part` and slope, in standard errors,
+// minus the smallest such value for any part from 0 to 1.
 func (e *estimate) penalty(part float64) float64 {
 	square := func(part float64) float64 {
 		x := (part - e.slope) / e.slopeError
@@ -164,10 +165,11 @@ func (e *estimate) penalty(part float64) float64 {
 	return square(part) - square(e.boundedSlope())
 }
 
-// bounds returns the lower and upper bound of the undisturbed estimate: the minimum and maximum of
-// at - part·bias, with an allowance for chance, over all possible values of part. The parameter t
-// is the quantile for chance. If a part is unlikely according to the regression, the allowance for
-// chance is smaller. The function quantile adapts a quantile to a skewed sample.
+// bounds returns the lower and the upper bound of the undisturbed estimate. These are the minimum
+// and the maximum, over all possible values of the true part, of at - part × bias, with an
+// allowance for chance. The parameter t is the quantile for this allowance. The less plausible a
+// part is according to the regression, the smaller the allowance. The function `quantile` adapts a
+// quantile to a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
 	room := math.Sqrt(t*t + math.Pow((e.boundedSlope()-e.slope)/e.slopeError, 2))
@@ -189,7 +191,8 @@ func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, hig
 	return end(-1), end(1)
 }
 
-// manyMore is a number of additional repeats that makes chance negligible.
+// manyMore is a number of additional repeats that is large enough to make the influence of chance
+// negligible.
 const manyMore = 1e9
 
 // interval returns the estimate with its bounds at a confidence level.
@@ -209,14 +212,15 @@ func (e *estimate) interval(level float64, quantile func(t float64) float64) Int
 	return i
 }
 
-// distanceFromZero returns how far the undisturbed estimate is from 0, in standard errors. The
-// result is greater than t exactly if the bounds for t exclude 0.
+// distanceFromZero returns the distance of the undisturbed estimate from 0, in standard errors. The
+// distance is greater than t if and only if the bounds for the quantile t exclude 0.
 func (e *estimate) distanceFromZero() float64 {
 	se, _ := e.error()
 	at := e.boundedSlope()
 	if e.bias != 0 {
 		at = e.at / e.bias
-		// the minimum of the sum of the two squared distances
+		// Choose the part that minimizes the sum of the two squared distances: of the estimate from
+		// 0, and of the part from slope.
 		if x := se / (e.bias * e.slopeError); x != 0 {
 			at = (at + e.slope*x*x) / (1 + x*x)
 		}
@@ -224,15 +228,14 @@ func (e *estimate) distanceFromZero() float64 {
 	}
 	distance := e.at - at*e.bias
 	if math.Abs(distance) <= 1e-15*max(math.Abs(e.at), math.Abs(e.bias)) {
-		distance = 0 // even if the standard error is 0
+		distance = 0 // also if the standard error is 0
 	} else {
 		distance /= se
 	}
 	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
 }
 
-// extrapolate returns the estimate that is expected after the given number of additional repeats in
-// each sample.
+// extrapolate returns the estimate that is expected if `more` repeats are added to each sample.
 func (e estimate) extrapolate(more int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Level is the confidence level of the intervals in a report: this share of such intervals contains
-// the true value.
+// Level is the confidence level of the intervals in a report: the share of such intervals that
+// contain the true value.
 const Level = 0.95
 
 // Interval is an estimate with its lower and upper bound, in the unit of the values.
@@ -17,8 +17,9 @@ type Interval struct {
 	Value, Low, High float64
 	// Level is the confidence level, between 0 and 1.
 	Level float64
-	// Remains is the possible effect of disturbances: the distance from the estimate to its farther
-	// bound that would remain after any number of additional repeats of this kind.
+	// Remains is the possible effect of disturbances. It is the distance between the estimate and
+	// its farther bound that would remain after any number of additional repeats with such
+	// disturbances.
 	Remains float64
 }
 
@@ -32,22 +33,23 @@ func (i Interval) HalfWidth() float64 {
 	return half / math.Abs(i.Value)
 }
 
-// skewedFrom is the number of repeats from which an interval takes the skewness of its sample into
-// account. The skewness of a smaller sample is mostly due to chance.
+// skewedFrom is the minimum number of repeats for which an interval takes the skewness of its
+// sample into account. The skewness of a smaller sample is mostly due to chance.
 const skewedFrom = 10
 
 // OverRepeats returns the mean of a figure over independent repeats, with its interval at a
 // confidence level (usually Level). With fewer than ten repeats, it is Student's interval. With ten
 // or more, Hall's cubic transformation of Student's statistic adapts the interval to the sample's
-// skewness (Hall, "On the Removal of Skewness by Transformation", J. R. Stat. Soc. B 54, 1992). If
-// a store stalls in a few of its repeats, such an interval contains the true value in 95 % of the
-// cases, and Student's interval in 91 %. Without skew, it is 2 % wider than Student's interval. The
-// alternatives are not better: with five repeats, a percentile bootstrap contains the true value in
-// 83 % of the cases. A studentized bootstrap is similar to Hall's transformation, but it needs
-// random numbers.
+// skewness (Hall, "On the Removal of Skewness by Transformation", J. R. Stat. Soc. B 54, 1992).
+//
+// If a store stalls in a few of its repeats, Hall's interval contains the true value in 95 % of the
+// cases, and Student's interval in 91 %. Without skew, Hall's interval is 2 % wider than Student's.
+// The alternatives are not better. With five repeats, a percentile bootstrap contains the true
+// value in 83 % of the cases. A studentized bootstrap gives results similar to Hall's
+// transformation, but needs random numbers.
 //
 // If disturbances may have changed repeats, the mean is weighted, and the interval is for the
-// figure without the disturbances. See the type estimate.
+// figure as it would be without the disturbances. See the type estimate.
 //
 // OverRepeats returns false if there are fewer than two repeats, or if a value is not finite.
 func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
@@ -56,7 +58,7 @@ func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	}
 	claims := repeats.claims()
 	s := sample{values: repeats.Values, claims: make([]float64, len(claims)), weights: weigh(claims)}
-	undisturbed := 0.0 // the mean that results if each claim is completely true
+	undisturbed := 0.0 // the mean that would result without the disturbances if each claim were completely true
 	for i, c := range claims {
 		undisturbed += s.weights[i] * s.values[i] * math.Exp(-c) / floats.Sum(s.weights)
 	}
@@ -82,10 +84,11 @@ func unskewed(x, skew, n float64) float64 {
 	return 3 * root / skew * (math.Cbrt(1+skew*(x/root-skew/(6*n))) - 1)
 }
 
-// student returns the quantile of Student's distribution that is the half-width, in standard
-// errors, of a two-sided interval at a confidence level. A comparison of many trials needs
-// thousands of quantiles. So this function uses Newton's method, which takes a tenth of the time of
-// the library's inverse. It starts from the normal quantile, which is smaller.
+// student returns the half-width, in standard errors, of a two-sided interval at a confidence
+// level. It is a quantile of Student's distribution. A comparison of many trials needs thousands of
+// such quantiles. Therefore, student uses Newton's method, which takes a tenth of the time of the
+// library's inverse. The iteration starts from the normal quantile, which is smaller than the
+// result.
 func student(level, freedom float64) float64 {
 	beyond := (1 - level) / 2
 	t := stat.Student(freedom)

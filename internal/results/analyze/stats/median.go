@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// FewestForMedian is the minimum number of values for which Median returns an interval at the
+// FewestForMedian is the minimum number of values from which Median can compute an interval at the
 // confidence level Level.
 const FewestForMedian = 6
 
 // Median returns the median of independent values, with an interval at a confidence level. If the
-// number of values is even, it returns the greater of the two middle values. The bounds of the
-// interval are two of the values (order statistics); they are chosen with the binomial distribution
-// of a fair coin. The interval is valid for any distribution, even for one with two peaks, which is
-// common for outages. It is wider than an interval that assumes a certain distribution. Median
-// returns false if there are too few values: fewer than six at Level.
+// number of values is even, the result is the greater of the two middle values. Both bounds of the
+// interval are values from the input (order statistics). The binomial distribution of a fair coin
+// determines their ranks. The interval is valid for any distribution, even for one with two peaks,
+// which is common for outages. It is wider than an interval that assumes a certain distribution.
+// Median returns false if there are too few values: fewer than six at Level.
 func Median(values []float64, level float64) (i Interval, ok bool) {
 	n := len(values)
 	if n == 0 || !finite(values) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The interval of a median contains the true value at least as often as promised, for any
-// distribution, even for one with two peaks, which is common for outages.
+// The interval of a median contains the true value at least as often as promised. This is true for
+// any distribution, even for one with two peaks, which is common for outages.
 func TestMedianIntervalCoversTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {

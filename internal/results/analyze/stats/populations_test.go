@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// runsEnv is the environment variable that sets the number of simulated runs per rate. make
-// test-long sets it.
+// runsEnv is the environment variable that sets the number of simulated runs from which each rate
+// is computed. `make test-long` sets it.
 const runsEnv = "QUORUMBENCH_STATS_RUNS"
 
 const sampleRuns = 2000
 
-// simulated returns the number of simulated runs per rate.
+// simulated returns the number of simulated runs from which each rate is computed.
 func simulated(t testing.TB) int {
 	t.Helper()
 	runs := sampleRuns
@@ -35,12 +35,12 @@ type population struct {
 	name string
 	// seconds returns n values with mean 0 and variance 1.
 	seconds func(r *rand.Rand, n int) []float64
-	// sdOfMean is the standard deviation of the mean over length seconds.
+	// sdOfMean is the standard deviation of the mean over `length` seconds.
 	sdOfMean float64
-	// between is the share of the variance that is between repeats, and not between the seconds
-	// within a repeat.
+	// between is the share of the variance that comes from differences between repeats. The rest
+	// comes from differences between the seconds of a repeat.
 	between float64
-	// apart returns a random difference between repeats, with mean 0 and variance 1.
+	// apart returns a random deviation of one repeat from the others, with mean 0 and variance 1.
 	apart func(r *rand.Rand) float64
 }
 
@@ -58,7 +58,8 @@ func populations() []population {
 	}
 }
 
-// harder returns more difficult populations, which are only shown in the documentation.
+// harder returns more difficult populations. docs/reference/statistics.md shows their rates, but
+// the tests do not limit them.
 func harder() []population {
 	modes := autoregressive("rare mode", 0)
 	modes.between = 0.9
@@ -90,8 +91,9 @@ func autoregressive(name string, rho float64) population {
 	}
 }
 
-// bursty returns a store with slow periods. In each second, the store becomes slow or fast again
-// with the given probabilities. A tenth of the variance is noise.
+// bursty returns a store with slow periods. In each second, a fast store becomes slow with the
+// probability `slows`, and a slow store becomes fast with the probability `recovers`. A tenth of
+// the variance is noise.
 func bursty(name string, slows, recovers float64) population {
 	slow := slows / (slows + recovers)
 	sd := math.Sqrt(slow * (1 - slow))
@@ -115,8 +117,8 @@ func bursty(name string, slows, recovers float64) population {
 	return p
 }
 
-// sdOfMean returns the standard deviation of the mean over length values with variance 1. The
-// correlation between two values is share times rho to the power of their distance.
+// sdOfMean returns the standard deviation of the mean over `length` values that have the variance
+// 1. The correlation between two values that are k positions apart is share × rho^k.
 func sdOfMean(share, rho float64) float64 {
 	sum := float64(length)
 	for lag := 1; lag < length; lag++ {
@@ -126,8 +128,8 @@ func sdOfMean(share, rho float64) float64 {
 }
 
 // run returns n seconds of one repeat. Their long-term mean is 1. The parameter sd is the standard
-// deviation between repeats that are length seconds long. If within is set, the variance between
-// repeats is excluded.
+// deviation between repeats of `length` seconds. If `within` is set, the differences between
+// repeats are excluded.
 func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 {
 	values := p.seconds(r, n)
 	scale, level := sd*math.Sqrt(1-p.between)/p.sdOfMean, 1.0
@@ -157,7 +159,8 @@ func times(values []float64, factor float64) []float64 {
 	return scaled
 }
 
-// The populations have the properties that they declare. All measured rates depend on this.
+// The repeats of a population have the mean and the standard deviation that all measured rates
+// assume.
 func TestPopulations(t *testing.T) {
 	for _, p := range append(populations(), harder()...) {
 		t.Run(p.name, func(t *testing.T) {

@@ -2,22 +2,23 @@ package stats
 
 import "math"
 
-// stoppedLevel is the confidence level for an interval whose width determines when a run stops
-// repeating. Such a run tends to stop when its repeats vary little by chance. As a result, a
-// nominal 95 % interval contains the true value in only 91 to 94 % of the cases. (Chow and Robbins,
-// "On the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals for the Mean", Ann.
-// Math. Stat. 36, 1965, guarantee the level only for many repeats.)
+// stoppedLevel is the confidence level that is used to compute an interval if the width of this
+// interval determines when a run stops repeating. Such a run tends to stop when its repeats happen
+// to vary little. As a result, a nominal 95 % interval contains the true value in only 91 to 94 %
+// of the cases. (Chow and Robbins, "On the Asymptotic Theory of Fixed-Width Sequential Confidence
+// Intervals for the Mean", Ann. Math. Stat. 36, 1965, guarantee the level only for many repeats.)
 const stoppedLevel = 0.96
 
 // FewestUntilPrecise is the minimum number of repeats before an interval may be called precise. It
-// is based on simulations. After six repeats, a store that stalls in few of its repeats may have
-// stalled in none of them, and only 87 % of the intervals contain the true value. After ten
-// repeats, when intervals start to take the skewness into account, 93 to 96 % do.
+// is based on simulations of a store that stalls in a few of its repeats. After six repeats, this
+// store may not have stalled yet, and only 87 % of the intervals contain the true value. From ten
+// repeats on, intervals take the skewness into account, and 93 to 96 % of them contain the true
+// value.
 const FewestUntilPrecise = 10
 
 // UntilPrecise returns the interval of a figure at the confidence level Level, for a run that
-// repeats until its figures are precise or a time limit is reached. It does the same as
-// OverRepeats, but its interval is wider to compensate for the stopping rule.
+// repeats until its figures are precise or a time limit is reached. It works like OverRepeats, but
+// widens the interval to compensate for this stopping rule.
 func UntilPrecise(repeats Repeats) (Interval, bool) {
 	i, ok := OverRepeats(repeats, stoppedLevel)
 	i.Level = Level
@@ -25,8 +26,8 @@ func UntilPrecise(repeats Repeats) (Interval, bool) {
 }
 
 // UntilPreciseRatio returns the interval of the ratio between a figure in group a and in group b at
-// the confidence level Level, as RatioOfRounds does. It is for a run that repeats until its figures
-// are precise, so the interval is wider to compensate for the stopping rule.
+// the confidence level Level. It works like RatioOfRounds, but is for a run that repeats until its
+// figures are precise, and widens the interval to compensate for this stopping rule.
 func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	r, ok := RatioOfRounds(a, b)
 	if !ok {
@@ -47,13 +48,13 @@ const (
 	// Unsettled means that more repeats of this kind cannot make the figure precise, because
 	// disturbances may have changed the repeats by more than the target.
 	Unsettled
-	// Precise means that neither end of the interval is farther from the figure than the target,
+	// Precise means that each end of the interval differs from the figure by at most the target,
 	// which is a share of the figure.
 	Precise
 )
 
-// PrecisionOf returns the precision of a figure from its interval and its number of repeats. The
-// parameter target is a share of the figure.
+// PrecisionOf returns the precision of a figure, given its interval and its number of repeats. The
+// parameter `target` is the largest allowed half-width of the interval, as a share of the figure.
 func PrecisionOf(i Interval, repeats int, target float64) Precision {
 	switch {
 	case repeats < FewestUntilPrecise:

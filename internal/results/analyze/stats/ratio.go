@@ -4,21 +4,23 @@ import (
 	"math"
 )
 
-// Ratio is the ratio of a figure between two groups of independent repeats: the ratio of their
-// geometric means. Its interval is Welch's interval for the difference between the logarithms ("The
-// Generalization of 'Student's' Problem", Biometrika 34, 1947). This interval has four properties.
-// If the groups are swapped, the ratio and its interval are inverted exactly. The units do not
-// matter. The groups may differ in size and variance. The bounds are always finite. The alternative
-// is Fieller's interval for the ratio of arithmetic means ("Some Problems in Interval Estimation",
-// J. R. Stat. Soc. B 16, 1954). Fieller's interval lacks the first and the last property. It
-// contains the true value as often if the groups have equal variances, and it is 10 % wider if they
-// are skewed.
+// Ratio is the ratio between the values of a figure in two groups of independent repeats. It is the
+// ratio of the groups' geometric means. Its interval is Welch's interval for the difference between
+// the logarithms ("The Generalization of 'Student's' Problem", Biometrika 34, 1947). This interval
+// has four useful properties. If the groups are swapped, the ratio and its interval are inverted
+// exactly. The unit of the figure does not matter. The groups may differ in size and variance. The
+// bounds are always finite.
+//
+// The alternative is Fieller's interval for the ratio of arithmetic means ("Some Problems in
+// Interval Estimation", J. R. Stat. Soc. B 16, 1954), which lacks the first and the last property.
+// For groups with equal variances, Fieller's interval contains the true value as often as Welch's.
+// For skewed groups, it is 10 % wider.
 //
 // If disturbances may have changed repeats, the means are weighted, and the interval is for the
-// ratio without the disturbances. See the type estimate.
+// ratio as it would be without the disturbances. See the type estimate.
 type Ratio struct {
-	// Value is the ratio of the geometric means of the measured values, or of the weighted means if
-	// there were disturbances.
+	// Value is the ratio of the geometric means of the measured values. If there were disturbances,
+	// the means are weighted.
 	Value float64
 	log   estimate
 }
@@ -54,15 +56,17 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 // newRatio returns the ratio whose logarithm is the given estimate.
 func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
 
-// FewestRounds is the minimum number of rounds for which the two repeats of a round are compared as
-// a pair. With fewer rounds, pairing loses more degrees of freedom than it gains if nothing drifts.
+// FewestRounds is the minimum number of rounds for which RatioOfRounds compares the two repeats of
+// each round as a pair. Pairing reduces the degrees of freedom. With fewer rounds, and if nothing
+// drifts, this loss outweighs the benefit.
 const FewestRounds = 10
 
 // RatioOfRounds returns the ratio of a figure in group a to the figure in group b. The repeats a[i]
-// and b[i] must have been measured shortly after each other, in one round. With at least
-// FewestRounds rounds, the interval is Student's interval for the logarithms of the rounds' ratios,
-// in which a drift from round to round cancels. With fewer rounds, the result is that of RatioOf.
-// The choice depends only on the number of rounds, but not on the values.
+// and b[i] must be from the same round, and so be measured shortly after each other. If there are
+// at least FewestRounds rounds, the interval is Student's interval for the logarithms of the
+// rounds' ratios. A drift from round to round cancels in these ratios. With fewer rounds,
+// RatioOfRounds returns the same result as RatioOf. The choice between the two depends on the
+// number of rounds, and not on the values.
 func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	n := len(a.Values)
 	if n != len(b.Values) || n < FewestRounds {
@@ -94,8 +98,8 @@ func (r Ratio) Interval(level float64) Interval {
 	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, Remains: r.Value * (math.Exp(i.Remains) - 1)}
 }
 
-// P returns the two-sided p-value of the hypothesis that the ratio is 1. It is below 1 - level
-// exactly if the interval at that level excludes 1.
+// P returns the two-sided p-value of the hypothesis that the ratio is 1. For any level, P is below
+// 1 - level if and only if the interval at that level excludes 1.
 func (r Ratio) P() float64 {
 	se, freedom := r.log.error()
 	if se == 0 {

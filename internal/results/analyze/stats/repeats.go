@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Repeats holds the values of a figure from independent repeats, and how much disturbances may have
-// changed each value.
+// Repeats holds the values of a figure from independent repeats. For each value, it also holds the
+// amount by which disturbances may have changed the value.
 type Repeats struct {
 	Values []float64
 	// Effects holds the claimed effect of the disturbances on each repeat, as a share. Without the
@@ -16,13 +16,13 @@ type Repeats struct {
 	Effects []float64
 }
 
-// UndisturbedRepeats returns repeats without disturbances.
+// UndisturbedRepeats returns repeats that were not disturbed.
 func UndisturbedRepeats(values []float64) Repeats { return Repeats{Values: values} }
 
-// mostClaimed is the largest claim. As a logarithm, 3 is a factor of 20.
+// mostClaimed is the largest claim. It is the logarithm of a factor, so 3 is a factor of 20.
 const mostClaimed = 3
 
-// claims returns, for each value, how much its logarithm may be wrong.
+// claims returns, for each value, the amount by which disturbances may have changed its logarithm.
 func (r Repeats) claims() []float64 {
 	claims := make([]float64, len(r.Values))
 	for i, effect := range r.Effects {
@@ -31,19 +31,19 @@ func (r Repeats) claims() []float64 {
 	return claims
 }
 
-// allKnown reports whether there are at least fewest values and all values are finite. If there are
-// effects, there must be a finite effect for each value.
+// allKnown reports whether there are at least `fewest` values and all values are finite. If there
+// are effects, there must also be one finite effect for each value.
 func (r Repeats) allKnown(fewest int) bool {
 	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }
 
-// halfWeight is the claim with which a repeat has half the weight of a repeat without a claim,
-// provided that most repeats have no claim.
+// halfWeight is the claim at which a repeat has half the weight of a repeat without a claim. This
+// is true if most repeats have no claim.
 const halfWeight = 0.07
 
-// weigh returns the weights of repeats with the given claims. The more a claim exceeds halfWeight
-// and the median claim, the lower the weight of its repeat. The weights do not depend on the
-// measured values, so a value cannot lose weight because it differs from the others.
+// weigh returns the weights of repeats with the given claims. A repeat loses weight if its claim is
+// large compared with halfWeight and the median claim. The weights do not depend on the measured
+// values, so a value does not lose weight only because it differs from the others.
 func weigh(claims []float64) []float64 {
 	sizes := make([]float64, len(claims))
 	for i, c := range claims {

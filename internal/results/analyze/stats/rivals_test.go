@@ -25,14 +25,15 @@ func naivelyDiffer(a, b []float64) bool {
 	return ok && r.P() < 1-Level
 }
 
-// chowRobbins reports whether a run with at least fewest repeats would stop, because the plain 95 %
-// interval is narrow enough.
+// chowRobbins reports whether a run would stop by the rule of Chow and Robbins: it has at least
+// `fewest` repeats, and its plain 95 % interval is narrow enough.
 func chowRobbins(repeats []float64, fewest int, target float64) bool {
 	i, _ := OverRepeats(UndisturbedRepeats(repeats), Level)
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 
-// percentile returns the interval between two percentiles of resampled means.
+// percentile returns the interval between the two percentiles of resampled means that belong to
+// Level.
 func percentile(means []float64) Interval {
 	slices.Sort(means)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }
@@ -53,8 +54,8 @@ func bootstrap(r *rand.Rand, values []float64) Interval {
 }
 
 // stationaryBootstrap returns the bootstrap interval of a correlated series. It resamples blocks of
-// random length (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89, 1994)
-// whose mean length is blockLength.
+// random length, with blockLength as the mean length (Politis and Romano, "The Stationary
+// Bootstrap", J. Am. Stat. Assoc. 89, 1994).
 func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
 	jump := 1 / max(blockLength(series), 1)
 	n := len(series)

@@ -26,10 +26,10 @@ type Scaling struct {
 	Sigma  Interval // contention; at least 0
 	Kappa  Interval // coherency; at least 0
 	// Deviation is the standard deviation of the steps from the curve, as a share of the curve's
-	// value. It has three fewer degrees of freedom than there are steps.
+	// value. Its number of degrees of freedom is the number of steps minus three.
 	Deviation float64
-	// Explained is R²: the share of the variance in the logarithms of the throughputs that the
-	// curve explains.
+	// Explained is R²: the share of the variance of the throughputs' logarithms that the curve
+	// explains.
 	Explained float64
 }
 
@@ -42,8 +42,8 @@ func (s *Scaling) Throughput(n float64) float64 {
 	return s.Lambda.Value * n / slowing(n, s.Sigma.Value, s.Kappa.Value)
 }
 
-// Peak returns the concurrency with the highest throughput. It returns false if the throughput
-// never falls.
+// Peak returns the concurrency with the highest throughput, and this throughput. It returns false if
+// there is no peak, because the throughput never falls.
 func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	if s.Kappa.Value <= 0 || s.Sigma.Value >= 1 {
 		return 0, 0, false
@@ -52,22 +52,24 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 
-// slowing returns the factor by which the curve is below a linear increase at the concurrency n.
+// slowing returns the factor by which the throughput at the concurrency n is lower than with linear
+// scaling.
 func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
 // FitScaling fits the law to the steps by non-linear least squares. It uses the logarithms of the
 // throughputs, because disturbances are proportional to the throughput. Repeats at the same
-// concurrency are combined into one step (their geometric mean), because they deviate from the law
-// in the same way. σ and κ are at least 0. The confidence intervals use the linear approximation at
-// the minimum (Seber and Wild, "Nonlinear Regression", 1989, chapter 5) and Student's quantile.
-// FitScaling returns false if there are fewer than LeastSteps different concurrencies, or if a
-// concurrency or throughput is not above 0.
+// concurrency do not deviate from the law independently of each other. They are therefore combined
+// into one step, whose throughput is their geometric mean. σ and κ are at least 0. The confidence
+// intervals use the linear approximation at the minimum (Seber and Wild, "Nonlinear Regression",
+// 1989, chapter 5) and Student's quantile. FitScaling returns false if there are fewer than
+// LeastSteps different concurrencies, or if a concurrency or throughput is not above 0.
 func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	n, logs, ok := merged(steps)
 	if !ok {
 		return Scaling{}, false
 	}
-	// The minimum is either inside the bounds or at a point where σ, κ or both are 0.
+	// The minimum is either inside the bounds, or on a bound, where σ, κ or both are 0. Compute all
+	// four cases and choose the best one.
 	best := approximate(n, logs, 0, 0)
 	for _, free := range [][2]float64{{1, 1}, {1, 0}, {0, 1}} {
 		if found := descend(n, logs, free); found.sum < best.sum {
@@ -89,8 +91,8 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }
 
-// merged returns the different concurrencies in ascending order, with the mean logarithm of the
-// throughput at each of them.
+// merged returns the different concurrencies in ascending order. For each concurrency, it also
+// returns the mean logarithm of the throughputs measured at it.
 func merged(steps []Step) (n, logs []float64, ok bool) {
 	steps = slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
 	var of []float64
@@ -106,15 +108,16 @@ func merged(steps []Step) (n, logs []float64, ok bool) {
 	return n, logs, len(n) >= LeastSteps
 }
 
-// approximation is the law for given values of σ and κ, with the λ that fits best, and the law's
+// approximation is the law for given values of σ and κ and the best value of λ, with the law's
 // linear approximation at this point.
 type approximation struct {
 	sigma, kappa, logLambda float64
 	// sum is the sum of the squared residuals.
 	sum float64
-	// meanS is the mean derivative of the steps' logarithms with respect to σ, and meanK with
-	// respect to κ. The other fields are sums of products: of the centered derivatives with each
-	// other, and of the centered derivatives with the residuals.
+	// meanS is the mean derivative of the law's logarithm with respect to σ, over all steps. meanK
+	// is the mean derivative with respect to κ. The fields ss, sk and kk are sums of products of
+	// the centered derivatives. The fields sr and kr are sums of products of the centered
+	// derivatives and the residuals.
 	meanS, meanK, ss, sk, kk, sr, kr float64
 }
 
@@ -144,7 +147,7 @@ func approximate(n, logs []float64, sigma, kappa float64) approximation {
 }
 
 // descend minimizes the sum of squares with the Levenberg-Marquardt method, starting at σ = κ = 0.
-// A parameter whose value in free is 0 stays at 0.
+// free[0] belongs to σ and free[1] to κ: if the element is 0, the parameter is fixed at 0.
 func descend(n, logs []float64, free [2]float64) approximation {
 	at := approximate(n, logs, 0, 0)
 	damping := 1e-3
@@ -161,8 +164,8 @@ func descend(n, logs []float64, free [2]float64) approximation {
 	return at
 }
 
-// standardErrors returns the standard errors of log(λ), σ and κ for n steps with a standard
-// deviation of 1. They are the square roots of the diagonal of (JᵀJ)⁻¹.
+// standardErrors returns the standard errors of log(λ), σ and κ for n steps whose standard
+// deviation from the curve is 1. They are the square roots of the diagonal of (JᵀJ)⁻¹.
 func (a *approximation) standardErrors(n float64) (lambda, sigma, kappa float64) {
 	determinant := a.ss*a.kk - a.sk*a.sk
 	of := (a.meanS*a.meanS*a.kk - 2*a.meanS*a.meanK*a.sk + a.meanK*a.meanK*a.ss) / determinant

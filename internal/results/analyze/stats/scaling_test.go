@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// stepsOf returns the throughputs that a law predicts at the given concurrencies, with relative
-// noise.
+// stepsOf returns steps at the concurrencies n. Their throughputs are those of the law with
+// relative noise.
 func stepsOf(r *rand.Rand, lambda, sigma, kappa, noise float64, n ...float64) (all []Step) {
 	for _, x := range n {
 		all = append(all, Step{x, lambda * x / slowing(x, sigma, kappa) * math.Exp(noise*r.NormFloat64())})
@@ -42,12 +42,12 @@ func TestScalingFindsTheLaw(t *testing.T) {
 	}
 }
 
-// With noise of 5 %, the intervals contain each parameter in 95 % of the runs, as promised. If a
-// parameter is at its bound of 0, they contain it slightly more often.
+// With noise of 5 %, each parameter's interval contains the true value in 95 % of the runs, as
+// promised. The share is slightly higher if the parameter is at its bound of 0.
 func TestScalingCoversTheLaw(t *testing.T) {
 	settle.Unraced(t)
 	// 400 runs for each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for parameters that are
-	// not at their bound
+	// not at their bound.
 	const runs = 120
 	for i, n := range [][]float64{dbtesterClients, {1, 4, 16, 64, 256}} {
 		for _, law := range laws[i : i+3] {
@@ -80,8 +80,8 @@ func TestScalingCoversTheLaw(t *testing.T) {
 	}
 }
 
-// A different unit of time changes only λ. Neither the order of the steps nor a repeated step has
-// an effect.
+// If the unit of time changes, only λ changes. The order of the steps and repeated steps have no
+// effect.
 func TestScalingScalesWithItsSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20 {

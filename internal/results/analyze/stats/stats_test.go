@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// near compares two numbers with a relative tolerance that allows for rounding errors.
+// near reports whether two numbers are equal within a relative tolerance for rounding errors.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1e-3)
 }
@@ -53,8 +53,7 @@ func TestStudentsQuantile(t *testing.T) {
 	}
 }
 
-// If the unit, the zero point, the sign or the order of the values changes, the interval changes in
-// the same way.
+// If the values are scaled, shifted, negated or reordered, the interval changes accordingly.
 func TestIntervalScalesWithItsValues(t *testing.T) {
 	samples(func(r *rand.Rand, values []float64) {
 		i, ok := OverRepeats(UndisturbedRepeats(values), Level)
@@ -88,7 +87,7 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	for k := range even {
 		even[k] = float64(k)
 	}
-	// Without skewness, Student's interval also applies to ten or more values.
+	// Without skewness, the interval over ten or more values is also Student's interval.
 	i, _ = OverRepeats(UndisturbedRepeats(even), Level)
 	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
 	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
@@ -156,7 +155,7 @@ func exp(values ...float64) []float64 {
 	return values
 }
 
-// Student's own example of pairs (Biometrika 6, 1908): the additional hours of sleep of ten
+// Student's own example of paired data (Biometrika 6, 1908): the additional hours of sleep of ten
 // patients with two drugs. t is 4.06 with 9 degrees of freedom, and p is 0.0028.
 func TestStudentsPairs(t *testing.T) {
 	a := exp(1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
@@ -226,7 +225,8 @@ func TestHolmsExample(t *testing.T) {
 			t.Errorf("adjusted: %v", adjusted)
 		}
 	}
-	// The third-lowest p-value is the first that is not rejected, so two comparisons remain.
+	// In ascending order, the third p-value is the first one that is not rejected. At this step,
+	// two comparisons are left.
 	for i, want := range []float64{1 - 0.05/3, 1 - 0.05/2, 1 - 0.05/2, 1 - 0.05/4} {
 		if !near(levels[i], want) {
 			t.Errorf("levels: %v", levels)
@@ -237,8 +237,8 @@ func TestHolmsExample(t *testing.T) {
 	}
 }
 
-// A word agrees with its interval. It is inverted if the sides are swapped or the direction is
-// reversed. Additional comparisons never make it stronger.
+// The word of a comparison agrees with its interval. Swapping the sides or reversing the direction
+// inverts the word. Additional comparisons never make it stronger.
 func TestWordsAgree(t *testing.T) {
 	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
 	r := rand.New(rand.NewPCG(2, 2))
@@ -285,7 +285,7 @@ func TestWordsAgree(t *testing.T) {
 	}
 }
 
-// If repeats are noisier, more of them are needed.
+// The noisier the repeats, the more of them are needed.
 func TestMoreRepeats(t *testing.T) {
 	base := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	before := 0
@@ -303,7 +303,8 @@ func TestMoreRepeats(t *testing.T) {
 	}
 }
 
-// For a mean and equal blocks, the jackknife gives the same result as the method of batch means.
+// For a mean and blocks of equal size, the jackknife gives the same result as the method of batch
+// means.
 func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	seconds := populations()[1].run(r, 80, 0.02, true)
@@ -407,8 +408,8 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 	}
 }
 
-// A ratio must be as precise as a figure, and its relative width does not depend on the order of
-// the sides.
+// A ratio must be as precise as a figure. Its relative width does not depend on the order of the
+// sides.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
 	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if preciseRatio(0.02, UndisturbedRepeats(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {

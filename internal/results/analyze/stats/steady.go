@@ -10,14 +10,14 @@ import (
 type Steady struct {
 	// From is the first second of the steady part, counted from the start of the window.
 	From int
-	// Shift is the relative error that the seconds before From cause in the mean over all seconds.
+	// Shift is the relative error of the mean over all seconds that the seconds before From cause.
 	// For example, -0.04 means that the mean is 4 % too low.
 	Shift float64
-	// Late is set if the seconds before From differ from the other seconds. Then the warm-up before
-	// the window was too short.
+	// Late is set if the seconds before From differ from the other seconds. This means that the
+	// warm-up before the window was too short.
 	Late bool
-	// Alone is set if there were too few repeats to distinguish a warm-up from a disturbance at the
-	// start. Such a disturbance also sets Late.
+	// Alone is set if there are too few repeats to distinguish a warm-up from a disturbance at the
+	// start. In this case, a disturbance at the start also sets Late.
 	Alone bool
 }
 
@@ -29,21 +29,21 @@ const (
 	enoughToSay = 3 // minimum number of repeats for the test over the repeats
 )
 
-// SteadyFrom determines when a load became steady. The values in repeats are the throughput in each
-// second since the start of the window. SteadyFrom computes the mean over the repeats for each
-// second, as in Welch ("The Statistical Analysis of Simulation Results", 1983): a warm-up occurs at
-// the same time in each repeat, and other disturbances do not. Within the first half, it chooses
-// the truncation that minimizes the standard error of the mean over batches of five seconds
-// (MSER-5: White, "An Effective Truncation Heuristic for Bias Reduction in Simulation Output",
-// Simulation 69, 1997; White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation
-// Heuristics", WSC 2000).
+// SteadyFrom determines when a load became steady. The values in `repeats` are the throughput in
+// each second since the start of the window. SteadyFrom first computes, for each second, the mean
+// over the repeats, as in Welch ("The Statistical Analysis of Simulation Results", 1983): a warm-up
+// occurs at the same time in each repeat, and other disturbances do not. It then truncates a part
+// within the first half of the series. The truncation minimizes the standard error of the mean over
+// batches of five seconds (MSER-5: White, "An Effective Truncation Heuristic for Bias Reduction in
+// Simulation Output", Simulation 69, 1997; White, Cobb and Spratt, "A Comparison of Five
+// Steady-State Truncation Heuristics", WSC 2000).
 //
-// MSER-5 truncates about half of the series in which there is no warm-up, so its result alone does
-// not justify a warning. Late also requires a shift of at least 1 % and a significant difference
+// MSER-5 truncates about half of all series without a warm-up, so its result alone does not justify
+// a warning. Therefore, Late also requires a shift of at least 1 % and a significant difference
 // between the truncated part and the rest. With three or more repeats, the difference is tested by
-// a t-test over the repeats at the level of 1 %. With fewer repeats, it is tested over blocks of
-// seconds at the level of 0.1 %. If the repeats differ in length, the length of the shortest repeat
-// is used. SteadyFrom returns false if a repeat is shorter than 20 seconds.
+// a t-test over the repeats at the level of 1 %. With fewer repeats, the test is over blocks of
+// seconds at the level of 0.1 %. If the repeats differ in length, only the length of the shortest
+// one is used. SteadyFrom returns false if a repeat is shorter than 20 seconds.
 func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	if len(repeats) == 0 {
 		return Steady{}, false
@@ -85,9 +85,10 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	return s, true
 }
 
-// earlier returns an earlier start of the steady part, because MSER-5 may have cut off some batches
-// by chance. It adds the preceding batches that are similar to the steady part: each is inside
-// Student's prediction interval (99 %) for one more batch.
+// earlier moves the start of the steady part to an earlier second, because MSER-5 may have
+// truncated some batches by chance. As long as the preceding batch is similar to the steady part,
+// earlier adds it. A batch is similar if it is inside Student's prediction interval (99 %) for one
+// more batch of the steady part.
 func earlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
@@ -110,7 +111,7 @@ func batchMeans(series []float64) []float64 {
 	return batches
 }
 
-// truncation returns the truncation that MSER-5 chooses, in seconds.
+// truncation returns the number of seconds at the start of the series that MSER-5 truncates.
 func truncation(series []float64) int {
 	batches := batchMeans(series)
 	least, at := math.Inf(1), 0
@@ -123,8 +124,8 @@ func truncation(series []float64) int {
 	return at * batch
 }
 
-// differsOver returns the p-value of the hypothesis that the seconds before the index from do not
-// differ from the later seconds. It uses the difference of the two means in each repeat.
+// differsOver returns the p-value of the hypothesis that the seconds in [0, from) and in [from, to)
+// have the same mean. It tests the difference between the two means of each repeat.
 func differsOver(repeats [][]float64, from, to int) float64 {
 	differences := make([]float64, len(repeats))
 	for i, r := range repeats {

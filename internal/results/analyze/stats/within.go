@@ -8,22 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Within is a confidence interval that is computed from the seconds of a single run. It describes
-// how much a longer run would have differed, but not how much another run would differ. A report
-// marks it "within this run only".
+// Within is a confidence interval that is computed from the seconds of a single run. It shows how
+// much the result of a longer run may differ, but not how much the result of another run may
+// differ. A report marks it "within this run only".
 type Within struct {
 	Interval
 	// Blocks is the number of blocks of equal length into which the seconds were divided.
 	Blocks int
-	// Short is set if the blocks are shorter than twice the correlation time. Then the run is too
-	// short for its variation, and the interval may be too narrow.
+	// Short is set if the blocks are shorter than twice the correlation time. The run is then too
+	// short for the slow variation of its values, and the interval may be too narrow.
 	Short bool
 }
 
-// A run is divided into mostBlocks blocks. If these would be shorter than twice the correlation
-// time, there are fewer blocks, but at least leastBlocks. An interval from only leastBlocks blocks
-// may be too narrow. But omitting such intervals would be worse: the remaining intervals would
-// mostly come from runs whose correlation was underestimated by chance.
+// A run is divided into mostBlocks blocks. If these blocks would be shorter than twice the
+// correlation time, the run is divided into fewer blocks, but into at least leastBlocks. An
+// interval from only leastBlocks blocks may be too narrow. However, omitting such intervals would
+// be worse: most of the remaining intervals would come from runs whose correlation was
+// underestimated by chance.
 const (
 	mostBlocks  = 8
 	leastBlocks = 3
@@ -32,12 +33,14 @@ const (
 
 // WithinRun returns the interval of a statistic over the seconds of one run. It uses the
 // delete-a-block jackknife (Künsch, "The Jackknife and the Bootstrap for General Stationary
-// Observations", Ann. Stat. 17, 1989): the statistic is computed several times, each time without
-// one block of consecutive seconds. For a mean and equal blocks, this is the method of batch means.
-// The arguments of statistic are the range [from, to) of seconds to leave out; if from equals to,
-// no seconds are left out. The parameter correlation is the CorrelationTime of the series in
-// seconds. WithinRun returns false if the run is shorter than 10 seconds, or if the statistic is
-// not finite.
+// Observations", Ann. Stat. 17, 1989): it computes the statistic several times, each time without
+// one block of consecutive seconds. For a mean and blocks of equal size, this is the method of
+// batch means.
+//
+// The function `statistic` computes the statistic without the seconds in [from, to). If `from`
+// equals `to`, it uses all seconds. The parameter `correlation` is the CorrelationTime of the
+// series in seconds. WithinRun returns false if the run is shorter than 10 seconds, or if the
+// statistic is not finite.
 func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
 	if seconds < leastLength {
 		return Within{}, false
@@ -76,20 +79,21 @@ func meanWithout(series []float64) func(from, to int) float64 {
 	}
 }
 
-// EffectiveSize returns how many independent seconds would give the mean the same precision: the
-// number of seconds divided by their CorrelationTime.
+// EffectiveSize returns the number of independent seconds from which the mean would be as precise.
+// It is the number of seconds divided by their CorrelationTime.
 func EffectiveSize(seconds []float64) float64 {
 	return float64(len(seconds)) / CorrelationTime(seconds)
 }
 
-// CorrelationTime returns the integrated autocorrelation time of a series, in steps of the series.
-// It is 1 if the values are independent. In an autoregression of order 1, in which each value keeps
-// the part ρ of the previous value, it is (1+ρ)/(1-ρ). It is always at least 1, and 1 for a
-// constant series. CorrelationTime returns the larger of two estimates, because each estimate is
-// too low for some series, and a low estimate makes an interval too narrow. The first estimate is
-// Geyer's initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat. Sci. 7, 1992). The
-// second assumes an autoregression of order 1 with a bias-corrected coefficient (Kendall, "Note on
-// Bias in the Estimation of Autocorrelation", Biometrika 41, 1954).
+// CorrelationTime returns the integrated autocorrelation time of a series, as a number of values.
+// It is 1 if the values are independent or all equal, and never less than 1. In an autoregression
+// of order 1, in which each value contains the previous value times ρ, it is (1+ρ)/(1-ρ).
+//
+// The result is the larger of two estimates. Each estimate is too low for some series, and a low
+// estimate makes an interval too narrow. The first estimate is Geyer's initial monotone sequence
+// ("Practical Markov Chain Monte Carlo", Stat. Sci. 7, 1992). The second assumes an autoregression
+// of order 1 with a bias-corrected coefficient (Kendall, "Note on Bias in the Estimation of
+// Autocorrelation", Biometrika 41, 1954).
 func CorrelationTime(series []float64) float64 {
 	n := float64(len(series))
 	covariance := autocovariance(series)
@@ -101,8 +105,8 @@ func CorrelationTime(series []float64) float64 {
 	return max(initialMonotone(len(series), covariance), (1+rho)/(1-rho))
 }
 
-// initialMonotone returns Geyer's estimate. The autocovariances of a sample are too low by the
-// variance of its mean. This variance depends on the estimate itself, so the computation is
+// initialMonotone returns Geyer's estimate. Each sample autocovariance is too low by the variance
+// of the sample's mean. This variance depends on the estimate itself, so the computation is
 // repeated until it converges.
 func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	time, missing := 1.0, 0.0
@@ -127,9 +131,9 @@ func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	return time
 }
 
-// autocovariance returns a function that returns the autocovariance of a series for a lag. Each
-// value is computed when it is first needed: only few lags are needed, and computing all of them
-// would take quadratic time.
+// autocovariance returns a function that returns the autocovariance of a series for a lag. The
+// function computes a value when it is first needed. Only small lags are needed, and computing all
+// of them would take quadratic time.
 func autocovariance(series []float64) func(lag int) float64 {
 	mean := stat.Mean(series)
 	var known []float64

@@ -17,21 +17,22 @@ const (
 	Better Word = "better"
 	Worse  Word = "worse"
 	// Same means that the whole interval is inside the practical margin. The interval may exclude
-	// 1: then there is a difference, but it does not matter.
+	// 1: there is a difference, but it is too small to matter.
 	Same Word = "same"
-	// Unclear is any other result. More repeats would lead to one of the other words.
+	// Unclear is the result in all other cases. With enough repeats, the result would be one of the
+	// other words.
 	Unclear Word = "unclear"
 )
 
 // Margin is the default practical margin. A difference of up to 3 % does not matter.
 const Margin = 0.03
 
-// Judgement is the result of one of several comparisons that are judged together.
+// Judgement is the result of one comparison from a group that was judged together.
 type Judgement struct {
 	Word Word
 	// More is the number of additional repeats on each side that would decide the comparison with a
-	// probability of 80 % if further repeats are like the previous ones. It is above 0 only if Word
-	// is Unclear, and at most MostMore. AtLeast is set if even more repeats may be needed.
+	// probability of 80 %, if these repeats are like the previous ones. It is above 0 only if Word
+	// is Unclear, and at most MostMore. AtLeast is set if more than More repeats may be needed.
 	More    int
 	AtLeast bool
 	// P is the p-value of the hypothesis that the ratio is 1. Adjusted is the p-value after Holm's
@@ -53,13 +54,14 @@ type Compared struct {
 
 // Judge judges several comparisons that a reader sees together. It corrects for their number with
 // Holm's method ("A Simple Sequentially Rejective Multiple Test Procedure", Scand. J. Stat. 6,
-// 1979). So the probability that any comparison without a real difference is called better or worse
-// is at most 5 %, whatever the results of the other comparisons. The comparison with the lowest
-// p-value is judged by its interval at the level 1 - 5 %/n, the next one by its interval at 1 - 5
-// %/(n-1), and so on, until an interval includes 1. All further comparisons are judged at the level
-// of that interval. So each word agrees with the interval that is shown next to it. The parameter
-// margin is the practical margin as a share above 0. Ratios from 1/(1+margin) to 1+margin are
-// inside it.
+// 1979). As a result, the probability that any comparison without a real difference is called
+// better or worse is at most 5 %, whatever the results of the other comparisons.
+//
+// The comparison with the lowest p-value is judged by its interval at the level 1 - 5 %/n, the next
+// one by its interval at 1 - 5 %/(n-1), and so on, until an interval includes 1. All further
+// comparisons are judged at the level of that interval. So each word agrees with the interval that
+// is shown next to it. The parameter `margin` is the practical margin, a share above 0: ratios from
+// 1/(1+margin) to 1+margin are inside it.
 func Judge(all []Compared, margin float64) []Judgement {
 	p := make([]float64, len(all))
 	for i := range all {
@@ -79,9 +81,9 @@ func Judge(all []Compared, margin float64) []Judgement {
 	return judged
 }
 
-// holm returns the adjusted p-values of a family of comparisons. It also returns, for each
-// comparison, the confidence level at which its interval excludes 1 exactly if its hypothesis is
-// rejected.
+// holm returns the adjusted p-values of a family of comparisons. It also returns a confidence level
+// for each comparison. The interval at this level excludes 1 if and only if Holm's method rejects
+// the hypothesis that the ratio is 1.
 func holm(p []float64) (adjusted, levels []float64) {
 	order := make([]int, len(p))
 	for i := range order {
@@ -125,16 +127,16 @@ func (r Ratio) moreRepeats(level, margin float64) int {
 	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.extrapolate(n+1).chance(level, margin) >= enoughChance })
 }
 
-// extrapolate returns the ratio that is expected after more additional repeats on each side.
+// extrapolate returns the ratio that is expected if `more` repeats are added on each side.
 func (r Ratio) extrapolate(more int) Ratio {
 	r.log = r.log.extrapolate(more)
 	return r
 }
 
-// chance returns the probability that a new experiment with as many repeats as r, and the same
-// distribution, results in better, worse or same. This is the case if the logarithm of the new
-// ratio is so far from 0 that its bounds exclude 0, or so near to 0 that its bounds are inside the
-// margin.
+// chance returns the probability that a new experiment of the same size results in better, worse or
+// same, if r has the true distribution. The result is better or worse if the logarithm of the new
+// ratio is so far from 0 that its bounds exclude 0. It is same if the logarithm is so near to 0
+// that its bounds are inside the margin.
 func (r Ratio) chance(level, margin float64) float64 {
 	se, freedom := r.log.error()
 	if se == 0 {
@@ -148,7 +150,7 @@ func (r Ratio) chance(level, margin float64) float64 {
 	if from >= to {
 		return differs
 	}
-	// The two cases may overlap: compute the probability of their union.
+	// Both conditions may be true at the same time, so compute the probability of their union.
 	if from <= -above && below <= to {
 		return 1
 	}

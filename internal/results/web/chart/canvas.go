@@ -13,8 +13,8 @@ type canvas struct {
 	shapes []shape
 }
 
-// shape is an element of the picture. Between startPlot and the end of the plot, horizontal
-// coordinates are in the units of the plot. Elsewhere, they are shares of the picture's width.
+// shape is an element of the picture. Between startPlot and endPlot, horizontal coordinates are in
+// the units of the plot. Elsewhere, they are fractions of the picture's width.
 type shape struct {
 	kind  shapeKind
 	class string
@@ -29,24 +29,24 @@ type shapeKind uint8
 const (
 	startGroup shapeKind = iota // starts a group with a class
 	endGroup
-	startPlot // starts the plot, which shows the values from x to x+to
+	startPlot // starts the plot; its axis begins at x, and `to` is its length
 	endPlot
 	drawPath  // a path; words is its tooltip
-	drawShade // a shaded area from x with the width wide
+	drawShade // a shaded area that begins at x; `to` is its width
 	drawRule  // a horizontal line at y
 	drawLabel // a label left of the plot, at y
 	drawLane  // words at the left edge of the plot, at y
-	drawWords // words at y and at x, a share of the width
-	drawTick  // a tick with words at x, a share of the width
+	drawWords // words at y and at x, a fraction of the width
+	drawTick  // a tick with words at x, a fraction of the width
 )
 
-// coord is a coordinate with the number of digits that it has in SVG.
+// coord is a coordinate, as a number and as the text in SVG. The number is rounded like the text.
 type coord struct {
 	at   float64
 	text string
 }
 
-// num returns a coordinate with as many digits as readers can see.
+// num returns a coordinate that is rounded to one decimal. Readers cannot see a smaller difference.
 func num(v float64) coord {
 	s := strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 	if s == "-0" {
@@ -111,7 +111,8 @@ func (o *outline) end() {
 	o.points = append(o.points, point{closes: true})
 }
 
-// next starts a path at its first call, and draws a line to the given point at later calls.
+// next starts the path at the given point if the path is empty. Otherwise, it draws a line to the
+// point.
 func (o *outline) next(x, y coord) {
 	if o.empty() {
 		o.move(x, y)
@@ -134,9 +135,9 @@ func (c *canvas) group(class string, draw func()) {
 	c.add(shape{kind: endGroup})
 }
 
-// plot draws the inner picture. Its horizontal axis begins at from and ends at to.
-func (c *canvas) plot(from, to float64, draw func()) {
-	c.add(shape{kind: startPlot, x: num(from), to: num(to - from)})
+// plot draws the inner picture. start and end are the ends of its horizontal axis.
+func (c *canvas) plot(start, end float64, draw func()) {
+	c.add(shape{kind: startPlot, x: num(start), to: num(end - start)})
 	draw()
 	c.add(shape{kind: endPlot})
 }

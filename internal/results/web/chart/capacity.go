@@ -47,7 +47,8 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	return finish(name, c, nil, notes...), true
 }
 
-// interval draws the interval of a capacity, or its known end.
+// interval draws the interval of a capacity. If only the lower end is known, it draws a dot and a
+// dashed line.
 func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	class := Series(0)
 	low, says := c.y(s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
@@ -66,9 +67,9 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	c.path(class+" l unsure", &open, "")
 }
 
-// CapacityCurve draws response time against the parameter for which the search found the largest
-// value. It draws the p99 of each trial, the p50 as a thin line, and the interval that the search
-// found. Trials that missed the objective are pale. It returns false if no trial has a time.
+// CapacityCurve draws response time against the parameter that the search varied. It draws the p99
+// of each trial, the p50 as a thin line, and the interval that the search found. Trials that missed
+// the objective are pale. It returns false if no trial has a response time.
 func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {

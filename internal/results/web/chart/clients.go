@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Clients draws a bar for each client of a closed loop, whose height is the number of operations
-// that the client completed. Bars are in ascending order. A line shows the number for even service.
-// The tooltip of a bar is its number.
+// Clients draws a bar for each client of a closed loop, in ascending order. The height of a bar is
+// the number of operations that the client completed, which the tooltip also shows. A line shows
+// the mean, which is the number for each client if the service is even.
 func Clients(curve *analyze.ClientsCurve) Chart {
 	c := canvas{title: "Operations by client", height: plotHeight}
 	most := curve.Mean

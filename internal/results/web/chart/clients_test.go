@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// Every client has a bar with the right height, and the tooltip of the bar is its number. The
-// picture is well-formed even if a client completed no operations or all of them.
+// Every client has a bar. The bar has the right height, and its tooltip shows the number of
+// operations. The picture is well-formed even if a client completed no operations or all of them.
 func TestClientsHaveABarEach(t *testing.T) {
 	for _, operations := range [][]uint64{{0, 5}, {1000, 1000, 1000}, {0, 0, 0, 7}} {
 		sum := uint64(0)

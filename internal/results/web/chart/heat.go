@@ -23,7 +23,7 @@ func heatLevel(n, most uint64) int {
 	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(most))))
 }
 
-// Heat draws the heat map of a trial. It returns false if there is no operation.
+// Heat draws the heat map of a trial. It returns false if the trial has no operations.
 func Heat(o *analyze.OverTime) (Chart, bool) {
 	m := &o.Heat
 	if m.Rows == 0 {
@@ -49,8 +49,8 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 	return finish("heat-map", c, nil), true
 }
 
-// cells returns a path with all cells of one shade. Cells that are adjacent in time are combined to
-// a rectangle.
+// cells returns a path with all cells of one shade. Cells that are adjacent in time are combined
+// into a rectangle.
 func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
 	var o outline
 	for r := range m.Rows {

@@ -22,7 +22,7 @@ func Outages(name string, kind []*faults.KindEffects) Chart {
 		}
 	}
 	if most == 0 {
-		least, most = 0.002, 1 // default ends of the axis, for outages of a usual length
+		least, most = 0.002, 1 // ends of the axis in seconds, if no fault caused an outage
 	}
 	c := canvas{title: kind[0].What + ": longest time without any success", height: plotHeight}
 	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // leaves room at the bottom for faults without an outage

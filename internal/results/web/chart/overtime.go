@@ -42,8 +42,8 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 	return finish(p.Name, c, legend, p.Notes...)
 }
 
-// overTime draws the inner picture and the time axis. It shades the warm-up and draws lines at
-// serious events.
+// overTime draws the inner picture and the time axis, and shades the warm-up. If marks is set, it
+// draws a vertical line at each grave event.
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
 	from, to := float64(g.From), float64(g.End())
@@ -92,8 +92,8 @@ func scaleOf(p *analyze.Panel) scale {
 	return linear(most, p.Unit)
 }
 
-// line returns the path of a line. The path goes through the middle of each column. If a column has
-// several values, it goes through their minimum and maximum.
+// line returns the path of a line. The path goes through the middle of each column. If the minimum
+// and the maximum of a column differ, the path goes through both.
 func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 	var o outline
 	known := func(i int) bool { return i >= 0 && i < len(l.Low) && !math.IsNaN(l.Low[i]) }
@@ -147,9 +147,10 @@ func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 // laneHeight is the height of the lane for one kind of event.
 const laneHeight = 30
 
-// Events draws the events of a trial, with a lane for each kind. what returns the tooltip of an
-// event. Events returns false if there are no events.
-func Events(o *analyze.OverTime, colors Colors, name func(store.SignalKind) string, what func(*analyze.Mark) string) (Chart, bool) {
+// Events draws the events of a trial, with a lane for each kind of event. The function kindName
+// returns the name of a lane, and the function tooltip returns the tooltip of an event. Events
+// returns false if there are no events.
+func Events(o *analyze.OverTime, colors Colors, kindName func(store.SignalKind) string, tooltip func(*analyze.Mark) string) (Chart, bool) {
 	var kinds []store.SignalKind
 	var members []string
 	for i := range o.Marks {
@@ -174,13 +175,13 @@ func Events(o *analyze.OverTime, colors Colors, name func(store.SignalKind) stri
 			var mark outline
 			mark.move(num3(m.From), num(float64(laneHeight*slices.Index(kinds, m.Kind)+21)))
 			mark.lineToX(num3(m.To))
-			c.path(class+" mark", &mark, what(m))
+			c.path(class+" mark", &mark, tooltip(m))
 		}
 	})
 	c.group("lanes", func() {
 		for i, kind := range kinds {
 			c.add(shape{kind: drawRule, y: num(float64(laneHeight * (i + 1)))})
-			c.add(shape{kind: drawLane, y: num(float64(laneHeight*i + 12)), words: name(kind)})
+			c.add(shape{kind: drawLane, y: num(float64(laneHeight*i + 12)), words: kindName(kind)})
 		}
 	})
 	slices.Sort(members)

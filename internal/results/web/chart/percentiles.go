@@ -8,13 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// percentilePlace returns the position of a percentile on the axis: the number of times that the
-// share of operations above it was divided by ten.
+// percentilePlace returns the position of a percentile on the axis. The position is 0 for 0 %, 1
+// for 90 %, 2 for 99 % and so on: from each position to the next, the share of operations above the
+// percentile falls to a tenth.
 func percentilePlace(p float64) float64 { return -math.Log10(1 - p/100) }
 
-// Percentiles draws distributions against percentiles, like the plots of HdrHistogram: each
-// division to the right leaves a tenth of the operations beyond it. The line is dashed where fewer
-// than ten operations are beyond it.
+// Percentiles draws distributions against percentiles, like the plots of HdrHistogram. From each
+// division to the next, the number of slower operations falls to a tenth. The line is dashed where
+// fewer than ten operations are slower.
 func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 1.0
 	for i := range curves {

@@ -16,7 +16,7 @@ import (
 // Pixels holds the options for a chart in PNG format.
 type Pixels struct {
 	Scale float64 // number of pixels per SVG pixel
-	Dark  bool    // use the colors for a browser whose user prefers a dark theme
+	Dark  bool    // use the colors of the dark theme
 }
 
 // PNG draws the same picture as File, for slides and for programs that cannot show SVG. Its text

@@ -10,7 +10,7 @@ import (
 // tick is a value that is marked on an axis.
 type tick struct {
 	at    float64
-	label string // empty if the line has no label
+	label string // empty if the tick has no label
 }
 
 // scale maps values to heights above the bottom, from 0 to 1.
@@ -30,7 +30,8 @@ func (s *scale) place(v float64) float64 {
 	return (v - s.least) / (s.most - s.least)
 }
 
-// beyondAll exceeds every value in a run. An axis with larger values would never end.
+// beyondAll is larger than every value in a run. With still larger values, the loop that computes
+// the ticks of an axis would never end.
 const beyondAll = 1e300
 
 // linear returns a scale that begins at 0 and has about four ticks. The distance between ticks is

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Axes have an end for any number that a record from another program may contain.
+// The computation of an axis ends for any number that a record from another program may contain.
 func TestAxesOfAnyNumberEnd(t *testing.T) {
 	for _, most := range []float64{0, 1e-320, 1, 17, 1e299, 1.7e308} {
 		for _, s := range []scale{linear(most, measure.Rate), logarithmic(most/1e6, most, measure.Nanoseconds)} {

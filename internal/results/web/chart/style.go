@@ -30,7 +30,8 @@ var (
 	}
 )
 
-// heatOpacity lists the opacity of the shades in a heat map, starting with shade 1.
+// heatOpacity contains the opacity of each shade in a heat map. Shade 0 is a cell without
+// operations.
 var heatOpacity = [heatLevels + 1]float64{0, .22, .32, .43, .54, .66, .78, .89, 1}
 
 // style describes how to paint a path. A fully transparent color is not painted.
@@ -99,8 +100,8 @@ func (c *colors) style(classes string) (s style) {
 	return s
 }
 
-// seriesDashes returns the dashes of a series. The later half of the series has dashes, so that
-// readers can distinguish series without seeing colors.
+// seriesDashes returns the dashes of a series. Series 4 to 7 have dashes, so that readers can
+// distinguish series without seeing colors.
 func seriesDashes(series int) []float64 {
 	switch series {
 	case 4, 5:

@@ -58,14 +58,14 @@ func (c *canvas) writeShape(b *strings.Builder, s *shape) {
 	}
 }
 
-// File returns the chart as the content of a separate SVG file, with title and legend. of is the
-// subject of the chart. style is the style sheet for charts.
-func (c *Chart) File(of, style string) string {
+// File returns the chart as the content of a separate SVG file, with title and legend. The title
+// begins with subject. styleSheet is the CSS for charts.
+func (c *Chart) File(subject, styleSheet string) string {
 	var b strings.Builder
 	width, height, top := c.fileSize()
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
-		width, height, width, height, style)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`, fileLeft, titleAt, svgText(of+": "+c.Title))
+		width, height, width, height, styleSheet)
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`, fileLeft, titleAt, svgText(subject+": "+c.Title))
 	samples, _ := c.legend()
 	for _, s := range samples {
 		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh%d"/><text class="legend" x="%s" y="%d">%s</text>`, s.Class, num(s.x).text, s.y, sampleWidth, num(s.x+sampleApart).text, s.y+4, svgText(s.Name))

@@ -11,7 +11,7 @@ import (
 
 const (
 	rowHeight = 34 // height of an operation, including the text above it
-	mostRows  = 16 // more than any violation has
+	mostRows  = 16 // limit for rows; no violation has as many operations
 )
 
 // Violation draws the smallest history that shows a wrong response. Each operation has a bar from
