@@ -2,9 +2,9 @@
 // over gRPC with mutual TLS. Serve runs on that machine, and Dial on the controller. The controller
 // uses a remote host or worker like a local one.
 //
-// Each request opens a gRPC stream that exists as long as its subject: a session, a process, a
-// claimed folder, a port lease, followed files, or a job. Subjects have no names or numbers, so a
-// peer cannot guess one. A message is a struct encoded as JSON, except for the messages of a load
+// Each request opens a gRPC stream. The stream exists as long as its subject: a session, a process,
+// a claimed folder, a port lease, followed files, or a job. Subjects have no names or numbers that
+// a peer could guess. A message is a struct encoded as JSON, except for the messages of a load
 // (package remote).
 package agent
 
@@ -43,9 +43,9 @@ const (
 // mostBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
 const mostBytes = remote.MaxMessage + 64
 
-// Maximum numbers of bytes that may be sent but not yet read, for one stream and for the whole
-// connection. The windows are fixed, because gRPC would otherwise measure the link with a ping for
-// each message, and the acknowledgment of the ping wakes both sides again.
+// Flow-control windows: the maximum number of bytes that may be sent but not yet read, for one
+// stream and for the whole connection. With fixed windows, gRPC does not measure the link. It would
+// send a ping for each message, and the acknowledgment of the ping would wake both sides again.
 const (
 	streamWindow = 4 << 20
 	connWindow   = 16 << 20
@@ -75,14 +75,14 @@ type welcome struct {
 	Reaches   bool // whether the agent opens connections for the controller
 }
 
-// beat is a heartbeat or the reply to it. They exchange timestamps as in NTP.
+// beat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in NTP.
 type beat struct {
 	N                  uint64
 	Received, Answered time.Time // times on the agent's clock
 }
 
-// Requests on a stream of hostMethod. A comment "after" lists the requests that must precede the
-// request on the same stream; all others are the first on their stream.
+// Requests on a stream of hostMethod. A request is the first on its stream unless a comment "after"
+// lists the requests that must precede it.
 const (
 	describe  = "describe"
 	start     = "start"
@@ -130,7 +130,7 @@ type reply struct {
 	Description *host.Description   `json:",omitempty"`
 	Process     *host.Identity      `json:",omitempty"` // for a disk, only the process ID is set
 	Lost        int                 `json:",omitempty"` // number of files that lost data in the power loss
-	Exit        *host.Exit          `json:",omitempty"` // in the last reply to start
+	Exit        *host.Exit          `json:",omitempty"` // in the last reply to a start request
 	Path        string              `json:",omitempty"`
 	Env         string              `json:",omitempty"`
 	Address     string              `json:",omitempty"`
@@ -156,8 +156,8 @@ type stream struct {
 	ends
 	sending sync.Mutex
 	close   func()
-	open    func() error      // returns the reason why nothing can be sent anymore, or nil; may be nil
-	why     func(error) error // returns the reason for the end of the session if that made the stream fail, or nil; may be nil
+	open    func() error      // if not nil, returns an error when nothing can be sent anymore
+	why     func(error) error // if not nil, returns why the session ended, or nil if the stream failed for another reason
 }
 
 // Send implements remote.Stream.

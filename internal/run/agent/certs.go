@@ -24,7 +24,7 @@ type Certificates struct {
 // hostName matches a DNS name that is also a valid file name.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
-// early is added to a certificate's validity before its creation, because clocks differ.
+// early is how long before its creation a certificate becomes valid, because clocks differ.
 const early = 10 * time.Minute
 
 // MakeCertificates creates an authority, a certificate for the agent on each host, and a
@@ -64,8 +64,8 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	return made, nil
 }
 
-// Credentials contains certificates and keys in PEM. The keys of the map are the file names that
-// MakeCertificates would use.
+// Credentials contains certificates and keys in PEM format. Each key of the map is the name of the
+// file that MakeCertificates would write.
 type Credentials map[string][]byte
 
 // NewCredentials creates the same certificates as MakeCertificates, but writes no files.

@@ -13,8 +13,8 @@ type Clock struct {
 	After func(time.Duration) <-chan time.Time
 }
 
-// SystemClock returns this machine's clock. Agents use it, because it is the clock that members'
-// logs contain.
+// SystemClock returns this machine's clock. Agents use it, because the times in members' logs come
+// from this clock.
 func SystemClock() Clock { return Clock{Now: time.Now, After: time.After} }
 
 // ControllerClock returns the controller's clock, which never jumps. All agents' clocks are
@@ -43,9 +43,9 @@ func (e Exchange) Offset() (o host.Clock, ok bool) {
 // kept is the number of exchanges from which the estimate is chosen.
 const kept = 16
 
-// Offsets estimates another clock. It keeps the last exchanges that agree with each other, and
-// chooses the exchange whose error bound, extended by its age, is the smallest. The zero value has
-// no estimate.
+// Offsets estimates the offset of another clock. It keeps the last exchanges that agree with each
+// other, extends the error bound of each exchange by its age, and chooses the exchange with the
+// smallest bound. The zero value has no estimate.
 type Offsets struct {
 	last  []host.Clock
 	first *host.Clock
@@ -53,8 +53,8 @@ type Offsets struct {
 	set   time.Duration // sum of all jumps
 }
 
-// Add adds an exchange. If the exchange differs from an earlier one by more than clocks can drift,
-// a clock was set, and the earlier exchanges are discarded.
+// Add adds an exchange. If its offset differs from the offset of an earlier exchange by more than
+// clocks can drift, one of the clocks was set. Add then discards the earlier exchanges.
 func (o *Offsets) Add(e Exchange) {
 	now, ok := e.Offset()
 	if !ok {
@@ -79,8 +79,8 @@ func (o *Offsets) Add(e Exchange) {
 	}
 }
 
-// begins is the number of exchanges before a session is first used. The first estimate is chosen
-// from these exchanges.
+// begins is the number of exchanges before a session is used for the first time. The first estimate
+// is chosen from these exchanges.
 const begins = 8
 
 // best returns the best estimate for a time.
@@ -103,9 +103,10 @@ func (o *Offsets) Estimate(at time.Time) host.Clock {
 	return best
 }
 
-// Convert converts a time on the other clock that was read between asked and heard. If the result
-// is outside this span, the other clock was set after the last exchange. Convert then adds these
-// three times as a new exchange, which shows by how much the clock was set.
+// Convert converts a time that was read from the other clock between asked and heard, which are
+// times on our clock. If the result is not between asked and heard, the other clock was set after
+// the last exchange. Convert then adds the three times as a new exchange, which shows by how much
+// the clock was set.
 func (o *Offsets) Convert(theirs, asked, heard time.Time) time.Time {
 	is := o.best(heard)
 	slack := is.ErrorBound(heard)

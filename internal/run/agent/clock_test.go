@@ -12,16 +12,16 @@ import (
 
 var epoch = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// exchangeAt returns an exchange that begins at the given time. there and back are the delays in
-// the two directions, and ahead is the offset of the other clock.
+// exchangeAt returns an exchange that begins at the given time. The parameters `there` and `back`
+// are the delays in the two directions, and `ahead` is the offset of the other clock.
 func exchangeAt(at time.Time, there, back, ahead time.Duration) Exchange {
 	const busy = 10 * time.Microsecond
 	received := at.Add(there)
 	return Exchange{Asked: at, Received: received.Add(ahead), Answered: received.Add(busy + ahead), Heard: received.Add(busy + back)}
 }
 
-// The true offset is within the bound, whatever the delays are. If both delays are equal, the
-// estimate is exact.
+// The difference between the estimate and the true offset is at most the bound, whatever the delays
+// are. If both delays are equal, the estimate is exact.
 func TestBoundContainsTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
@@ -114,9 +114,9 @@ func (w wandering) exchange(r *rand.Rand, at time.Time) Exchange {
 	return Exchange{Asked: at, Received: received.Add(w.offsetAt(received)), Answered: received.Add(w.offsetAt(received)), Heard: heard}
 }
 
-// However two clocks drift, the true offset is always within the bound, even long after the last
-// exchange, and drift is not reported as a jump. After a clock is set, the estimate is wrong at
-// most until the next exchange.
+// However two clocks drift, the error of the estimate is always within the bound, even long after
+// the last exchange. Drift is not reported as a jump. After a clock is set, the estimate is correct
+// again after the next exchange.
 func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))

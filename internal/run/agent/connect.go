@@ -54,7 +54,8 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
 }
 
-// checkUsage returns an error if the certificate is for the other side.
+// checkUsage returns an error if the certificate is not for the given usage: server authentication
+// for agents, client authentication for controllers.
 func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	for _, u := range c.ExtKeyUsage {
 		if u == usage || u == x509.ExtKeyUsageAny {
@@ -129,8 +130,8 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 }
 
 // accepted completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3, the other
-// side may reject our certificate only after our part of the handshake is complete; reading reveals
-// this.
+// side may reject our certificate after our part of the handshake is complete. Only the read
+// reveals the rejection.
 func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err

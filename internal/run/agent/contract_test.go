@@ -54,7 +54,7 @@ func dialled(t *testing.T, to Target) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // fails if the agent has already stopped, which is not an error
+	t.Cleanup(func() { _ = r.Close() }) // Close fails if the agent has already stopped, which is permitted
 	return r
 }
 
@@ -81,7 +81,7 @@ func TestRemoteHost(t *testing.T) {
 	}
 }
 
-// A Unix socket needs no certificates, because its mode restricts access.
+// A Unix socket needs no certificates, because its file mode restricts access.
 func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	s, err := New(Options{Folder: t.TempDir(), Version: testVersion, Stores: registry.Lookup, Heartbeat: 20 * time.Second})
 	if err != nil {

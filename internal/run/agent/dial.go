@@ -31,10 +31,10 @@ type Target struct {
 	CACert, Cert, Key string
 	Version           string    // version of quorumbench, which must equal the agent's version
 	Clock             Clock     // the zero value means ControllerClock
-	Transport         Transport // used instead of Address, which still appears in errors; may be nil
+	Transport         Transport // if not nil, opens the connection instead of Address; errors still contain Address
 }
 
-// Transport connects to an agent by other means than a network address.
+// Transport opens a connection to an agent without using a network address.
 type Transport interface {
 	// Dial opens a connection to the agent. No other program may be able to read the connection or
 	// to impersonate the agent.
@@ -53,7 +53,7 @@ type Remote struct {
 	// reaches is set if the agent opens connections for us.
 	reaches bool
 	ctx     context.Context
-	cancel  context.CancelCauseFunc // the cause is the reason why the agent was lost
+	cancel  context.CancelCauseFunc // called with the reason why the agent was lost
 	line    *stream                 // the session's stream
 	heard   chan beat
 	ended   chan struct{} // closed when the session's stream has ended
@@ -67,7 +67,7 @@ type Remote struct {
 	mu       sync.Mutex
 	beats    uint64
 	offsets  Offsets
-	answered [2]time.Time // times at which the last two heartbeats were answered; the second is the latest
+	answered [2]time.Time // times of the replies to the last two heartbeats, in order
 }
 
 // errClosed is the error of a closed Remote.
@@ -107,7 +107,8 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 	return r, nil
 }
 
-// begin opens the session over the given connection. gRPC cannot open another connection.
+// begin opens the session over the given connection. If the connection ends, gRPC cannot open a new
+// one.
 func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	once := make(chan net.Conn, 1)
 	once <- socket
@@ -294,9 +295,10 @@ func (r *Remote) Offset() host.Clock {
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
-// unheard returns the earliest time at which a message that was just read may have been sent: two
-// heartbeat intervals ago. If our process was suspended, it is the time of the second-to-last
-// reply, because the last reply may have been read just before the message.
+// unheard returns the earliest time at which the agent may have sent the message that was just
+// read. This is two heartbeat intervals ago, because the agent would otherwise be lost. If our
+// process was suspended, it is the time of the second-to-last reply to a heartbeat: the last reply
+// may have been read just before the message.
 func (r *Remote) unheard() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,8 +309,8 @@ func (r *Remote) unheard() time.Time {
 	return at
 }
 
-// toLocal converts a time on the agent's clock from a reply that has just arrived. asked is the
-// time at which the reply was requested.
+// toLocal converts a time on the agent's clock to our clock. The time is from a reply that has just
+// arrived. asked is the time at which the reply was requested.
 func (r *Remote) toLocal(theirs, asked time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -351,7 +353,8 @@ func (t *Target) closeTransport(err error) error {
 	return cmp.Or(err, t.Transport.Close())
 }
 
-// leave compares the clocks once more, and waits until the agent has stopped everything.
+// leave compares the clocks one last time, ends the session, and waits until the agent has stopped
+// everything that the session started.
 func (r *Remote) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

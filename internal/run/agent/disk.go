@@ -38,8 +38,8 @@ func (h *heldDisk) close() {
 	h.d.Close()
 }
 
-// serveDisk puts a folder on a disk with injected faults. If the stream ends without a release, the
-// disk remains until the session has ended its processes.
+// serveDisk puts a folder on a disk with injected faults. If the stream ends without a release
+// request, the disk remains until the processes of the session have been stopped.
 func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 }
 
-// Disk implements host.Disker. The agent's own binary serves the disk.
+// Disk implements host.Disker. The quorumbench binary on the agent's machine serves the disk.
 func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error) {
 	st, a, err := h.open(ctx, request{Do: onDisk, Path: dir})
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// folder is the path of the agent's folder, absolute and without links. The agent accepts only
-// paths inside it.
+// folder is the path of the agent's folder, absolute and without symbolic links. The agent accepts
+// only paths inside it.
 type folder string
 
 // longestPath is PATH_MAX on Linux, in bytes.
 const longestPath = 4096
 
-// check returns an error if the agent must not use the path. It does not check for links, because
-// the host does not follow them (host.Local.WithFolder).
+// check returns an error if the agent must not use the path. It does not look for symbolic links,
+// because the host does not follow them (host.Local.WithFolder).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
 		return errors.New("the path is too long or contains a zero byte")
@@ -48,9 +48,9 @@ func (f folder) outside(path string) error {
 	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, longestPath), f)
 }
 
-// ownEntries contains prefixes of the entries that an agent's folder may contain: data folders and
-// session folders from agents and runs, and the folders of agents that were started over ssh. A
-// file system's lost+found is permitted as well.
+// ownEntries contains the prefixes of names that are permitted in an agent's folder: those of data
+// folders and session folders from agents and runs, and those of folders of agents that were
+// started over ssh. A file system's lost+found is also permitted.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
 // nothingForeign returns an error if a folder contains an entry that no agent created. Controllers
@@ -71,7 +71,7 @@ func nothingForeign(dir *host.Folder) error {
 }
 
 // KeepOutside returns an error if one of the files is in an agent's folder, where controllers could
-// read and replace it. It resolves links in all paths.
+// read and replace it. It resolves symbolic links in all paths.
 func KeepOutside(dir string, files ...string) error {
 	at, err := resolve(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func KeepOutside(dir string, files ...string) error {
 		if err != nil {
 			return fmt.Errorf("cannot find the file %s: %w", file, err)
 		}
-		above, err := resolve(filepath.Dir(direct)) // a link inside the folder could be replaced
+		above, err := resolve(filepath.Dir(direct)) // a symbolic link inside the agent's folder could be replaced
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,8 @@ func KeepOutside(dir string, files ...string) error {
 	return nil
 }
 
-// resolve returns an absolute path, with all links resolved in the part of the path that exists.
+// resolve returns an absolute path. It resolves all symbolic links in the part of the path that
+// exists.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

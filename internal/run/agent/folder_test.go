@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// real returns the path of a temporary folder without links, as an agent uses it.
+// real returns the path of a temporary folder, without symbolic links, in the form that an agent
+// uses.
 func real(t *testing.T) folder {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(t.TempDir())
@@ -64,7 +65,7 @@ func TestTraversalInEveryName(t *testing.T) {
 	}
 }
 
-// uses returns the requests that open a file or folder by path.
+// uses returns a function for each request that opens a file or folder by its path.
 func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer) map[string]func() error {
 	return map[string]func() error{
 		"MakeDir":   func() error { return h.MakeDir(ctx, path) },
@@ -77,7 +78,7 @@ func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer)
 	}
 }
 
-// No request follows a link in the agent's folder, wherever the link leads.
+// No request follows a symbolic link in the agent's folder, wherever the link leads.
 func TestNoLinkIsFollowed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -99,14 +100,15 @@ func TestNoLinkIsFollowed(t *testing.T) {
 			return err
 		}
 		for name, do := range all {
-			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), "is a link, and links are not followed there; remove the link") {
+			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), "is a symbolic link, but must be a file or folder; remove the link") {
 				t.Errorf("%s %q: %v", name, path, err)
 			}
 		}
 	}
 }
 
-// No file is created outside an agent's folder, whatever name is requested and wherever links lead.
+// No file is created outside an agent's folder, whatever name is requested and wherever symbolic
+// links lead.
 func TestFilesStayInTheFolder(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// hostile starts an agent that accepts a controller. On every other stream, it sends what the test
-// wants.
+// hostile starts an agent that accepts a controller's session. For each other stream, it calls say,
+// which sends the messages that the test wants.
 func hostile(t *testing.T, say func(in *stream)) *Remote {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")
@@ -142,11 +142,11 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 // The error contains the worker's name.
 func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 	for want, says := range map[string][]string{
-		"malformed message":                    {"m{"},
-		"neither a message nor a second":       {"?"},
-		"the data is not a second":             {"s\xff\xff\xff"},
-		"another message instead of its reply": {`m{"mark":{"Phase":1}}`},
-		"does not respond":                     {},
+		"malformed message":                        {"m{"},
+		"neither a message nor a second":           {"?"},
+		"cannot decode a second":                   {"s\xff\xff\xff"},
+		"a different message instead of the reply": {`m{"mark":{"Phase":1}}`},
+		"does not respond":                         {},
 	} {
 		r := hostile(t, func(in *stream) {
 			for _, text := range says {

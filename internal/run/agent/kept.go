@@ -21,7 +21,7 @@ import (
 // Limits for the files that sessions leave in the agent's folder.
 const (
 	mostKept = 1 << 30        // maximum size in bytes of a lost session's data, and of the logs of all sessions
-	keepData = 24 * time.Hour // how long the data of a lost session is kept, if no other session begins before
+	keepData = 24 * time.Hour // how long the data of a lost session is kept, unless another session begins earlier
 	keepDays = 7              // how long logs are kept; older logs are removed when the agent starts or a session ends
 )
 
@@ -96,9 +96,9 @@ func (s *Server) tidy() error {
 	return s.removeOld()
 }
 
-// keep keeps the data that a session has not released until the next session begins or keepData has
-// passed. If there are more than mostKept bytes, it removes the data immediately. The caller must
-// hold mu.
+// keep retains the data that a session has not released. The data is removed when the next session
+// begins or when keepData has passed. If the data exceeds mostKept bytes, keep removes it
+// immediately. The caller must hold mu.
 func (s *Server) keep(ctx context.Context, now *session) {
 	k := &lostData{session: now}
 	var paths []string
@@ -107,7 +107,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		paths = append(paths, path)
 	}
 	bytes := int64(0)
-	sizes, _, _ := s.host.Weigh(ctx, paths) // folders whose size is unknown are kept
+	sizes, _, _ := s.host.Weigh(ctx, paths) // a folder whose size is unknown counts as empty
 	for _, size := range sizes {
 		bytes += max(0, size)
 	}
@@ -159,9 +159,9 @@ type endedSession struct {
 	bytes int64
 }
 
-// removeOld removes ended sessions' folders that are older than keepDays. It then removes the
-// oldest of the other folders until those that remain have at most mostKept bytes. These folders
-// contain only logs.
+// removeOld removes the folders of sessions that ended more than keepDays ago. If the others
+// contain more than mostKept bytes, it then removes the oldest of them. These folders contain only
+// logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Server) removeOld() error {
 		o := endedSession{name: name, since: of.Changed()}
 		if o.lock, err = of.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
-			s.files.RemoveEmpty(name) // a folder from which a killed agent's data was removed has no files
+			s.files.RemoveEmpty(name) // removes the folder if it has no files left, because a killed agent's data was removed
 			o.bytes = max(0, of.Bytes())
 		}
 		of.Close()

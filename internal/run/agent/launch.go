@@ -20,9 +20,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// launcher builds the commands that are started for a controller. It has the store's package on
-// this machine build the requested process, and never executes the command that it receives. It
-// rejects a request if the two commands would differ.
+// launcher builds the commands that are started for a controller. The store's package on this
+// machine builds the command of the requested process. The launcher never executes the command in a
+// request, and it rejects a request that sets other environment variables than its own command.
 type launcher struct {
 	stores func(name string) (store.Store, error)
 	self   string // path of our binary
@@ -34,11 +34,11 @@ type launcher struct {
 // and file names.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// command returns the command to start and the files that it needs. marks contains the environment
-// entry for each claimed folder, by path.
+// command returns the command to start and the files that it needs. The map marks contains the
+// environment entry of each claimed folder, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
-		return host.Command{}, nil, errors.New("an agent starts only commands that the stores' packages describe")
+		return host.Command{}, nil, errors.New("the request is not the launch of a store's process, and an agent starts no other commands")
 	}
 	p, err := l.process(c.Launch)
 	if err != nil {
@@ -112,7 +112,8 @@ func (l *launcher) launchable(of *host.Launch) error {
 	return nil
 }
 
-// buildLaunch returns the launch as the store's package builds it.
+// buildLaunch returns the store and its launch, which the store's package builds from the
+// description in the request.
 func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Launch, err error) {
 	if err := checkPlaces(of); err != nil {
 		return nil, made, err
@@ -137,7 +138,8 @@ func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Laun
 	return st, made, err
 }
 
-// checkPlaces returns an error, in one sentence, if a name or place in the launch is not permitted.
+// checkPlaces returns an error if a name, an address, a port or a folder in the launch is not
+// permitted. The error is one sentence.
 func checkPlaces(of *host.Launch) error {
 	if !word.MatchString(of.Cluster) {
 		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots, underscores and dashes", of.Cluster)

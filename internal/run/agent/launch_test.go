@@ -32,7 +32,7 @@ func launchCommand(t testing.TB, name string, inside folder) (host.Command, *lau
 	return c, &launcher{stores: registry.Lookup, self: ownBinary, folder: inside}, map[string]string{data: ownMark}
 }
 
-// The agent starts the command that the store's package builds, not the received command.
+// The agent starts the command that the store's package builds, not the command in the request.
 func TestAgentBuildsTheCommand(t *testing.T) {
 	c, l, marks := launchCommand(t, "etcd", real(t))
 	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
@@ -73,7 +73,7 @@ func TestLaunchesEveryStore(t *testing.T) {
 	}
 }
 
-// A binary in --exec may be requested by path, but only as the store's server.
+// A binary that --exec permits can be requested by its path, but only as the store's server.
 func TestLaunchesABinaryOfExec(t *testing.T) {
 	c, l, marks := launchCommand(t, "cetcd", real(t))
 	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
@@ -118,7 +118,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 		"cannot read the settings of etcd": func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
 		"cannot read the settings":         func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
 		"must not be negative":             func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
-		"names a program": func(c *host.Command) {
+		"is the path of a program": func(c *host.Command) {
 			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"java": "/bin/sh"}`)
 		},
 		"could name a file or a program": func(c *host.Command) {

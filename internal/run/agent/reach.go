@@ -16,8 +16,8 @@ import (
 // reaching is the first message on a stream of reachMethod: the address to connect to.
 type reaching struct{ Address string }
 
-// reached is the reply. All later messages in both directions contain bytes of the connection. The
-// stream ends with the connection.
+// reached is the reply to reaching. All later messages in both directions contain bytes of the
+// connection. The stream ends when the connection ends.
 type reached struct {
 	Error string `json:",omitempty"`
 }
@@ -27,12 +27,11 @@ const (
 	reachWithin = 10 * time.Second
 	// mostCarried is the maximum number of a connection's bytes in one message.
 	mostCarried = 32 << 10
-	// lingers limits how long the last bytes that were written to a closed connection may take to
-	// be sent.
+	// lingers limits how long the last bytes may take to be sent after the connection was closed.
 	lingers = 10 * time.Second
 )
 
-// serveReach opens a connection for the controller and forwards its bytes.
+// serveReach opens a connection for the controller and forwards bytes in both directions.
 func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 	to, err := receiveJSON[reaching](st)
 	if err != nil {
@@ -46,7 +45,7 @@ func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 		}
 		return sendJSON(st, reached{err.Error()})
 	}
-	shut := func() { _ = conn.Close() } // nothing can be done about an error
+	shut := func() { _ = conn.Close() } // an error has no consequence
 	defer shut()
 	defer context.AfterFunc(ctx, shut)()
 	if err := sendJSON(st, reached{}); err != nil {
@@ -127,8 +126,8 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	return streamConn(st), nil
 }
 
-// streamConn returns a connection whose bytes are sent over a stream. A pipe implements the
-// deadlines.
+// streamConn returns a connection whose bytes are sent over a stream. It uses a pipe, which
+// implements deadlines.
 func streamConn(st *stream) net.Conn {
 	near, far := net.Pipe()
 	go func() {
@@ -151,7 +150,7 @@ func streamConn(st *stream) net.Conn {
 	return &piped{near, st}
 }
 
-// piped is the near end of a pipe to a stream.
+// piped is our end of the pipe. Another goroutine copies between the other end and the stream.
 type piped struct {
 	net.Conn
 	st *stream

@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// reach returns the function that connects through the agent, which must be permitted.
+// reach returns the function that opens connections through the agent. The test fails if the agent
+// does not permit this.
 func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
 	dial := r.Host().(host.Reacher).Reach()
@@ -28,7 +29,7 @@ func reach(t *testing.T, r *Remote) store.Dial {
 
 func reaches(o *Options) { o.Reach = true }
 
-// answering starts a server that passes each connection to serve and closes it afterwards.
+// answering starts a server that calls serve with each connection and then closes the connection.
 func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -134,8 +135,8 @@ func TestReachMute(t *testing.T) {
 	}
 }
 
-// A failed connection is reported as if we had tried to connect ourselves. An agent without --reach
-// opens no connections.
+// If the agent cannot connect, the error is the same as for a connection from our machine. An agent
+// without --reach opens no connections.
 func TestReachRefused(t *testing.T) {
 	l := servers.Loopback(t)
 	nobody := l.Addr().String()

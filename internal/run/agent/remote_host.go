@@ -63,7 +63,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 	return a, h.replyError(a, err)
 }
 
-// replyError returns the error in a reply.
+// replyError returns the error in a reply, or err if no reply was received.
 func (h *remoteHost) replyError(a reply, err error) error {
 	if err == nil && a.Error != "" {
 		err = errors.New(text.Line(a.Error, 4*text.MaxServerText))
@@ -71,7 +71,7 @@ func (h *remoteHost) replyError(a reply, err error) error {
 	return h.r.fail(err)
 }
 
-// open sends a request whose subject exists as long as the stream.
+// open sends a request on a new stream. The subject of the request exists as long as the stream.
 func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error) {
 	if ctx.Err() != nil {
 		return nil, reply{}, context.Cause(ctx)
@@ -102,8 +102,8 @@ func (h *remoteHost) impossible(what string) error {
 	return h.r.fail(errors.New("the agent sent an impossible reply: " + what))
 }
 
-// cutOff ends the session with an agent that reports impossible measurements. If we only ignored
-// the sample, the run would continue as if its figures were complete.
+// cutOff ends the session with an agent that reports impossible measurements. If it only ignored
+// the sample, the run would continue and its figures would seem complete.
 func (h *remoteHost) cutOff(why error) error {
 	err := h.impossible(why.Error())
 	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", why))
@@ -155,7 +155,7 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 			return nil, h.impossible(err.Error())
 		}
 		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
-			return nil, h.impossible("the number of writes exceeds the request")
+			return nil, h.impossible("the number of writes exceeds the requested number")
 		}
 	}
 	return a.Fsync, nil
@@ -219,7 +219,7 @@ func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, erro
 	}
 	if filepath.Dir(a.Path) != parent || filepath.Clean(a.Path) != a.Path {
 		st.close()
-		return nil, h.impossible("the folder has another parent than requested")
+		return nil, h.impossible("the folder is not in the requested parent folder")
 	}
 	return &remoteClaim{h: h, st: st, path: a.Path, env: a.Env}, nil
 }
@@ -279,7 +279,7 @@ type remoteProcess struct {
 	exit    host.Exit // written before exited is closed
 	sending sync.Mutex
 	answers chan reply // replies to signals
-	late    int        // number of pending replies for which no caller is waiting anymore
+	late    int        // number of expected replies whose callers no longer wait
 }
 
 // mostAnswers is the maximum number of queued replies to signals.

@@ -21,7 +21,7 @@ type remoteLogs struct {
 	h     *remoteHost
 	st    *stream
 	files int
-	jumps int // number of jumps of the agent's clock up to the last Read
+	jumps int // number of jumps of the agent's clock until the last Read
 }
 
 // mostLine is the maximum size of a line in bytes.
@@ -56,10 +56,11 @@ func (l *remoteLogs) Close() error {
 }
 
 // mostCopied is the maximum size of a copied log in bytes, including the line that reports the
-// omission.
+// omitted part.
 const mostCopied = host.MostLog + 1<<10
 
-// CopyLog implements host.Host. After an error, to may already contain a part of the log.
+// CopyLog implements host.Host. If it returns an error, it may already have written a part of the
+// log.
 func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)

@@ -17,14 +17,14 @@ import (
 type otherClock interface {
 	Offset() host.Clock
 	now() time.Time // time on our clock
-	// toLocal converts a time on the other clock from a reply that has just arrived. asked is the
-	// time at which the reply was requested.
+	// toLocal converts a time on the other clock to our clock. The time is from a reply that has just
+	// arrived. asked is the time at which the reply was requested.
 	toLocal(theirs, asked time.Time) time.Time
 }
 
-// pretended is an agent's clock that replaces the system's clock in a test. The agent's worker uses
-// the system's clock, because a load's clock must continue even if the system's clock is set during
-// the load.
+// pretended is the clock that an agent uses in a test instead of the system's clock. The agent's
+// worker still uses the system's clock, because a load's clock must continue even if the system's
+// clock is set during the load.
 type pretended func() time.Time
 
 // Offset implements otherClock.
@@ -58,8 +58,9 @@ func (w shifted) Clock(ctx context.Context) (time.Time, error) {
 // during the preparation.
 const mostPrepares = 3
 
-// Prepare implements load.Worker. A load's clock continues from the time of its preparation even if
-// the machine's clock is set later, so this time must be certain.
+// Prepare implements load.Worker. A load's clock starts at the time of its preparation and
+// continues even if the machine's clock is set later. Prepare therefore tries again if the clock is
+// set during the preparation.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
 	report, record := to.Mark, to.History
 	for range mostPrepares {
@@ -97,8 +98,8 @@ type shiftedJob struct {
 	from host.Clock // the other clock's offset when the job was prepared
 }
 
-// clockAhead returns how far the load's clock is ahead. The load's clock drifts with the other
-// clock, but does not jump when the other clock is set.
+// clockAhead returns how far the load's clock is ahead of the controller's. The load's clock drifts
+// like the other machine's clock, but does not jump when that clock is set.
 func (j shiftedJob) clockAhead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)
@@ -108,7 +109,8 @@ func (j shiftedJob) clockAhead() time.Duration {
 // systems apply.
 const drifts = 0.001
 
-// errorBound returns the error bound of a load's times until the load has ended.
+// errorBound returns the maximum error of a load's times, including the drift until the load has
+// ended.
 func (j shiftedJob) errorBound(a *load.Assignment) time.Duration {
 	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // the warm-up may be extended, and the load waits for the last responses
 	if a.Load.Duration == 0 {
@@ -134,12 +136,12 @@ func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return res, err
 }
 
-// wrapped adapts each assignment before another worker executes it, and each error that this worker
-// returns.
+// wrapped is a worker that adapts each assignment and passes it to another worker. It also adapts
+// each error that the other worker returns.
 type wrapped struct {
 	load.Worker
 	adapt func(*load.Assignment) (*load.Assignment, error)
-	fail  func(error) error // must return nil for nil
+	fail  func(error) error // adapts an error; must return nil for nil
 }
 
 // carry wraps a worker on another machine. It reads the local files and environment variables to
@@ -165,7 +167,7 @@ func (r *Remote) nameError(err error) error {
 	return fmt.Errorf("agent %s: %w", r.target.Name, err)
 }
 
-// execute calls do with the adapted assignment.
+// execute adapts the assignment and calls the function do with it.
 func execute[T any](w wrapped, a *load.Assignment, do func(*load.Assignment) (T, error)) (result T, err error) {
 	if a, err = w.adapt(a); err == nil {
 		result, err = do(a)

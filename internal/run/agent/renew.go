@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// renew replaces the credentials of one of this session's members by those in a launch. It writes
-// only the two certificate files that the store's package specifies.
+// renew replaces the credentials of one of this session's members with the credentials in a launch.
+// It writes only the two certificate files that the store's package specifies.
 func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error {
 	p, err := s.launcher.process(of)
 	if err != nil {

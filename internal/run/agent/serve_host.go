@@ -70,7 +70,7 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		return a, s.putFile(ctx, now, r)
 	case fsync:
 		if r.Count > mostWrites || len(r.Paths) > mostPaths {
-			return a, fmt.Errorf("fdatasync is measured with at most %d writes in at most %d folders", mostWrites, mostPaths)
+			return a, fmt.Errorf("a request can measure fdatasync with at most %d writes in at most %d folders", mostWrites, mostPaths)
 		}
 		a.Fsync, err = s.host.Fsync(ctx, r.Paths, r.Count)
 		return a, err
@@ -104,12 +104,12 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	return a, fmt.Errorf("unknown host request %q", r.Do)
 }
 
-// putFile writes a file for the controller, if the controller may write it.
+// putFile writes a file for the controller if the controller is allowed to write this file.
 func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 	if r.Path == string(s.folder) { // the temporary file would be outside the folder
 		return fmt.Errorf("the agent cannot write a file at %s, because that is its own folder; specify a file inside the folder", s.folder)
 	}
-	if now.everClaimed(r.Path) { // a member might execute a configuration or class file that it contains
+	if now.everClaimed(r.Path) { // the file could be configuration or a class that a member executes
 		return fmt.Errorf("the file %s is in a data folder, where only the agent writes members' files", text.Line(r.Path, longestPath))
 	}
 	if err := now.files.open(); err != nil {
@@ -255,7 +255,8 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 	return nil
 }
 
-// serveCopy copies a log in several messages. More is set in all messages except the last.
+// serveCopy copies a log in several messages. The field More is set in all messages except the
+// last.
 func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
@@ -267,7 +268,7 @@ func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	return sendJSON(st, reply{Left: left})
 }
 
-// pieces sends each write as a message.
+// pieces is an io.Writer that sends each write as a message.
 type pieces struct{ to *stream }
 
 // Write implements io.Writer.

@@ -41,13 +41,13 @@ type Options struct {
 	Reach bool
 	TLS   *tls.Config // from ServerTLS; nil for a Unix socket
 	// Heartbeat is the interval between a controller's heartbeats. When two heartbeats are missing,
-	// the controller's load is stopped. After a further Lease, its servers are killed. Zero values
-	// mean 1 s and 10 s.
+	// the agent stops the controller's load. After the additional time Lease, it kills the
+	// controller's servers. Zero values mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
 	// If Once is set, the agent exits after its first session, including the lease of a lost
 	// controller. It also exits if no controller connects within AwaitController.
 	Once  bool
-	Clock Clock                            // the zero value is the system's
+	Clock Clock                            // the zero value means SystemClock
 	Say   func(format string, args ...any) // reports events; may be nil
 }
 
@@ -89,8 +89,8 @@ func New(o Options) (*Server, error) {
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
 	worker := o.Worker
 	if worker == nil {
-		// The worker uses the same clock as the one that is compared with the controller's clock,
-		// even if that clock is set.
+		// The worker uses time.Now, which jumps when the system's clock is set. The same clock is
+		// compared with the controller's clock.
 		worker = &load.Local{Stores: o.Stores, Access: load.CarriedAccess, InAgent: true, Now: time.Now}
 	}
 	if o.Clock.Now == nil {
@@ -271,9 +271,9 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	return s.current, nil
 }
 
-// depart ends a session. If the controller asked for that or the agent is stopping, it stops the
-// load and the servers immediately. Otherwise it stops the load immediately, and the servers when
-// the lease is over.
+// depart ends a session. It stops the load immediately. It also stops the servers immediately if
+// the controller requested the end of the session or if the agent is stopping. Otherwise it stops
+// them when the lease expires.
 func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	now.leave(fmt.Errorf("the agent ended the session: %w", why))
 	finish := func() {
@@ -307,8 +307,8 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	return status.Errorf(codes.Aborted, "the agent ended the session: %v", why)
 }
 
-// serveStream serves a stream of the current session until the stream or the session ends or close
-// is called.
+// serveStream serves a stream of the current session. It returns when the stream or the session has
+// ended, or when the stream was closed.
 func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *session, *stream) error) error {
 	token := ""
 	if md, ok := metadata.FromIncomingContext(st.Context()); ok {
@@ -340,7 +340,7 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 	case err := <-closed:
 		return err
 	default:
-		return nil // returning ends the stream, and with it everything that serve waits for
+		return nil // the return ends the stream, so serve stops waiting
 	}
 }
 
@@ -368,5 +368,5 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// socketMode gives only our user access, because a client of the socket has our rights.
+// socketMode permits access only to our user, because a client of the socket has our user's rights.
 const socketMode = 0o600

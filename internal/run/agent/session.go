@@ -27,7 +27,7 @@ type session struct {
 	token      string
 	controller string
 	since      time.Time
-	ctx        context.Context // canceled when the controller is gone; loads then stop
+	ctx        context.Context // canceled when the controller has left; loads then stop
 	cancel     context.CancelCauseFunc
 	loads      sync.WaitGroup
 
@@ -130,7 +130,7 @@ func (s *session) released(path string) {
 	delete(s.data, path)
 }
 
-// folders returns the environment entry for each claimed folder, by path.
+// folders returns the environment entries of the claimed folders, by path.
 func (s *session) folders() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,7 +58,8 @@ func (m *manual) advance(d time.Duration) {
 	}
 }
 
-// silent returns the clock of a controller that is suspended: it sends no heartbeats.
+// silent returns a clock whose timers never expire. A controller with this clock sends no
+// heartbeats, like a suspended controller.
 func silent() Clock {
 	return Clock{Now: time.Now, After: func(time.Duration) <-chan time.Time { return nil }}
 }
@@ -83,8 +84,9 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 	return time.Time{}, ctx.Err()
 }
 
-// If a controller is gone or suspended, its load is stopped immediately, and its servers are killed
-// at the end of the lease. Until then another controller is rejected. The data remains.
+// If the controller's connection ends or the controller is suspended, its load is stopped
+// immediately, and its servers are killed at the end of the lease. Until then, another controller
+// is rejected. The data remains.
 func TestEndsServersOfALostController(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
 		"its connection ended":      func(r *Remote, _ *manual) { _ = r.conn.Close() },
@@ -266,7 +268,7 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	m := &manual{now: epoch}
 	to.Clock = Clock{Now: time.Now, After: func(d time.Duration) <-chan time.Time {
 		if d < 10*time.Second {
-			return nil // silent even if a reply is late: the clock advances at each reading
+			return nil // the timer for a missing reply never expires, even if a reply is late
 		}
 		return m.after(d)
 	}}

@@ -32,8 +32,8 @@ func (c *twoClocks) toLocal(theirs, asked time.Time) time.Time {
 	return c.offsets.Convert(theirs, asked, c.time)
 }
 
-// counting is a worker. Its load's clock continues from the preparation, even if the machine's
-// clock is set.
+// counting is a worker whose load has a clock that starts at the preparation. The load's clock
+// continues even if the machine's clock is set.
 type counting struct {
 	load.Worker
 	*twoClocks
@@ -68,11 +68,11 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 	return &load.Result{Ending: load.Ending{Opened: opened}}, nil
 }
 
-// Whenever the other clock is set, a load begins on time, and the reported start is on our clock.
-// If the load's clock is uncertain, the load is not run.
+// Regardless of when the other clock is set, a load begins on time, and the reported start is on
+// our clock. If the load's clock is uncertain, the load is not run.
 func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 	for name, tt := range map[string]struct {
-		prepare, later func(c *twoClocks) // sets the clock during Prepare, and between Prepare and Run
+		prepare, later func(c *twoClocks) // prepare sets the clock during Prepare, and later sets it between Prepare and Run
 		fails          bool
 	}{
 		"never":              {},

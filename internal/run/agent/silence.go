@@ -2,15 +2,15 @@ package agent
 
 import "time"
 
-// ticks is the number of equal parts into which the wait is divided. It is also the maximum number
-// of additional parts that are excused.
+// ticks is the number of equal parts into which the wait is divided. It also limits how many late
+// ticks are not counted.
 const ticks = 4
 
-// silence waits for a message from the other side. It counts only time in which our process was
-// able to run: after our process was suspended or our machine was overloaded, timers have expired
-// and messages are unread, although the other side was not silent. Therefore the wait is divided
-// into ticks, and a tick that took more than twice its nominal time is not counted. At most ticks
-// of them are excused.
+// silence waits for a message from the other side. It counts only the time in which our process was
+// able to run. If our process was suspended or our machine was overloaded, timers have expired and
+// messages are unread, although the other side was not silent. Therefore the wait is divided into
+// ticks, and a tick that took more than twice its nominal time is late and not counted. The
+// constant `ticks` also limits how many late ticks are not counted; further late ticks are counted.
 type silence struct {
 	clock         Clock
 	tick          time.Duration
@@ -19,7 +19,8 @@ type silence struct {
 	counted, ours int
 }
 
-// newSilence begins the wait for a message that is overdue after missed heartbeat intervals.
+// newSilence begins the wait for a message. The wait lasts as many heartbeat intervals as the
+// constant missed.
 func newSilence(c Clock, every time.Duration) *silence {
 	s := &silence{clock: c, tick: missed * every / ticks}
 	s.next()

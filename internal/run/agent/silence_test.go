@@ -40,8 +40,8 @@ func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 	}
 }
 
-// When a suspended agent continues, its timer has expired and heartbeats have arrived. It keeps its
-// controller, whichever of the two it sees first.
+// When a suspended agent continues, its timer has expired and heartbeats have arrived. The agent
+// keeps its controller, whether it sees the timer or the heartbeats first.
 func TestStoppedAgentKeepsItsController(t *testing.T) {
 	m := &manual{now: epoch}
 	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)

@@ -15,8 +15,8 @@ import (
 
 const secret = "not the agent's"
 
-// victim creates a folder outside the agent's folder that looks like a member's folder. check
-// reports an error if the folder has changed.
+// victim creates a folder that looks like a member's folder but is outside the agent's folder.
+// check reports an error if this folder has changed.
 func victim(t *testing.T) (dir string, check func()) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "m1")
@@ -60,8 +60,8 @@ func member(t *testing.T, h host.Host, in string) (c host.Claim, dir string) {
 	return c, dir
 }
 
-// When the folder of a running member is replaced by a link, an agent reads, writes and removes
-// nothing outside its own folder.
+// When the folder of a running member is replaced by a symbolic link, an agent reads, writes and
+// removes nothing outside its own folder.
 func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -86,7 +86,7 @@ func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	}
 	refused := func(name string, err error) {
 		t.Helper()
-		if err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), m1+" is a link") {
+		if err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), m1+" is a symbolic link") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-// An agent is also safe if folders are replaced by links while requests are running.
+// An agent is also safe if folders are replaced by symbolic links while requests are running.
 func TestLinksSwappedConcurrently(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
@@ -147,7 +147,7 @@ func TestLinksSwappedConcurrently(t *testing.T) {
 	go func() {
 		for {
 			for _, dir := range []string{m1, plain} {
-				for range 2 { // exchange the names and exchange them back
+				for range 2 { // exchange the two names, and then restore them
 					if err := unix.Renameat2(unix.AT_FDCWD, link, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE); err != nil {
 						swapped <- err
 						return

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// late is a poller with a simulated clock. Each wait ends later than requested by the next
-// value that by returns. Some waits also end too early.
+// late is a poller with a simulated clock. The function `by` returns how much later than requested
+// each wait ends. Some waits also end too early.
 type late struct {
 	poll.Poller
 	now      int64
@@ -94,7 +94,7 @@ func TestRoundTrips(t *testing.T) {
 	if err != nil || r.To != "x" || r.Count != 3*connects || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
 		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
 	}
-	next, cost = 0, time.Minute // each round has one connection, however long it takes
+	next, cost = 0, time.Minute // each round makes at least one connection, even if this takes longer than its share of the time
 	if r, err = roundTrip(t.Context(), "x", 3, connect); err != nil || r.Count != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // bind restricts all threads of two processes, including threads that are created later, to
-// processors that this process may use. If together is set, both processes use the first processor.
-// Otherwise, the process other uses the second. undo restores the processors that this process
-// could use before.
+// processors that this process may use. If together is set, both processes use the first of these
+// processors. Otherwise, the process us uses the first and the process other the second. undo
+// restores the previous processors.
 func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
@@ -42,7 +42,8 @@ func bind(us, other int, together bool) (undo func(), err error) {
 	return undo, nil
 }
 
-// next returns the first processor in the set whose number is at least n. There must be one.
+// next returns the first processor in the set whose number is at least n. The set must contain such
+// a processor.
 func next(of *unix.CPUSet, n int) int {
 	for !of.IsSet(n) {
 		n++
@@ -50,9 +51,9 @@ func next(of *unix.CPUSet, n int) int {
 	return n
 }
 
-// place sets the processors for all threads of a process. While it runs, threads that are not
-// restricted yet may create threads, so it lists the threads repeatedly until it finds no new
-// thread.
+// place sets the processors for all threads of a process. Meanwhile, threads that are not
+// restricted yet may create threads. Therefore place lists the threads repeatedly until it finds no
+// new thread.
 func place(on *unix.CPUSet, pid int) error {
 	seen := map[string]bool{}
 	for more := true; more; {

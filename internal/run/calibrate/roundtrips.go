@@ -13,14 +13,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// connects is the number of connections to one address per round. enough limits the total time; if
-// a round has used its share of this time, it makes fewer connections.
+// connects is the number of connections to one address in each round. The constant enough limits
+// the total time of all rounds. A round that has used its share of this time makes fewer
+// connections.
 const (
 	connects = 20
 	enough   = 2 * time.Second
 )
 
-// connecting opens a connection and returns how long this took.
+// connecting is a function that opens a connection and returns how long this took.
 type connecting func(ctx context.Context) (time.Duration, error)
 
 // Loopback times TCP connections over loopback, which is the kernel's part of a round trip.
@@ -49,11 +50,11 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	})
 }
 
-// Endpoint times TCP connections to an endpoint. Each connection may take up to within. If secure
-// is not nil, a TLS handshake follows, which is not timed.
-func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within time.Duration, rounds int) (record.RoundTrip, error) {
+// Endpoint times TCP connections to an endpoint. The limit applies to each connection. If secure is
+// not nil, a TLS handshake follows, which is not timed.
+func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, limit time.Duration, rounds int) (record.RoundTrip, error) {
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
-		ctx, cancel := context.WithTimeout(ctx, within)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return signals.Connect(ctx, endpoint, secure)
 	})

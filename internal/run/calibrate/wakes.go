@@ -14,11 +14,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// perRound is the number of waits in a round. It is enough for a p99, because ten waits are later.
+// perRound is the number of waits in a round. A p99 needs no more, because ten waits of a round are
+// later than its p99.
 const perRound = 1000
 
-// shortest and longest are the limits for the lengths of waits in nanoseconds. They are typical for
-// an open loop of several thousand operations per second.
+// shortest and longest are the limits for the length of a wait in nanoseconds. Waits of this length
+// are typical for an open loop of several thousand operations per second.
 const (
 	shortest = 50_000
 	longest  = 450_000

@@ -45,7 +45,7 @@ func (c *Cluster) StartAs(ctx context.Context, name string, s Server) error {
 func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
 		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
-			return errors.New("the member is still running with its data")
+			return errors.New("the member is still running, so its data cannot be removed")
 		}
 		if err := c.emptyFolder(ctx, m); err != nil {
 			return err
@@ -64,8 +64,8 @@ func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
 	return emptier.Empty(ctx, m.launch.DataDir)
 }
 
-// startChanged calls change to change a member's launch, and then starts the processes of the
-// member that have exited.
+// startChanged calls the function change, which changes a member's launch. Then it restarts those
+// processes of the member that have exited.
 func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *member, i int) error) error {
 	m, i, err := c.find(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	return nil
 }
 
-// launchAgain asks the store for new commands for the i-th member.
+// launchAgain asks the store for the new command of the i-th member.
 func (c *Cluster) launchAgain(m *member, i int) error {
 	l, err := c.store.Launch(m.asked)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Certificates are valid from before the run until long after it, because clocks differ and may be
-// set during the run.
+// The validity of certificates begins long before the run and ends long after it, because clocks
+// differ and may be set during the run.
 const (
 	validBefore = 24 * time.Hour
 	validAfter  = 365 * 24 * time.Hour
 )
 
-// shownWithin limits the wait for a member to present a new certificate. It is checked at intervals
-// of shownEvery.
+// shownWithin limits the wait until a member presents a new certificate. The certificate is read at
+// intervals of shownEvery.
 const (
 	shownWithin = 10 * time.Second
 	shownEvery  = 50 * time.Millisecond
@@ -59,7 +59,7 @@ func (c *Cluster) securedPeers() bool {
 func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	made.Authority = c.authority.PEM
 	addresses := []net.IP{net.ParseIP(at.Host)}
-	if addresses[0].IsLoopback() { // connections between members come from these addresses, and etcd checks the address of a peer
+	if addresses[0].IsLoopback() { // members connect to each other from these addresses, and etcd checks that the certificate contains them
 		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
 	}
 	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
@@ -68,7 +68,8 @@ func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	return made, err
 }
 
-// trust makes clients with this access trust the members' certificates, if there are any.
+// trust adds the authority of the members' certificates, if they have any, so that clients with
+// this access trust them.
 func (c *Cluster) trust(a *store.Access) {
 	if c.authority == nil {
 		return
@@ -106,8 +107,8 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	return c.awaitShown(ctx, m, at, made)
 }
 
-// keep makes the member use its new credentials in later starts. It returns the launch for these
-// starts.
+// keep stores the new credentials of the member for its later starts. It returns the launch for
+// these starts.
 func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
@@ -120,8 +121,8 @@ func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credent
 }
 
 // replaceFiles replaces a member's credentials. Between the two writes, the key does not match the
-// certificate, and the member rejects connections. This is the same with any tool that replaces the
-// two files.
+// certificate, so the member rejects connections. Every tool that replaces the two files has this
+// effect.
 func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c kv.Credentials) error {
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
@@ -140,7 +141,7 @@ func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, 
 	access, endpoints := c.Access(), []string{m.description().Endpoint}
 	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
 		endpoints = append(endpoints, at.Address(s.PeerPort()))
-		access.TLS.Certificates = []tls.Certificate{pair} // the certificate of any other member would also be accepted
+		access.TLS.Certificates = []tls.Certificate{pair} // the client certificate; that of any other member would also be accepted
 	}
 	for {
 		if err = checkShown(ctx, &access, endpoints, pair.Leaf); err == nil {
@@ -174,7 +175,7 @@ func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // the connection was only used for the handshake
+	defer func() { _ = conn.Close() }() // the connection was opened only for the handshake
 	secure, ok := conn.(*tls.Conn)
 	if !ok || len(secure.ConnectionState().PeerCertificates) == 0 {
 		return nil, errors.New("the member presents no certificate")

@@ -24,7 +24,7 @@ import (
 
 // Spec describes a cluster to start.
 type Spec struct {
-	Name    string // name of this cluster only, such as run-1; default "quorumbench"
+	Name    string // a name that no other cluster has, such as run-1; default "quorumbench"
 	Members int    // at least 1
 	// Hosts are the machines on which members are placed in turn. If there are as many hosts as
 	// members, each member has its own host.
@@ -47,8 +47,8 @@ type Spec struct {
 	// LogDir is the folder for the members' logs on each host; the default is "logs" in Dir. Stop
 	// copies logs from other machines to this folder on this machine.
 	LogDir string
-	// StopTimeout limits how long Stop waits after it has asked members to exit, before it kills
-	// them. 0 means 5 s.
+	// StopTimeout limits how long members may take to exit after Stop has asked them to. Stop then
+	// kills them. 0 means 5 s.
 	StopTimeout time.Duration
 }
 
@@ -78,7 +78,7 @@ type Process struct {
 	LogFile  string // path on the member's host
 }
 
-// Running is a running cluster. It was either started by Start, or was already running on unknown
+// Running is a running cluster that was either started by Start or was already running on unknown
 // machines.
 type Running interface {
 	// Access returns the information that clients need to connect to the cluster.
@@ -115,8 +115,8 @@ type Running interface {
 }
 
 // Server identifies the server from which members are started. If Version is set, it is the
-// installed server of this version, and Exec is its path on this machine. Otherwise it is the
-// binary at Exec. If both are empty, it is the store's default.
+// installed server of this version, and Exec is the path of this server on this machine. If only
+// Exec is set, it is the binary at Exec. If both are empty, it is the store's default server.
 type Server struct{ Version, Exec string }
 
 // Exit reports that a member's process exited.
@@ -153,7 +153,7 @@ var _ Running = (*Cluster)(nil)
 // place contains the resources that a cluster uses on one of its hosts.
 type place struct {
 	host  host.Host
-	in    host.Host // the same host, or the host as seen from a member's network
+	in    host.Host // the same host, or the host from inside a member's network
 	root  string    // contains all files on the host; empty if files may be anywhere
 	data  host.Claim
 	lease *host.Lease // ports of all members on the host
@@ -171,7 +171,7 @@ type member struct {
 	// The following fields describe the member's next start. They are guarded by Cluster.stopping.
 	asked  store.LaunchSpec // the request to the store
 	launch store.Process
-	of     host.Launch // the launch of each process of the member, without the name of the process
+	of     host.Launch // the launch of the member's processes; Process is set for each of them
 }
 
 // description returns the current description of the member.
@@ -314,9 +314,9 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 	return all, nil
 }
 
-// Exits returns a channel that receives an event for each process that exits. It is closed when the
-// cluster has stopped. The caller need not receive: the channel's buffer has room for one event per
-// process, and events are dropped when it is full.
+// Exits returns a channel that receives an event for each process that exits. The channel is closed
+// when the cluster has stopped. Its buffer has room for one event per process, so the caller need
+// not receive. Events are dropped while the buffer is full.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
 // AllRunning reports whether all processes are running.

@@ -25,8 +25,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// ownerEnv makes the test binary start a cluster in the folder that the variable contains, print a
-// description, and wait until it is killed.
+// ownerEnv is a variable that contains the path of a folder. If it is set, the test binary starts a
+// cluster in the folder, prints a description of it, and waits until it is killed.
 const (
 	ownerEnv      = "QUORUMBENCH_CLUSTER_TEST_OWNER"
 	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // if not empty, the cluster runs on two hosts
@@ -74,14 +74,14 @@ func ownFolder(dir string) {
 	select {}
 }
 
-// owned is the description that an owner prints of its cluster.
+// owned is the description of a cluster that its owner prints.
 type owned struct {
 	Member host.Identity // the last member
 	Dirs   []string
 }
 
-// killedOwner starts an owner of a cluster whose data is in dir, calls meanwhile, and kills the
-// owner. The cluster runs on one host if hosts is empty.
+// killedOwner starts a process that owns a cluster with data in dir, calls the functions in
+// meanwhile, and kills the process. If hosts is empty, the cluster runs on one host.
 func killedOwner(t *testing.T, dir, hosts string, meanwhile ...func()) (member host.Identity, dirs []string) {
 	t.Helper()
 	owner := exec.Command(os.Args[0])
@@ -316,7 +316,7 @@ func claims(t *testing.T, dir string) []string {
 	return left
 }
 
-// takenPorts is a machine on which another program takes the ports once.
+// takenPorts is a machine on which another program takes the first ports that are leased.
 type takenPorts struct {
 	*host.Local
 	taken net.Listener

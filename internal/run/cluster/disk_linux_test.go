@@ -27,8 +27,8 @@ func onDisks(t *testing.T, settings any) *Cluster {
 	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
 }
 
-// acknowledge writes numbered keys until the context is canceled. It returns the acknowledged
-// values.
+// acknowledge writes numbered keys until the context is canceled. It closes the channel enough
+// after about 200 writes. It returns the acknowledged values.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()
 	client := clientOf(t, c.Access().Endpoints...)
@@ -56,7 +56,7 @@ func clientOf(t *testing.T, endpoints ...string) *clientv3.Client {
 }
 
 // powerLoss simulates a power loss of all members during writes, and restarts them. It returns the
-// values that were acknowledged before, and the number of files that lost data.
+// values that were acknowledged before the power loss, and the number of files that lost data.
 func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -114,7 +114,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The write that was in flight during the power loss may have been executed.
+		// The store may have executed the write that was in flight during the power loss.
 		if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != want && !later(string(got.Kvs[0].Value), want) {
 			t.Errorf("%s was acknowledged as %s, and is %v", key, want, got.Kvs)
 		}
@@ -125,7 +125,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("%d files lost data", lost)
 }
 
-// later reports whether a value was written after another.
+// later reports whether a value was written after another value. Values are ascending numbers.
 func later(got, than string) bool { return len(got) > len(than) || len(got) == len(than) && got > than }
 
 // A store that does not sync loses acknowledged writes, or even fails to start.
@@ -162,7 +162,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	}
 	follower := c.Members()[0]
 	if status.Leader().Endpoint == follower.Endpoint {
-		follower = c.Members()[1] // if the leader waited for its disk, it would remain leader, and the whole cluster would wait
+		follower = c.Members()[1] // a leader that waits for its disk remains leader, and the whole cluster waits
 	}
 	d, err := c.Disk(follower.Name)
 	if err != nil {

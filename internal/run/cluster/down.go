@@ -24,9 +24,9 @@ type Stopped struct {
 // nothing, and Found is false. Members that have not exited within 5 s, or when ctx is canceled,
 // are killed.
 //
-// Down signals a process only if the process proves to be a member, and removes a folder only if Up
-// created the folder. If the state file lists a process or folder for which this cannot be proved,
-// Down signals and removes nothing.
+// Down signals a process only if it can prove that the process is a member, and removes a folder
+// only if Up created the folder. If the state file lists a process or folder for which it has no
+// such proof, Down signals and removes nothing.
 func Down(ctx context.Context, dir string) (Stopped, error) {
 	p, folder, err := load(dir)
 	if errors.Is(err, ErrNoPlayground) {
@@ -79,7 +79,7 @@ func (p *Playground) removable(folder *host.Folder) error {
 	return nil
 }
 
-// seen contains the processes of a cluster that are running.
+// seen contains the running processes of a cluster.
 type seen struct {
 	processes []*host.Held
 	ended     []string // members with a running process
@@ -92,8 +92,8 @@ func (s *seen) release() {
 	}
 }
 
-// look finds the running processes that prove to belong to the cluster, whether they are recorded
-// or not, and their members.
+// look finds the running processes that certainly belong to the cluster, whether the state file
+// lists them or not. It also finds out which members have such a process.
 func (p *Playground) look() *seen {
 	s := &seen{}
 	if p.Place.Reach() == host.SamePlace {
@@ -121,21 +121,21 @@ func (p *Playground) member(h *host.Held) string {
 	return name
 }
 
-// proven returns an error if the state file lists a running process that does not prove to belong
+// proven returns an error if the state file lists a running process that is not certain to belong
 // to the cluster.
 func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		if foreign := host.FindUnproven(m.processes(), found.processes); foreign != nil {
-			return fmt.Errorf("process %d is listed in the state of the cluster in %s as member %s, but does not prove to be that member; nothing was stopped or removed; if the process is the member, kill it yourself, and then run `cluster down` again",
+			return fmt.Errorf("process %d is listed in the state of the cluster in %s as member %s, but it is not certain that the process is this member; nothing was stopped or removed; if it is the member, kill it yourself, and then run `cluster down` again",
 				foreign.PID, p.Dir, m.Name)
 		}
 	}
 	return nil
 }
 
-// stop asks the members to exit and then kills them. It also kills processes that the members start
-// meanwhile.
+// stop asks the members to exit and then kills those that are still running. It also kills
+// processes that the members start in the meantime.
 func (p *Playground) stop(ctx context.Context, found *seen) error {
 	if err := found.signal(host.Terminate, host.Resume); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (s *seen) signal(signals ...host.Signal) error {
 }
 
 // awaitGone polls until none of the processes is running, and reports whether they have all exited.
-// It polls because the processes are not our children. Once the running members have no quorum, it
-// waits only for grace.
+// It polls because the processes are not our children. It waits for at most limit. Once fewer
+// members than a quorum are running, it waits only for the duration grace.
 func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -207,8 +207,8 @@ func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace ti
 	}
 }
 
-// remove removes everything that Up created; the state file is the last file. It then removes the
-// folder, if Up created it and it is empty.
+// remove removes everything that Up created, and the state file last. It then removes the folder if
+// Up created the folder and it is empty.
 func (p *Playground) remove(folder *host.Folder) error {
 	if err := p.removable(folder); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (p *Playground) remove(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		remove := folder.RemoveAll
-		if m.Folder == (host.FileID{}) { // Up was killed before it recorded the folder
+		if m.Folder == (host.FileID{}) { // Up was killed before it recorded the folder's ID
 			remove = folder.Remove
 		}
 		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +229,7 @@ func (p *Playground) remove(folder *host.Folder) error {
 	}
 	for i := range p.Made {
 		if p.Made[i].ID == p.Folder {
-			p.Made[i].Path = p.Dir // the folder may have been moved since
+			p.Made[i].Path = p.Dir // the folder may have been moved after it was created
 		}
 	}
 	host.RemoveMade(p.Made)

@@ -104,10 +104,10 @@ func TestDownEndsOnlyProvenMembers(t *testing.T) {
 	foreign := bystander(t, t.TempDir(), p.Mark.Env())
 	p.Members[0].Process = foreign.Identity()
 	rewrite(t, p)
-	refused(t, dir, "does not prove to be that member")
+	refused(t, dir, "it is not certain that the process is this member")
 	p.Members[0].Process = bystander(t, filepath.Join(dir, "m1"), "").Identity()
 	rewrite(t, p)
-	refused(t, dir, "does not prove to be that member")
+	refused(t, dir, "it is not certain that the process is this member")
 	if !foreign.Identity().Running() || !p.Members[0].Process.Running() {
 		t.Error("a process that is not a member was ended")
 	}

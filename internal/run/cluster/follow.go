@@ -9,17 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Intervals at which members are asked. Often is used if the load's target is a role, and for a
-// while after an event such as a lost connection. The load then follows an election within this
-// interval.
+// Intervals between the requests to a member. FastInterval is used if the load's target is a role,
+// and for a while after an event such as a lost connection, so that the load follows an election
+// within this interval.
 const (
 	FastInterval = 100 * time.Millisecond
 	SlowInterval = time.Second
-	// alert is how long members are asked at the interval FastInterval after an event.
+	// alert is the time after an event for which FastInterval is used.
 	alert = 15 * time.Second
 )
 
-// within limits one request to one member. It is long enough for a healthy member under load.
+// within is the time limit for one request to one member. It is long enough for a healthy member
+// under load.
 const within = time.Second
 
 // Config configures a Follower.
@@ -30,12 +31,12 @@ type Config struct {
 	Members int
 	// Every is FastInterval or SlowInterval.
 	Every time.Duration
-	// Done returns the number of operations that the load has completed. It may be nil. As long as
-	// this number rises, the leader is serving, and members are asked only at the interval
-	// SlowInterval: ten requests per second to each member would add to the load.
+	// Done returns the number of operations that the load has completed. It may be nil. If this number
+	// rises, the leader is serving, and members are asked only at SlowInterval: at FastInterval, ten
+	// requests per second to each member would add to the load.
 	Done func() uint64
-	// Take receives each response from member i, with the times at which the request was sent and
-	// answered. It is not called concurrently.
+	// Take is called with each response. i is the index of the member. asked and ended are the times
+	// at which the request was sent and answered. Calls of Take are not concurrent.
 	Take func(i int, asked, ended time.Time, m store.Member)
 }
 
@@ -48,13 +49,13 @@ type Follower struct {
 
 // line is the state of one goroutine that sends requests.
 type line struct {
-	ask   func(ctx context.Context) []store.Member // returns the state of members, starting with index first
+	ask   func(ctx context.Context) []store.Member // returns the state of the members with the index first and above
 	first int
 	poked chan struct{}
 	done  uint64 // result of Config.Done in the last call of needless
 }
 
-// needless reports whether a request that is due can be skipped.
+// needless reports whether the next request can be skipped because the load makes progress.
 func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	if f.cfg.Done == nil {
 		return false
@@ -77,8 +78,8 @@ func NewFollower(cfg Config) *Follower {
 	return f
 }
 
-// Refresh makes the Follower ask the members immediately, and at the interval FastInterval for a
-// while. It is called after an event such as a lost connection. It does not block.
+// Refresh makes the Follower ask the members immediately, and for a while at FastInterval. It is
+// called after an event such as a lost connection. It does not block.
 func (f *Follower) Refresh() {
 	for _, l := range f.lines {
 		select {
@@ -114,7 +115,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		case <-l.poked:
 			now := measure.Now()
 			often = now.Add(alert)
-			timer.Reset(max(0, FastInterval-now.Sub(asked))) // a burst of pokes causes only one request
+			timer.Reset(max(0, FastInterval-now.Sub(asked))) // several pokes at once cause only one request
 			continue
 		case <-timer.C:
 		}

@@ -41,7 +41,8 @@ func (w *world) Role(ctx context.Context, i int) store.Member {
 	return follows(uint64(i+1), uint64(leader+1), uint64(leader+1))
 }
 
-// run runs a Follower in simulated time, and passes its changes to test.
+// run runs a Follower in simulated time. It calls the function test with the Follower and a channel
+// of its changes.
 func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Follower, led <-chan Change)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,8 +66,8 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 	})
 }
 
-// A leader that does not respond delays no other member's response: the next leader is known within
-// the pause between two requests, and the silent leader is lost after LostAfter.
+// A leader that does not respond does not delay the responses of the other members: the next leader
+// is known within the pause between two requests, and the silent leader is lost after LostAfter.
 func TestASilentMemberDelaysNoOther(t *testing.T) {
 	w := &world{}
 	run(t, w, FastInterval, func(_ *Follower, led <-chan Change) {
@@ -110,8 +111,8 @@ func TestPollingIntervals(t *testing.T) {
 	})
 }
 
-// As long as the load completes operations, members are asked seldom. When it completes none, they
-// are immediately asked often.
+// As long as the load completes operations, members are asked at SlowInterval. When it completes
+// none, they are immediately asked at FastInterval.
 func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}

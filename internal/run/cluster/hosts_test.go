@@ -16,11 +16,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// recorder is a machine that records the calls of its methods.
+// recorder is a machine that records the commands that are started, the signals that are sent, and
+// the number of claims.
 type recorder struct {
 	*host.Local
 	started []host.Command
-	signals map[string][]host.Signal // by path of the process's log
+	signals map[string][]host.Signal // by file name of the process's log
 	claims  int
 }
 
@@ -195,7 +196,7 @@ func TestStartThatFailsOnOneHost(t *testing.T) {
 // noStore is a store that must not be called.
 type noStore struct{ store.Store }
 
-// A cluster on two hosts whose owner was killed leaves an orphan on each host.
+// If the owner of a cluster on two hosts is killed, an orphaned folder remains on each host.
 func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	root := t.TempDir()
 	member, dirs := killedOwner(t, filepath.Join(root, "data"), "two")

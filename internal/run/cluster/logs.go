@@ -47,12 +47,12 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	case err != nil:
 		return fmt.Sprintf("the log of %s was not copied from the member's machine, where its path is %s: %v", p.name, p.logFile, err)
 	case left > 0:
-		return fmt.Sprintf("the log of %s was copied without %s from its middle; the complete log is %s on the member's machine", p.name, text.Bytes(uint64(left)), p.logFile)
+		return fmt.Sprintf("the copy of the log of %s omits %s from the middle; the complete log is %s on the member's machine", p.name, text.Bytes(uint64(left)), p.logFile)
 	}
 	return ""
 }
 
-// copyLog copies a log, or the part of it that is available.
+// copyLog copies a log. If it fails, the copy may contain a part of the log.
 func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, err error) {
 	if _, err := host.MakeFolders(filepath.Dir(to)); err != nil {
 		return 0, err

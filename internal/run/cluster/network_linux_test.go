@@ -27,8 +27,8 @@ func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	return c, n
 }
 
-// leads returns the name of the member that is leader in a term later than after, or "" if no
-// member that responds reports one.
+// leads returns the name and the term of the member that is leader in a term later than the given
+// one. The name is empty if no member that responds is such a leader.
 func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uint64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -107,7 +107,7 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for address := range addresses { // there is no route to the address anymore
+	for address := range addresses { // the address is no longer reachable
 		if inside(t, address) {
 			t.Errorf("this machine still has a device for %s", address)
 		}

@@ -80,7 +80,7 @@ func runningOf(p *Playground) int {
 	return len(s.ended)
 }
 
-// asLeft writes the state that a killed Up would leave: folders for the given number of members,
+// asLeft writes the state that Up leaves if it is killed: folders for the given number of members,
 // and no recorded process.
 func asLeft(t *testing.T, dir string, members int) *Playground {
 	t.Helper()
@@ -119,7 +119,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self.Start = "1" // as if another process had our process ID before
+	self.Start = "1" // as if our process ID had belonged to an earlier process
 	p := asLeft(t, dir, 1)
 	p.Members[0].Process = self
 	rewrite(t, p)
@@ -173,7 +173,7 @@ func TestPlaygroundThatDoesNotStartLeavesNothing(t *testing.T) {
 }
 
 func TestPlaygroundWithoutStateIsCleared(t *testing.T) {
-	dir := t.TempDir() // Up was killed after it had created the file
+	dir := t.TempDir() // as if Up was killed after it had created the empty state file
 	if err := os.WriteFile(filepath.Join(dir, stateFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The pause between two requests grows from firstPause to lastPause.
+// The pause between two requests grows from firstPause to lastPause while the cluster is not ready.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
@@ -19,7 +19,7 @@ const (
 // defaultStartTimeout is the start timeout for a store that does not specify one.
 const defaultStartTimeout = time.Minute
 
-// errSlow is the cause of a context whose start timeout has expired.
+// errSlow is the cause with which a context is canceled when the start timeout expires.
 var errSlow = errors.New("the start timeout has expired")
 
 // awaitReady polls the members until all respond and agree on a leader.

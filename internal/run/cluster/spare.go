@@ -16,14 +16,14 @@ import (
 type Spare interface {
 	// Place returns the spare member's addresses and folder.
 	Place() kv.MemberPlace
-	// Start starts the member without data, so that it joins the other members, which must already
-	// expect it. It does not wait until the member is ready.
+	// Start starts the member without data, so that it joins the other members. They must already
+	// expect this member. Start does not wait until the member is ready.
 	Start(ctx context.Context) error
 	// End kills the member if it is running, and removes its data.
 	End(ctx context.Context) error
 }
 
-// places returns the number of members including the spare member.
+// places returns the number of members, which includes the spare member.
 func (s *Spec) places() int {
 	if s.Spare {
 		return s.Members + 1

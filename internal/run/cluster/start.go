@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// portAttempts limits how often a start is attempted if another program takes a port between our
-// check that it is free and the moment when the member listens on it.
+// portAttempts limits how often a start is attempted. An attempt fails if another program takes a
+// port after we have found it free and before the member listens on it.
 const portAttempts = 4
 
 // defaultStopTimeout is the default of Spec.StopTimeout.
@@ -136,7 +136,7 @@ func processes(l *store.Launch) int {
 	return n
 }
 
-// takePlaces claims a folder and reserves ports on each host. It returns each member's share.
+// takePlaces claims a folder and reserves ports on each host. It returns the place of each member.
 func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	if c.network != nil {
 		for i := range c.spec.places() {
@@ -176,22 +176,23 @@ func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
 // path converts a path in the spec to the path on the host.
 func (p *place) path(of string) string { return filepath.Join(p.root, of) }
 
-// memberPlace gives the i-th member a folder in dir and the first PortsPerMember ports.
+// memberPlace returns the place of the i-th member: a folder in dir, and the first PortsPerMember
+// ports.
 func memberPlace(i int, dir, address string, ports []int) kv.MemberPlace {
 	return kv.MemberPlace{
 		Name: memberName(i), Host: address, Ports: ports[:store.PortsPerMember:store.PortsPerMember], Dir: filepath.Join(dir, memberName(i)),
 	}
 }
 
-// launchSpec returns the request to the store. unique is appended to the cluster's name to make it
-// unique.
+// launchSpec returns the request to the store. The cluster's name is the name in the spec followed
+// by unique, which no other cluster has.
 func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,
 	}
 }
 
-// launchOf describes the request for hosts that build the commands themselves.
+// launchOf returns a description of the launch for hosts that build the commands themselves.
 func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
 	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members, Credentials: asked.Credentials}
 	if l.Version == "" {
@@ -251,7 +252,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	if m.place.root != "" {
-		p.Files = nil // this host creates the files itself
+		p.Files = nil // the host creates the files itself
 	}
 	of := m.of
 	of.Process = p.Name
@@ -281,9 +282,10 @@ func (m *member) setProcess(i int, p running) {
 	}
 }
 
-// startProcess writes a process's files and starts the process. mark is a KEY=VALUE for its
-// environment that identifies it as working in its folder. If of is nil, the process outlives ours.
-func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, of *host.Launch) (host.Process, error) {
+// startProcess writes a process's files and starts the process. mark is an environment variable
+// (KEY=VALUE) by which the process and its folder are recognized later. If launch is nil, the
+// process can outlive ours.
+func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, launch *host.Launch) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
 		if err := h.MakeDir(ctx, dir); err != nil {
 			return nil, err
@@ -304,10 +306,10 @@ func startProcess(ctx context.Context, h host.Host, p store.Process, mark string
 		Dir:      p.Dir,
 		LogFile:  p.LogFile,
 		Lifeline: store.ParentEnv + "=" + store.ParentStdin,
-		Detach:   of == nil,
-		Launch:   of,
+		Detach:   launch == nil,
+		Launch:   launch,
 	}
-	if of == nil { // the process must not use our own parent's lifeline
+	if launch == nil { // the process must not use our own parent's lifeline
 		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
 	return h.Start(ctx, command)
@@ -347,7 +349,7 @@ func lastLines(tail []string) string {
 	}
 	var out []string
 	for _, line := range tail[max(0, len(tail)-wordLines):] {
-		// The stack trace is only useful to the server's developers, who find it in the log.
+		// Only the server's developers need the stack trace. They find it in the log.
 		line, _, _ = strings.Cut(line, `,"stacktrace":`)
 		if len(line) > wordBytes {
 			line = strings.ToValidUTF8(line[:wordBytes], "") + "..."

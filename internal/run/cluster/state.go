@@ -31,7 +31,7 @@ func Load(dir string) (*Playground, error) {
 	return p, err
 }
 
-// load is Load, but also returns the open folder.
+// load is like Load, but also returns the open folder.
 func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	return p, folder, err
 }
 
-// parse decodes a state file. It rejects a file that contains something that Up never writes.
+// parse decodes a state file. It rejects a file whose contents Up never writes.
 func parse(b []byte, dir string) (*Playground, error) {
 	if len(b) == 0 { // the process that created the file was killed before it wrote the state
 		return &Playground{Dir: dir, Schema: stateSchema, Place: host.CurrentPlace()}, nil
@@ -89,7 +89,7 @@ func parse(b []byte, dir string) (*Playground, error) {
 			return nil, fmt.Errorf("%w: the state of the cluster in %s lists the member %q instead of %s", ErrForeign, dir, name, memberName(i))
 		}
 	}
-	p.Dir = dir // the folder may have been moved since
+	p.Dir = dir // the folder may have been moved after the state was written
 	return p, nil
 }
 
@@ -104,8 +104,8 @@ func (p *Playground) checkFolder(folder *host.Folder) error {
 	return fmt.Errorf("%w: %s is a copy of a cluster's folder or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
 }
 
-// isSameFile reports whether a recorded file is the one that exists now. Device numbers may change
-// when the machine is rebooted.
+// isSameFile reports whether two IDs, one recorded and one read now, belong to the same file.
+// Device numbers may change when the machine is rebooted.
 func (p *Playground) isSameFile(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }

@@ -9,23 +9,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// killTimeout limits the wait for a killed process to exit. It exits immediately unless it hangs in
-// a system call.
+// killTimeout limits the wait for a killed process to exit. A killed process exits immediately
+// unless it hangs in a system call.
 const killTimeout = 10 * time.Second
 
-// lonelyGrace is how long members without a quorum may take to exit: some wait for another member
-// to which they can hand over, but there is none.
+// lonelyGrace is how long members may take to exit when fewer than a quorum are left. Some of them
+// wait for a member to which they can hand over their role, but no member can take it.
 const lonelyGrace = 300 * time.Millisecond
 
 // quorum returns the smallest number of members that form a majority.
 func quorum(members int) int { return members/2 + 1 }
 
 // Stop asks the members to exit and waits until they have exited, StopTimeout has passed, or ctx is
-// canceled. Then it kills the rest and removes the data folder. The logs remain. Further calls have
-// no effect.
+// canceled. Then it kills the members that are still running and removes the data folder. The logs
+// remain. Further calls have no effect.
 func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, c.spec.StopTimeout) }
 
-// stop is Stop with the given grace period. If grace is 0, it kills the members immediately.
+// stop is like Stop, but waits only for the given grace period. If grace is 0, it kills the members
+// immediately.
 func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
@@ -105,8 +106,8 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// awaitExits waits until all members have exited. It returns "" if they have, and otherwise the
-// name of a process that has not exited in time.
+// awaitExits waits until all members have exited, and returns "". If the limit is reached first, it
+// returns the name of a process that has not exited.
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

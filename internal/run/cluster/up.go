@@ -69,8 +69,9 @@ func vacant(dir string) error {
 		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
-// tryStart makes one attempt. The state file lists each member before it is started, and its
-// processes afterwards. Down therefore finds all of them even if we are killed meanwhile.
+// tryStart makes one attempt to start the playground. It records each member in the state file
+// before the start of the member, and the member's processes directly after their start. Therefore
+// Down finds all of them even if we are killed in between.
 func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {
@@ -177,8 +178,8 @@ type UndoError struct {
 func (e *UndoError) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
 func (e *UndoError) Unwrap() []error { return []error{e.Why, e.Left} }
 
-// discard undoes a failed start and returns the reason for the failure. It removes the logs, whose
-// end is part of the reason.
+// discard undoes a failed start and returns the reason for the failure. It also removes the logs;
+// the reason contains their last lines.
 func (p *Playground) discard(folder *host.Folder, processes []running, why error) error {
 	for _, process := range processes {
 		_ = process.Signal(context.Background(), host.Kill)

@@ -10,33 +10,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// LostAfter is how long a member must have left every request unanswered before it is lost. A
-// member whose port is closed is lost immediately. A slow or busy member is not lost.
+// LostAfter is the time after which a member that has not answered any request is lost. A member
+// whose port is closed is lost immediately. A member that is only slow or busy is not lost.
 const LostAfter = 2 * time.Second
 
-// LeaderSample is the kind of a change.
+// LeaderSample is the kind of a Change.
 type LeaderSample uint8
 
 // The kinds of changes.
 const (
-	LeaderSeen LeaderSample = iota // a new leader, or the first leader that is known
+	LeaderSeen LeaderSample = iota // a member is the new leader, or the first known leader
 	Lost                           // a member exited or has not responded for LostAfter
 	MemberBack                     // a lost member responds again
-	Renewed                        // a member that did not respond during an election responds, and is a follower
+	Renewed                        // a follower that did not respond during the last election responds
 )
 
-// Change is a change that results from a member's response, or from a missing response.
+// Change is a change of a member's state. It follows from a response of a member, or from a missing
+// response.
 type Change struct {
 	What   LeaderSample
 	Member int // index of the member
 	// Term is the term in which the member is leader. If the members report no terms, the periods
 	// of leadership are numbered from 1. Before is the previous term, or 0 if no leader was known.
 	Term, Before uint64
-	// At is the time at which the change was seen. For a lost member, it is the time at which the
+	// At is the time at which the change was detected. For a lost member, it is the time at which the
 	// first unanswered request was sent.
 	At time.Time
-	// Since is set for LeaderSeen. It is the send time of the last request whose response named the
-	// previous leader, or zero if no leader was known.
+	// Since is set only for LeaderSeen. It is the send time of the last request whose response named
+	// the previous leader. It is zero if no leader was known.
 	Since time.Time
 	Err   error // reason why the member is lost
 }
@@ -59,16 +60,16 @@ type seat struct {
 	known  bool         // whether the member has ever responded
 	silent time.Time    // send time of the first unanswered request since the last response; zero if there is none
 	lost   bool
-	out    bool  // whether another leader was elected while the member did not respond, and it has not responded since
+	out    bool  // whether the member did not respond when the current leader was elected, and still does not respond
 	err    error // error of the last request
 }
 
 // NewView returns a View of n members whose states are unknown.
 func NewView(n int) *View { return &View{seats: make([]seat, n), leader: -1} }
 
-// Update records member i's response and returns the changes that result. asked and ended are the
-// times at which the request was sent and answered. The responses of each member must be passed in
-// the order of the requests.
+// Update records a response of member i, and returns the changes that follow from it. asked and
+// ended are the times at which the request was sent and answered. The responses of each member must
+// be passed in the order of the requests.
 func (v *View) Update(i int, asked, ended time.Time, m store.Member) []Change {
 	if m.Err != nil {
 		return v.unanswered(i, asked, ended, m)
@@ -104,8 +105,8 @@ func (v *View) unanswered(i int, asked, ended time.Time, m store.Member) []Chang
 	return []Change{{What: Lost, Member: i, At: s.silent, Err: m.Err}}
 }
 
-// keep records a response. Fields that it lacks keep their earlier values, because a member's role
-// is requested more often than the other fields.
+// keep records a response. A field that the response lacks keeps its earlier value, because most
+// requests ask only for a member's role.
 func (s *seat) keep(m store.Member) {
 	before := s.last
 	s.last = m
@@ -148,10 +149,11 @@ func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	return c, true
 }
 
-// succeeds reports whether a member that is leader in the given term replaces the known leader. A
-// term has at most one leader, so a response about an earlier term is outdated. For example, a
-// leader that was suspended while another was elected still reports itself. If there are no terms,
-// a leader remains the leader until it reports another role or does not respond.
+// succeeds reports whether a member replaces the known leader, if a response names this member as
+// leader in the given term. A term has at most one leader, so a response about an earlier term is
+// outdated. For example, a leader that was suspended while another leader was elected still reports
+// that it is leader. If members report no terms, a leader remains leader until it reports another
+// role or does not respond.
 func (v *View) succeeds(leader int, term uint64) bool {
 	switch {
 	case v.leader < 0:
@@ -163,8 +165,8 @@ func (v *View) succeeds(leader int, term uint64) bool {
 	return leader != v.leader && (now.last.Role != kv.Leader || !now.silent.IsZero())
 }
 
-// numbered returns the index of the member with the given ID. It returns -1 if no member that has
-// responded has this ID.
+// numbered returns the index of the member with the given ID. It returns -1 if no member with this
+// ID has responded yet.
 func (v *View) numbered(id uint64) int {
 	for i := range v.seats {
 		if v.seats[i].known && v.seats[i].last.ID == id {
@@ -177,9 +179,9 @@ func (v *View) numbered(id uint64) int {
 // Leader returns the index and the term of the leader. The index is -1 if no leader is known.
 func (v *View) Leader() (i int, term uint64) { return v.leader, v.number }
 
-// Followers returns the members that have a vote and are not leader, for a load whose target is the
-// followers. If a member did not respond while the leader was elected, it is omitted until it
-// responds, unless there are no other followers.
+// Followers returns the voting members other than the leader, for a load whose target is the
+// followers. A member that did not respond while the leader was elected is omitted until it
+// responds, unless all followers would be omitted.
 func (v *View) Followers() []int {
 	var in, all []int
 	for i := range v.seats {
@@ -197,8 +199,8 @@ func (v *View) Followers() []int {
 	return all
 }
 
-// Members returns the members in their last reported states. A member that is lost or has never
-// responded has an error.
+// Members returns the last reported state of each member. For a member that is lost or has never
+// responded, Err is set.
 func (v *View) Members() []store.Member {
 	out := make([]store.Member, len(v.seats))
 	for i := range v.seats {

@@ -24,12 +24,14 @@ func newBed(t *testing.T, n int) *bed {
 
 func (b *bed) timeAt(d time.Duration) time.Time { return b.began.Add(d) }
 
-// answer feeds a response from member i that took 10 ms.
+// answer feeds a response from member i. The response arrives at the time d, 10 ms after the
+// request.
 func (b *bed) answer(d time.Duration, i int, m store.Member) []Change {
 	return b.Update(i, b.timeAt(d-10*time.Millisecond), b.timeAt(d), m)
 }
 
-// silent feeds a request to member i that was not answered within a second.
+// silent feeds an error for a request to member i. The request was sent at d - 1 s and was not
+// answered within a second.
 func (b *bed) silent(d time.Duration, i int) []Change {
 	return b.Update(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no response within the time limit")})
 }
@@ -77,8 +79,8 @@ func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 }
 
 // The leader is suspended, and another leader is elected. The response of any member is enough to
-// know the new leader. Only the suspended member is lost, and its outdated claims when it continues
-// are ignored.
+// know the new leader. Only the suspended member is lost. When it continues, its outdated claims to
+// be leader are ignored.
 func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	b := three(t)
 	b.want(b.answer(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // the member is a candidate
@@ -109,8 +111,8 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	}
 }
 
-// A slow response, or several with responses in between, does not mean that a member is lost. A
-// process that has exited is lost immediately.
+// A member is not lost after a slow response, or after several unanswered requests with responses
+// in between. A process that has exited is lost immediately.
 func TestMemberIsLostAfterSilence(t *testing.T) {
 	b := three(t)
 	for k := range 10 {
@@ -143,7 +145,7 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
 	b.want(b.answer(0, 0, leadsIn(1, 0)), Change{What: LeaderSeen, Member: 0, Term: 1, At: b.timeAt(0)})
-	b.want(b.answer(time.Second, 1, leadsIn(2, 0))) // it is not known which of the two is right
+	b.want(b.answer(time.Second, 1, leadsIn(2, 0))) // it is unknown which of the two leaders is the current one
 	b.answer(2*time.Second, 0, follows(1, 0, 0))
 	b.want(b.answer(3*time.Second, 1, leadsIn(2, 0)), Change{What: LeaderSeen, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
 	b.leads(1, 2)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// actions contains the action for each kind of fault.
+// actions maps each kind of fault to the action that implements it.
 var actions = map[fault.Kind]*action{
 	fault.Kill:        ending(host.Kill),
 	fault.Terminate:   ending(host.Terminate),
@@ -32,10 +32,10 @@ var actions = map[fault.Kind]*action{
 	fault.MoveLeader: moveLeader(),
 	fault.Compact:    requestAction(compact, "compacted"),
 	fault.Defragment: requestAction(defragment, "defragmented"),
-	fault.Snapshot:   requestAction(snapshot, "read as a snapshot"),
-	fault.Alarm:      worked(kv.Alarms, "cleared of the alarm"),
-	fault.FillQuota:  worked(kv.SpaceQuota, "given free space again"),
-	fault.EnableAuth: worked(kv.AuthSwitch, "accessible without a user again"),
+	fault.Snapshot:   requestAction(snapshot, "asked for a snapshot"),
+	fault.Alarm:      worked(kv.Alarms, "released from the alarm"),
+	fault.FillQuota:  worked(kv.SpaceQuota, "freed of the data that filled the quota"),
+	fault.EnableAuth: worked(kv.AuthSwitch, "made accessible without authentication again"),
 
 	fault.NewCertificate: newCertificate(),
 	fault.AddLearner:     addLearner(),

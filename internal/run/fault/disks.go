@@ -35,9 +35,10 @@ func (o *injection) setDisk(ctx context.Context, member string, f disk.Faults) e
 	return d.Set(ctx, f)
 }
 
-// powerLoss returns the action that kills members and makes their disks lose data that was not
-// synced. Data that was written at least By (a field of the fault) before is first written to the
-// disks.
+// powerLoss returns the action that kills members and makes their disks lose all data that was not
+// synced. If the fault's field `By` is not 0, the action also writes all members' data to their
+// disks at the time `By` before the power loss. Only data that was written after that time can then
+// be lost.
 func powerLoss() *action {
 	a := ending(host.Kill)
 	a.ahead, a.then = writeBack, forget
@@ -58,7 +59,7 @@ func forget(ctx context.Context, o *injection) error {
 }
 
 // lyingDisk returns the action that makes members' disks acknowledge syncs without performing them.
-// It ends with a power loss.
+// The fault ends with a power loss.
 func lyingDisk() *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
@@ -66,7 +67,7 @@ func lyingDisk() *action {
 		},
 		heal: func(ctx context.Context, o *injection) error {
 			var err error
-			if o.f.Done() { // otherwise some disks did not lie, and no data should be lost
+			if o.f.Done() { // no power loss if only some of the disks lied, because the fault was not injected
 				err = powerGoes(ctx, o)
 			}
 			return errors.Join(err, o.forEachMember(func(m string) error {
@@ -89,7 +90,7 @@ func powerGoes(ctx context.Context, o *injection) error {
 	return forget(ctx, o)
 }
 
-// writeBack makes everything that the members have written survive a power loss.
+// writeBack writes all data of the members to their disks, so that the data survives a power loss.
 func writeBack(ctx context.Context, i *Injector) error {
 	return i.atOnce(ctx, slices.Sorted(maps.Values(i.Names)), func(m string) error {
 		d, err := i.Cluster.Disk(m)
@@ -100,8 +101,9 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// atOnce calls do for each member while all of them are suspended. The disks are then in a
-// consistent state: no member knows of a write that the other members lack.
+// atOnce suspends all given members, calls do for each of them, and resumes them. Because no member
+// runs in between, the states of the disks are consistent with each other: no disk contains a write
+// that another disk would contain only later.
 func (i *Injector) atOnce(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

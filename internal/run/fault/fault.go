@@ -15,18 +15,19 @@ import (
 
 // Time limits for the phases of a fault.
 const (
-	// askAhead is how long before a fault the cluster is asked for its status and leader.
+	// askAhead is how long before a fault the injector asks the cluster for its status and leader.
 	askAhead = 200 * time.Millisecond
 	// askEvery is the pause between two status requests. It is therefore also the resolution of the
 	// recovery time.
 	askEvery = 20 * time.Millisecond
 	// askWithin limits one status request to all members.
 	askWithin = 3 * time.Second
-	// healthyWithin is how long a fault waits for the cluster to be healthy before it begins.
+	// healthyWithin is the maximum time for which the injector waits for a healthy cluster before
+	// it injects a fault.
 	healthyWithin = 30 * time.Second
-	// readyWithin is how long the cluster may take to be ready after the fault is healed.
+	// readyWithin is the maximum time from the end of a fault until the cluster is ready again.
 	readyWithin = 60 * time.Second
-	// againEvery is the pause before a member that exited during startup is restarted.
+	// againEvery is the interval at which members that exited during startup are started again.
 	againEvery = time.Second
 )
 
@@ -43,7 +44,8 @@ type Cluster interface {
 	NewCertificate(ctx context.Context, member string) error
 }
 
-// Clock is a source of time. Until waits for a time. It returns false if ctx is canceled first.
+// Clock is a source of time. SleepUntil waits until the time `at`. It returns false if ctx is
+// canceled before that time.
 type Clock interface {
 	Now() time.Time
 	SleepUntil(ctx context.Context, at time.Time) bool
@@ -52,12 +54,13 @@ type Clock interface {
 // Injector injects the faults of one trial. It is not safe for concurrent use.
 type Injector struct {
 	Cluster Cluster
-	// Ask asks all members for their status over new connections, because a lost connection would
-	// not be reopened immediately.
+	// Ask requests the status of all members. It opens new connections, because an existing
+	// connection that was lost would not be reopened immediately.
 	Ask func(ctx context.Context) (store.Status, error)
 	// Admin opens an administration connection to some of the cluster's endpoints.
 	Admin func(endpoints []string) (store.Admin, error)
-	// Server returns the server on this machine for the target of a rolling upgrade.
+	// Server returns the server software to which a rolling upgrade upgrades the members, as
+	// specified by the parameter `to`.
 	Server func(to string) (cluster.Server, error)
 	Names  map[string]string // member names by endpoint
 	Clock  Clock
@@ -66,10 +69,11 @@ type Injector struct {
 
 	opened time.Time
 	done   []record.Fault
-	taken  int // number of followers that were chosen so far
+	taken  int // number of times that a follower was chosen as the target of a fault
 }
 
-// healthy asks for the status until all members respond and agree on a leader.
+// healthy requests the status repeatedly until all members respond and agree on a leader, but at
+// most for the given time.
 func (i *Injector) healthy(ctx context.Context, within time.Duration) (status store.Status, err error) {
 	end := i.Clock.Now().Add(within)
 	for {

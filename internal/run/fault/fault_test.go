@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// simulated is a cluster of three members, and its clock, in simulated time. A member that was
-// restarted responds after a second.
+// simulated simulates a cluster of three members, and a clock. A member responds again one second
+// after it was restarted.
 type simulated struct {
 	now     time.Time
 	leader  int
@@ -30,7 +30,7 @@ type simulated struct {
 	said    []string
 	ignores bool   // whether members ignore SIGTERM
 	refuses int    // number of starts that fail
-	end     func() // called when the time passes endAt
+	end     func() // called when the simulated time reaches endAt
 	endAt   time.Time
 }
 
@@ -221,8 +221,8 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 }
 
-// Data that was written long enough before a power loss survives. A lying disk loses its data at
-// the end of the fault, even if the load ends before.
+// Data that the members wrote long enough before a power loss survives. A lying disk loses data at
+// the end of the fault, even if the load ends earlier.
 func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
@@ -243,7 +243,7 @@ func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.Healed != 60 || f.LostFiles != 2 {
 		t.Errorf("of a load that ended before it says %+v", f)
 	}
-	if e := events[0]; e.Kind != record.FaultStep || e.Text != "the members' data is on their disks; they were suspended for at most 0 s to write it (fault 1)" {
+	if e := events[0]; e.Kind != record.FaultStep || e.Text != "the data of all members was written to their disks; this suspended each member for at most 0 s (fault 1)" {
 		t.Errorf("the first event is %+v", e)
 	}
 }
@@ -272,7 +272,8 @@ func TestFaultsOfLinks(t *testing.T) {
 	}
 }
 
-// In clusters of five and four members, the given member is in the smaller part.
+// A split puts the fault's member into the smaller part of five members, and into one of the two
+// equal parts of four members.
 func TestPartsOfLargerClusters(t *testing.T) {
 	for _, c := range []struct {
 		all    []string

@@ -13,11 +13,12 @@ func addLearner() *action {
 	return &action{
 		then:   func(ctx context.Context, o *injection) error { return o.takeIn(ctx) },
 		heal:   func(ctx context.Context, o *injection) error { return o.dismiss(ctx) },
-		healed: "without the additional member again",
+		healed: "separated from the additional member again",
 	}
 }
 
-// takeIn lets the additional member join and promotes it.
+// takeIn adds the additional member to the cluster as a learner, starts it, and promotes it to a
+// voter.
 func (o *injection) takeIn(ctx context.Context) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
@@ -42,7 +43,8 @@ func (o *injection) takeIn(ctx context.Context) error {
 	})
 }
 
-// dismiss makes the additional member leave, even if it has not joined completely.
+// dismiss removes the additional member from the cluster, even if it joined only partly, and stops
+// it.
 func (o *injection) dismiss(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {
@@ -52,13 +54,14 @@ func (o *injection) dismiss(ctx context.Context) error {
 	return errors.Join(err, spare.End(ctx))
 }
 
-// enlarge sends the store a request about an additional member.
-func (o *injection) enlarge(ctx context.Context, of func(context.Context, store.Operator) error) error {
+// enlarge connects to the present members and calls the function `request`, which adds or removes
+// the additional member.
+func (o *injection) enlarge(ctx context.Context, request func(context.Context, store.Operator) error) error {
 	return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 		e, ok := a.(store.Operator)
 		if !ok {
 			return errNoWork
 		}
-		return of(ctx, e)
+		return request(ctx, e)
 	})
 }

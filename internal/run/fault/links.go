@@ -8,7 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badLinks returns the action that injects a fault into the links between ends.
+// badLinks returns the action that injects a fault into network links. The function `between`
+// returns the affected links, and the function `link` returns the fault to inject into each of
+// them.
 func badLinks(between func(*injection) []ends, link func(*fault.Happening) network.Link) *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
@@ -29,11 +31,11 @@ func (o *injection) setLinks(ctx context.Context, all []network.Fault) error {
 
 func cut(*fault.Happening) network.Link { return network.Link{Cut: true} }
 
-// ends contains the two ends of a link: of belongs to the fault's member, and other is the opposite
-// end.
+// ends contains the names of the two ends of a link. The field `of` is the end at the fault's
+// member, or in the first of two parts of the cluster. The field `other` is the opposite end.
 type ends struct{ of, other string }
 
-// faults returns the faults on the links between ends, in one or both directions.
+// faults returns the network faults for the given links, in one or both directions.
 func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fault) {
 	for _, e := range between {
 		if d != fault.Inwards {
@@ -46,7 +48,8 @@ func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fa
 	return all
 }
 
-// around returns the links between the fault's members and the ends that the fault affects.
+// around returns the links between each of the fault's members and all other members, the clients,
+// or both, depending on the traffic that the fault affects.
 func around(o *injection) (all []ends) {
 	peers, clients := o.what.AffectedTraffic()
 	for _, m := range o.members {
@@ -63,14 +66,15 @@ func around(o *injection) (all []ends) {
 }
 
 // halves returns the links between two parts of the cluster. The fault's member is in the smaller
-// part.
+// part, or in one of two equal parts.
 func halves(o *injection) []ends {
 	otherMembers := o.otherMembers()
-	with := len(o.all)/2 - 1 // number of other members in its part
+	with := len(o.all)/2 - 1 // number of other members in the part of the fault's member
 	return across(append([]string{o.members[0]}, otherMembers[:with]...), otherMembers[with:])
 }
 
-// othersHalves returns the links between two halves of the other members.
+// othersHalves divides all members except the fault's member into two halves, and returns the links
+// between these halves.
 func othersHalves(o *injection) []ends {
 	otherMembers := o.otherMembers()
 	return across(otherMembers[:len(otherMembers)/2], otherMembers[len(otherMembers)/2:])

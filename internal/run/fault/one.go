@@ -14,20 +14,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// action implements a kind of fault. Its functions act on all members of the fault (one.members).
-// Their context is never canceled.
+// action implements a kind of fault. Its functions act on all members that the fault affects
+// (injection.members). The context that they receive is never canceled.
 type action struct {
-	// ahead is called before the fault, earlier by the time By, if the fault has a By. The members
-	// are not chosen yet. It may be nil.
+	// ahead is called at the time `By` before the fault, if the fault has a `By`. The affected
+	// members are not chosen yet at this time. The field may be nil.
 	ahead func(ctx context.Context, i *Injector) error
 	begin func(ctx context.Context, o *injection) error // may be nil
 	// ends is set if begin makes the members' processes exit. The injector then waits until they
 	// have exited.
 	ends bool
-	// then is called after the fault has begun and the processes have exited. It may be nil.
+	// then is called after the fault has begun and, if `ends` is set, the processes have exited. It
+	// may be nil.
 	then func(ctx context.Context, o *injection) error
-	// heal undoes the fault, even if only a part of it was injected. healed describes the members
-	// after that, for example "restarted".
+	// heal undoes the fault, even if the fault was only partly injected. healed is a participle
+	// that describes the members after healing, for example "restarted".
 	heal   func(ctx context.Context, o *injection) error
 	healed string
 }
@@ -44,12 +45,12 @@ type injection struct {
 	status  *store.Status   // the cluster's status before the fault
 	members []string        // names of the affected members
 	all     []string        // names of all members, in order
-	chosen  []*store.Member // the affected members; only the leader if the fault affects the whole cluster
+	chosen  []*store.Member // the affected members, or only the leader if the fault affects the whole cluster
 
 	admin store.Admin // connection that undo uses
 	undo  []func(context.Context) error
 
-	healed string // replaces healed in the action; may be empty
+	healed string // replaces action.healed unless empty
 }
 
 // forEachMember calls do for each affected member.
@@ -61,7 +62,8 @@ func (o *injection) forEachMember(do func(member string) error) error {
 	return errors.Join(errs...)
 }
 
-// membersText describes the affected members.
+// membersText returns the names of the affected members. If the fault affects one member, the text
+// also contains the member's role.
 func (o *injection) membersText() string {
 	if o.f.Member == record.AllMembers {
 		return strings.Join(o.members, ", ")
@@ -69,8 +71,8 @@ func (o *injection) membersText() string {
 	return o.f.Member + ", " + o.f.Role
 }
 
-// breakAndHeal injects the fault, waits for its duration, and heals it, even if a context is
-// canceled. cut is set if the fault was shorter than requested.
+// breakAndHeal injects the fault, waits for its duration, and heals it. The fault is healed even if
+// a context is canceled. The error cut is not nil if the fault was shorter than requested.
 func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
@@ -93,7 +95,7 @@ func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 		}
 	}
 	if !o.Clock.SleepUntil(load, began.Add(o.what.For)) {
-		cut = errors.New("the load ended before the fault was over")
+		cut = errors.New("the load ended before all steps of the fault were completed")
 		if o.what.For > 0 {
 			cut = errors.New("the fault was cut short, because the load ended first")
 		}
@@ -109,7 +111,7 @@ func (o *injection) heal(ctx context.Context) error {
 	now := o.Clock.Now()
 	o.f.Healed = o.window(now)
 	if !o.f.Done() {
-		return nil // another event reports why the fault was not injected
+		return nil // Run records an event with the reason why the fault was not injected
 	}
 	was := "was"
 	if len(o.members) > 1 {
@@ -119,7 +121,7 @@ func (o *injection) heal(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until all members are running again, and records this.
+// ready waits until all members are running again, and records the time.
 func (o *injection) ready(ctx context.Context) error {
 	if err := o.awaitRecovery(ctx); err != nil {
 		return err
@@ -140,7 +142,7 @@ func (o *injection) awaitRecovery(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return errors.New("the run ended before all members were seen running again")
+			return errors.New("the run ended before all members were confirmed to be running again")
 		case o.Clock.Now().After(end):
 			return fmt.Errorf("not all members were running again within %s: %w", readyWithin, err)
 		}
@@ -153,8 +155,8 @@ func (o *injection) awaitRecovery(ctx context.Context) error {
 // endWithin is how long a member that was asked to exit may take before it is killed.
 const endWithin = 10 * time.Second
 
-// end waits until the member's processes have exited. It kills them if they do not exit by
-// themselves.
+// end waits until the member's processes have exited. It kills them if they do not exit within
+// endWithin.
 func (o *injection) end(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, endWithin)
 	err := o.Cluster.AwaitEnd(limited, member)
@@ -168,7 +170,7 @@ func (o *injection) end(ctx context.Context, member string) error {
 	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
 }
 
-// step records a step of the fault on a member.
+// step records an event about one member for a step of the fault.
 func (o *injection) step(member, did string) {
 	o.Event(record.Event{
 		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),

@@ -11,18 +11,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// workWithin limits each request to the store. Some of the requests move much data.
+// workWithin is the time limit for each request to the store. Some requests transfer large amounts
+// of data.
 const workWithin = 2 * time.Minute
 
-// requestAction returns the action that sends the store a request for each member, through that
-// member's Admin. The request need not be undone.
-func requestAction(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
+// requestAction returns the action that calls the function `request` once for each member, with an
+// Admin that is connected to this member. The effect of the request need not be undone.
+func requestAction(request func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
 			ctx, cancel := o.whileRun(ctx)
 			defer cancel()
 			for _, m := range o.chosen {
-				if err := o.withAdmin(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return of(ctx, a, m) }); err != nil {
+				if err := o.withAdmin(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return request(ctx, a, m) }); err != nil {
 					return err
 				}
 			}
@@ -32,16 +33,17 @@ func requestAction(of func(ctx context.Context, a store.Admin, m *store.Member) 
 	}
 }
 
-// whileRun returns a context that is also canceled with the run, so that an interrupted run does
-// not wait for the store.
+// whileRun returns a context that is also canceled when the run is canceled, so that an interrupted
+// run does not wait for the store.
 func (o *injection) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(o.run, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// withAdmin calls of with an Admin for some endpoints, and closes the Admin.
-func (o *injection) withAdmin(ctx context.Context, endpoints []string, of func(context.Context, store.Admin) error) error {
+// withAdmin opens an Admin for the given endpoints, passes it to the function `request`, and then
+// closes it.
+func (o *injection) withAdmin(ctx context.Context, endpoints []string, request func(context.Context, store.Admin) error) error {
 	admin, err := o.Admin(endpoints)
 	if err != nil {
 		return err
@@ -49,10 +51,11 @@ func (o *injection) withAdmin(ctx context.Context, endpoints []string, of func(c
 	defer func() { _ = admin.Close() }() // no request is pending
 	ctx, cancel := context.WithTimeout(ctx, workWithin)
 	defer cancel()
-	return of(ctx, admin)
+	return request(ctx, admin)
 }
 
-// errNoWork reports that the store does not implement a request that its capabilities promise.
+// errNoWork reports that the store does not support a request, although its capabilities list the
+// corresponding feature.
 var errNoWork = errors.New("the store does not support this request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
@@ -101,7 +104,8 @@ func moveLeader() *action {
 	}
 }
 
-// worked returns the action in which members perform the work of a feature, which is then undone.
+// worked returns the action that makes members perform the maintenance work of a feature, and later
+// reverses this work (see store.Operator).
 func worked(what kv.Feature, undone string) *action {
 	return &action{
 		begin:  func(ctx context.Context, o *injection) error { return o.work(ctx, what) },
@@ -110,8 +114,8 @@ func worked(what kv.Feature, undone string) *action {
 	}
 }
 
-// work makes the chosen members perform the work. If the fault affects the whole cluster, the
-// leader performs it.
+// work makes the chosen members perform the maintenance work of a feature. If the fault affects the
+// whole cluster, only the leader performs it.
 func (o *injection) work(ctx context.Context, what kv.Feature) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
@@ -138,7 +142,7 @@ func (o *injection) work(ctx context.Context, what kv.Feature) error {
 	return nil
 }
 
-// undoWork undoes what work did.
+// undoWork reverses the maintenance work, starting with the last.
 func (o *injection) undoWork(ctx context.Context) error {
 	var errs []error
 	for _, undo := range slices.Backward(o.undo) {
@@ -153,17 +157,18 @@ func (o *injection) undoWork(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endpoints returns the endpoints of all members except one.
-func (o *injection) endpoints(but *store.Member) (all []string) {
+// endpoints returns the endpoints of all members except the member `excluded`, which may be nil.
+func (o *injection) endpoints(excluded *store.Member) (all []string) {
 	for i := range o.status.Members {
-		if m := &o.status.Members[i]; m != but {
+		if m := &o.status.Members[i]; m != excluded {
 			all = append(all, m.Endpoint)
 		}
 	}
 	return all
 }
 
-// newCertificate returns the action that gives members new certificates. This is not undone.
+// newCertificate returns the action that gives members new certificates. The members keep the new
+// certificates when the fault ends.
 func newCertificate() *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StartAs and StartEmpty work like StartAgain, and record their parameters.
+// StartAs and StartEmpty do the same as StartAgain, and record their parameters.
 func (s *simulated) StartAs(ctx context.Context, name string, of cluster.Server) error {
 	s.said = append(s.said, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
 	return s.StartAgain(ctx, name)
@@ -107,7 +107,8 @@ func (p *simulatedSpare) End(context.Context) error {
 	return nil
 }
 
-// An additional member joins, becomes a voter and leaves. A member that could not join also leaves.
+// The additional member joins, becomes a voter and leaves. It is removed even if it could not join
+// completely.
 func TestALearnerJoinsAndLeaves(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "add-learner at 1s for 5s", time.Minute)
@@ -120,7 +121,7 @@ func TestALearnerJoinsAndLeaves(t *testing.T) {
 	for _, e := range events {
 		texts += e.Text + "; "
 	}
-	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were without the additional member again (fault 1)") {
+	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were separated from the additional member again (fault 1)") {
 		t.Errorf("the events say %q", texts)
 	}
 	s = &simulated{refuses: 1}

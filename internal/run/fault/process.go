@@ -6,7 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// ending returns the action that sends a signal that ends processes, and restarts them.
+// ending returns the action that ends members' processes with a signal. To heal the fault, the
+// action restarts the members.
 func ending(s host.Signal) *action {
 	return &action{begin: signal(s), ends: true, heal: startAgain, healed: "restarted"}
 }

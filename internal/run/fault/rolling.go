@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// rolling returns the action that restarts all members one after the other, the leader last. It
-// restarts the next member when all members are running again.
+// rolling returns the action that restarts all members one after the other, the leader last. Before
+// it restarts the next member, it waits until all members are running again.
 func rolling(start func(o *injection, ctx context.Context, member string) error) *action {
 	return &action{
 		then: func(ctx context.Context, o *injection) error { return o.roll(ctx, start) },
@@ -24,7 +24,7 @@ func (o *injection) roll(ctx context.Context, start func(o *injection, ctx conte
 	o.healed = "not all restarted"
 	for n, member := range o.leaderLast() {
 		if o.load.Err() != nil {
-			return fmt.Errorf("the fault was cut short, because the load ended after %d of %d members", n, last)
+			return fmt.Errorf("the fault was cut short, because the load ended when only %d of %d members had been restarted", n, last)
 		}
 		if err := o.Cluster.Signal(ctx, member, host.Terminate); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (o *injection) roll(ctx context.Context, start func(o *injection, ctx conte
 		if err := start(o, ctx, member); err != nil {
 			return err
 		}
-		o.step(member, fmt.Sprintf("was restarted, %d of %d", n+1, last))
+		o.step(member, fmt.Sprintf("was restarted as member %d of %d", n+1, last))
 		if err := o.awaitRecovery(o.run); err != nil {
 			if n+1 == last {
 				break // all members were restarted; the wait for readiness will report the error
@@ -47,7 +47,7 @@ func (o *injection) roll(ctx context.Context, start func(o *injection, ctx conte
 	return nil
 }
 
-// leaderLast returns the members' names in the order in which they are restarted.
+// leaderLast returns the names of all members, with the leader's name last.
 func (o *injection) leaderLast() (all []string) {
 	leader := ""
 	for i := range o.status.Members {
@@ -60,7 +60,7 @@ func (o *injection) leaderLast() (all []string) {
 	return append(all, leader)
 }
 
-// upgrade restarts a member with the server that the fault specifies.
+// upgrade restarts a member with the server software that the fault specifies.
 func (o *injection) upgrade(ctx context.Context, member string) error {
 	s, err := o.Server(o.what.Server)
 	if err != nil {
@@ -69,8 +69,8 @@ func (o *injection) upgrade(ctx context.Context, member string) error {
 	return o.Cluster.StartAs(ctx, member, s)
 }
 
-// replace returns the action that kills a member and replaces it by a new member with an empty
-// disk. If the member cannot be replaced, it is restarted with its data.
+// replace returns the action that kills a member and replaces it with a new member whose disk is
+// empty. If the member cannot be replaced, it is restarted with its data.
 func replace() *action {
 	return &action{
 		begin: signal(host.Kill), ends: true,
@@ -80,7 +80,7 @@ func replace() *action {
 			}
 			return nil
 		},
-		healed: "replaced by an empty member",
+		healed: "replaced with an empty member",
 	}
 }
 
@@ -90,7 +90,7 @@ func (o *injection) replace(ctx context.Context) error {
 		if r, ok := a.(store.Operator); ok {
 			return r.Replace(ctx, *gone)
 		}
-		return nil // the store need not be informed
+		return nil // this store does not require a request before the replacement
 	})
 	if err != nil {
 		return err

@@ -14,10 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run injects the faults at their times after opened, and returns their results. When load is
-// canceled, no other fault begins, and a fault in progress is healed immediately. Run waits until
-// the healed cluster is ready, unless run is canceled. All faults that can be healed are healed, so
-// that no member remains stopped or suspended.
+// Run injects each fault at its time, measured from the time `opened`, and returns the results of
+// all faults. When the context `load` is canceled, Run begins no further fault and immediately
+// heals a fault in progress. After each fault, Run waits until the healed cluster is ready, unless
+// the context `run` is canceled. Run heals every fault that can be healed, so that no member
+// remains stopped or suspended.
 func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
 	i.opened = opened
 	for n := range all {
@@ -35,10 +36,10 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 	return i.done
 }
 
-// errOver is the error for a fault for which no time was left.
+// errOver reports that a fault was not injected because the load had already ended.
 var errOver = errors.New("the load had already ended")
 
-// doOne injects one fault. The error describes what did not happen as requested.
+// doOne injects one fault. The error describes each difference from the requested fault.
 func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
 	if err := i.prepare(run, load, h, f); err != nil {
@@ -82,7 +83,7 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 	return errors.Join(cut, err, o.ready(run))
 }
 
-// prepare performs the action that precedes the fault.
+// prepare performs the action that must precede the fault, if any (see action.ahead).
 func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	do := actions[h.Do].ahead
 	if do == nil || h.By == 0 {
@@ -93,19 +94,20 @@ func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *rec
 		return errOver
 	}
 	began := i.Clock.Now()
-	if late := began.Sub(at); late > h.By/2 { // the event contains the actual time
-		return fmt.Errorf("the members' data had to be written to their disks %s before the fault, but the previous fault ended %s after that time", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
+	if late := began.Sub(at); late > h.By/2 { // a shorter delay is accepted, and is visible in the time of the event
+		return fmt.Errorf("the members' data must be written to their disks %s before the fault, but the previous fault ended %s too late for this; leave more time between the two faults", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
 		return fmt.Errorf("cannot write the members' data to their disks: %w", err)
 	}
 	now := i.Clock.Now()
 	i.Event(record.Event{Time: now, Kind: record.FaultStep, Member: record.AllMembers,
-		Text: fmt.Sprintf("the members' data is on their disks; they were suspended for at most %.3g s to write it (fault %d)", now.Sub(began).Seconds(), f.Number)})
+		Text: fmt.Sprintf("the data of all members was written to their disks; this suspended each member for at most %.3g s (fault %d)", now.Sub(began).Seconds(), f.Number)})
 	return nil
 }
 
-// choose returns the affected members. Followers are chosen in turn.
+// choose returns the members that the fault affects. Successive faults on a follower affect the
+// followers in turn.
 func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
 	of := h.Member
 	if of.Mode == kv.Any {

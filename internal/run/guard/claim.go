@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Claim lets the run write keys below a prefix. It returns a NotEmptyError if the run might change
-// keys that do not belong to it.
+// Claim permits the run to write keys below a prefix. It returns a NotEmptyError if the run might
+// change keys that do not belong to it.
 func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if g == nil {
 		return nil
@@ -22,7 +22,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	}
 	c := &claim{Plan: p, stuck: g.stuck(ctx, &p)}
 	if c.stuck != nil && !p.Keep && !p.Overwrite {
-		return fmt.Errorf("%w, so the keys that the load writes would remain in a running cluster; nothing was written; to permit this, set cleanup: false", c.stuck)
+		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to permit that the keys remain, set cleanup: false", c.stuck)
 	}
 	err := g.prove(ctx, c)
 	var others *NotEmptyError
@@ -30,7 +30,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.Is(err, errCovered):
 		return nil
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
-		// Nothing is removed at the end, because the run's keys cannot be distinguished from
+		// The run removes no keys at its end, because its own keys cannot be distinguished from
 		// others.
 		c.others, c.marker = true, nil
 	case err != nil:
@@ -41,21 +41,21 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	return nil
 }
 
-// widen extends a claim to the keys of another trial.
+// widen extends an existing claim to the keys of another trial.
 func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	m := c.marker
 	if m == nil {
 		return nil
 	}
 	names := p.Names
-	if p.Prefix != c.Prefix { // the prefix is below that of the claim
+	if p.Prefix != c.Prefix { // the plan's prefix is below the claim's prefix
 		names = Names{Prefixes: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
 	}
 	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
 		return nil
 	}
-	if !known && !IsDistinct(p.Prefix) { // other keys in the root may belong to another program
+	if !known && !IsDistinct(p.Prefix) { // without a distinct prefix, other keys may belong to another program
 		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
@@ -73,8 +73,8 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 // errCovered reports that another claim of this run covers the prefix.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// prove checks that no key exists below the prefix, or that all keys there were written by
-// quorumbench. It then writes the marker that records this.
+// prove checks that no key exists below the prefix, or that quorumbench wrote all keys there. It
+// then writes the marker that records this fact.
 func (g *Guard) prove(ctx context.Context, c *claim) error {
 	if !IsDistinct(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
@@ -105,9 +105,9 @@ func (g *Guard) prove(ctx context.Context, c *claim) error {
 	return g.mark(ctx, c)
 }
 
-// askOuter searches for a run that has claimed a prefix that contains this one. Such a run is
-// either running and will remove everything below its prefix when it ends, or it was killed and
-// left a marker.
+// askOuter searches for the marker of a run that has claimed a prefix which contains the claim's
+// prefix. If that run is still running, it will remove everything below its prefix when it ends. If
+// it was killed, askOuter removes the keys that it left.
 func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
@@ -116,7 +116,7 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 		}
 		m, found, err := g.readMarker(ctx, outer)
 		switch {
-		case err != nil || !found: // the user may have no rights for keys outside the prefix
+		case err != nil || !found: // an error is possible because the user may have no rights for keys outside the prefix
 		case g.ownClaim(m) != nil:
 			return errCovered
 		default:
@@ -131,22 +131,23 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// clear removes the keys that a killed run left. It returns a NotEmptyError if the run may still be
-// running or if it was asked to keep its keys.
+// clear removes the keys that a killed run left. It returns a NotEmptyError if that run may still
+// be running, or if it was asked to keep its keys.
 func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.Kept {
 		return g.inUse(c.Prefix, m)
 	}
-	g.Say(fmt.Sprintf("removing the keys below %q that a run of %s left when it was killed", m.Prefix, m.Began.Format(time.RFC3339)))
+	g.Say(fmt.Sprintf("removing the keys below %q; a run that began at %s left them when it was killed", m.Prefix, m.Began.Format(time.RFC3339)))
 	if _, err := g.removeMarked(ctx, m); err != nil {
 		return fmt.Errorf("cannot remove the keys that a killed run left below %q: %w", m.Prefix, err)
 	}
 	return nil
 }
 
-// clearInner removes the keys that killed runs left below a claim's prefix. It checks only the
-// known prefixes. It returns why if other keys exist below the prefix.
-func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
+// clearInner removes the keys that killed runs left below a claim's prefix. It searches only the
+// known prefixes. It returns an error if other keys remain; if it removed nothing, this is the
+// given error notEmpty.
+func (g *Guard) clearInner(ctx context.Context, c *claim, notEmpty error) error {
 	cleared := false
 	for _, prefix := range g.Known {
 		if samePlace(prefix, c.Prefix) || !isBelow(prefix, c.Prefix) {
@@ -156,7 +157,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 		if err != nil || !found {
 			continue
 		}
-		if own := g.ownClaim(m); own != nil { // the trials of this claim have ended
+		if own := g.ownClaim(m); own != nil { // the trials that used this claim have ended
 			err = g.release(ctx, own)
 			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
 		} else {
@@ -170,16 +171,16 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	if cleared {
 		return g.mustBeEmpty(ctx, c)
 	}
-	return why
+	return notEmpty
 }
 
 // inUse returns the error for a prefix that another run uses or may use.
 func (g *Guard) inUse(prefix string, m *Marker) error {
 	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until that run has ended"}
-	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
+	e.Running = fmt.Sprintf("the run of process %d on %s, which began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
 	switch {
 	case m.Kept:
-		e.Running = fmt.Sprintf("keys that a run of %s was asked to leave", m.Began.Format(time.RFC3339))
+		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.Began.Format(time.RFC3339))
 		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
 	case m.State() == Unknown:
 		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
@@ -187,7 +188,8 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	return e
 }
 
-// renew replaces the marker of a run that kept its keys by a marker of this run.
+// renew takes over the keys of an earlier run that was asked to keep them. It replaces that run's
+// marker with a marker of this run.
 func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -226,7 +228,8 @@ func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
 }
 
-// mark writes the marker. If the user may not write it, the run continues without a marker.
+// mark writes the marker. If the user has no right to write the marker, the run continues without
+// it.
 func (g *Guard) mark(ctx context.Context, c *claim) error {
 	m, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -249,7 +252,7 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	}
 	c.marker = &m
 	if denied {
-		c.marker.Run = "" // the marker was not written
+		c.marker.Run = "" // shows that the marker was not written
 	}
 	return nil
 }
@@ -261,7 +264,7 @@ func (g *Guard) user() string {
 	return "the user " + g.Access.User
 }
 
-// describe returns a sentence for the user about what the run does below a prefix.
+// describe returns a sentence that informs the user what the run does below a prefix.
 func (c *claim) describe(flags string) string {
 	what := "keys"
 	if c.Keys > 0 {

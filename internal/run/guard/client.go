@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// tries limits how often a request is sent if it fails. tryPause is the pause between two attempts.
+// tries is the maximum number of attempts to send a request. tryPause is the pause between two
+// attempts.
 const (
 	tries    = 5
 	tryPause = 200 * time.Millisecond
@@ -29,8 +30,9 @@ type Client struct {
 	answers int // index of the endpoint that gave the last response
 }
 
-// ask sends one operation to the first endpoint that executes it, and sends it again after a
-// temporary error. If conflicts is set, a conflict is a valid response.
+// ask sends one operation to the cluster's endpoints in turn, until one of them executes it. After
+// a temporary error, it tries the endpoints again. If conflicts is set, a conflict is a valid
+// response.
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
 	var failed error
 	for try := range tries {
@@ -60,7 +62,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 			}
 		}
 		if !answered && try > 0 {
-			break // members that did not respond twice are down
+			break // no member responded in two attempts, so all members are down
 		}
 	}
 	return ev, failed
@@ -90,8 +92,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 func (c *Client) level() kv.Consistency { return c.Store.Capabilities().Strongest() }
 
-// Count returns a lower bound for the number of keys in an interval; it is 0 only if there are
-// none. It also returns some of their names, if the store can list keys.
+// Count returns a lower bound for the number of keys in an interval. The bound is 0 only if the
+// interval contains no keys. If the store can list keys, Count also returns the names of some of
+// them.
 func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string, err error) {
 	names := &examples{}
 	op := store.Op{Kind: kv.Range, Consistency: c.level(), Key: in.From, Range: &store.RangeOp{End: in.End, Limit: mostExamples, Keys: names}}
@@ -170,9 +173,9 @@ func Denied(err error) bool {
 	return errors.As(err, &refused) && refused.outcome == kv.Denied
 }
 
-// guardedRemoval returns the transaction with which Kubernetes deletes a key at a known revision. A
-// server that replaces etcd, such as kine, may support no other deletion. ok is false if the store
-// has no such transactions.
+// guardedRemoval returns the transaction with which Kubernetes deletes a key that has a known
+// revision. A server that replaces etcd, such as kine, may support no other way to delete keys. ok
+// is false if the store has no such transactions.
 func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
 	name := []byte(key)
 	request := &call.Call{Guarded: true, Parts: []call.Part{

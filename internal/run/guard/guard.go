@@ -1,8 +1,9 @@
 // Package guard protects the data in a cluster that the run did not start. All code that writes to
-// such a cluster claims the prefix of its keys here before its first write. A claim proves that no
-// key exists below the prefix, or that all keys there are left from an earlier run of quorumbench.
-// It writes a marker, so that a later command can recognize the keys of a killed run. At the end of
-// the run, everything below the prefix is removed.
+// such a cluster must claim the prefix of its keys before its first write. The guard grants the
+// claim only if no key exists below the prefix, if all keys there are left from an earlier run of
+// quorumbench, or if the load is permitted to overwrite other keys. In the first two cases, it
+// writes a marker, so that a later command can recognize the run's keys if the run is killed. At
+// the end of the run, it then removes everything below the prefix.
 package guard
 
 import (
@@ -25,12 +26,12 @@ type Options struct {
 	Now   func() time.Time
 	// Known contains the default prefixes of loads.
 	Known []string
-	// Siblings returns the run's guards for other endpoints, which may belong to the same cluster,
-	// for example those of a proxy. It may be nil.
+	// Siblings returns the run's guards for other endpoints, such as those of a proxy. These
+	// endpoints may belong to the same cluster. The field may be nil.
 	Siblings func() []*Guard
 }
 
-// Guard protects one cluster during one run. A nil Guard belongs to a cluster that the run started,
+// Guard protects one cluster during one run. For a cluster that the run started, the Guard is nil
 // and has no effect.
 type Guard struct {
 	Options
@@ -42,7 +43,7 @@ type Guard struct {
 // claim is a prefix below which the run writes.
 type claim struct {
 	Plan
-	marker *Marker // nil if there is none
+	marker *Marker // nil if other keys may exist below the prefix
 	others bool    // whether other keys may exist below the prefix
 	stuck  error   // reason why the keys cannot be removed, or nil if they can
 }
@@ -50,13 +51,13 @@ type claim struct {
 // New returns the guard for a cluster.
 func New(o Options) *Guard { return &Guard{Options: o} }
 
-// NotEmptyError reports that keys exist below a prefix that were not written by quorumbench, or
-// that the prefix is used by another run.
+// NotEmptyError reports that quorumbench did not write all keys below a prefix, or that another run
+// uses the prefix.
 type NotEmptyError struct {
 	Prefix  string
 	Keys    int64    // lower bound for the number of keys
 	Some    []string // names of some keys
-	Running string   // describes the run that uses or may use the prefix; otherwise empty
+	Running string   // describes the other run that uses or may use the prefix; empty if no such run is known
 	Remedy  string
 }
 
@@ -72,17 +73,13 @@ func (e *NotEmptyError) Error() string {
 	if e.Running != "" {
 		return fmt.Sprintf("prefix %q is in use by %s; %s", e.Prefix, e.Running, e.Remedy)
 	}
-	verb := "are"
-	if e.Keys == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("prefix %q is not empty: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
+	return fmt.Sprintf("prefix %q is not empty: it contains %s that no run of quorumbench wrote; %s", e.Prefix, what, e.Remedy)
 }
 
 // remedy is the advice for a prefix below which other keys exist.
 const remedy = "choose another prefix, or allow the load to replace and delete these keys (overwrite-existing)"
 
-// rewrite writes a marker of this run again.
+// rewrite replaces the stored marker of this run with its changed version m.
 func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	if err := g.put(ctx, MarkerKey(m.Prefix), m.encode()); err != nil {
 		return fmt.Errorf("cannot write the key %q: %w", MarkerKey(m.Prefix), err)
@@ -90,7 +87,7 @@ func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	return nil
 }
 
-// holds returns the run's claim that covers a prefix, or nil.
+// holds returns this run's claim that covers a prefix, or nil if no claim covers it.
 func (g *Guard) holds(prefix string) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool {
 		return c.Prefix == prefix || strings.HasSuffix(c.Prefix, "/") && strings.HasPrefix(prefix, c.Prefix)
@@ -101,7 +98,7 @@ func (g *Guard) holds(prefix string) *claim {
 	return g.claims[i]
 }
 
-// ownClaim returns the run's claim to which a marker belongs, or nil.
+// ownClaim returns this run's claim whose marker is m, or nil if the marker belongs to another run.
 func (g *Guard) ownClaim(m *Marker) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool { return c.marker != nil && c.marker.Run == m.Run })
 	if i < 0 {
@@ -110,10 +107,10 @@ func (g *Guard) ownClaim(m *Marker) *claim {
 	return g.claims[i]
 }
 
-// delegate handles a marker that a sibling wrote: it lets that sibling claim the plan's prefix and
-// returns errCovered. If no sibling wrote the marker, it returns nil.
+// delegate handles a marker that a sibling guard wrote. It lets this sibling claim the plan's
+// prefix, and returns errCovered. If no sibling wrote the marker, delegate returns nil.
 //
-// Example: one trial in a run connects to an etcd directly, and the next trial connects to the same
+// Example: one trial in a run connects to etcd directly, and the next trial connects to the same
 // etcd through a relay. The second trial's guard then finds the marker that the first trial's guard
 // wrote.
 func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
@@ -132,13 +129,13 @@ func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 	return nil
 }
 
-// readMarker reads the marker for a prefix; found is false if there is none.
+// readMarker reads the marker for a prefix; found is false if no marker exists.
 func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found bool, err error) {
 	key := MarkerKey(prefix)
 	value, found, err := g.get(ctx, key)
 	if err != nil {
 		if Denied(err) {
-			return nil, false, nil // no earlier run of this user can have written the marker either
+			return nil, false, nil // so no earlier run of this user can have written a marker
 		}
 		return nil, false, fmt.Errorf("cannot read the key %q, which shows who wrote the keys with prefix %q: %w", key, prefix, err)
 	}

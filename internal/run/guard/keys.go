@@ -11,7 +11,7 @@ type Interval struct{ From, End []byte }
 // empty.
 func PrefixInterval(prefix string) Interval { return Interval{[]byte(prefix), prefixEnd(prefix)} }
 
-// KeySpaceInterval returns the interval that contains the keys of a key space.
+// KeySpaceInterval returns the interval from the first to the last of the n keys in a key space.
 func KeySpaceInterval(prefix string, size int, n uint64) (Interval, error) {
 	space, err := keys.NewSpace(prefix, size, n)
 	if err != nil {
@@ -21,8 +21,8 @@ func KeySpaceInterval(prefix string, size int, n uint64) (Interval, error) {
 	return Interval{space.Append(nil, 0), append(last, 0)}, nil
 }
 
-// prefixEnd returns the first key after all keys with the prefix. If there is none, it returns a
-// zero byte, as in etcd.
+// prefixEnd returns the smallest key that is greater than all keys with the prefix. If no such key
+// exists, it returns a zero byte, as etcd requires.
 func prefixEnd(prefix string) []byte {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -34,7 +34,7 @@ func prefixEnd(prefix string) []byte {
 	return []byte{0}
 }
 
-// examples collects the names of a few keys in a response.
+// examples collects the names of the first keys in a response.
 type examples struct{ keys []string }
 
 func (*examples) Begin(uint32) bool { return false }
@@ -45,5 +45,5 @@ func (e *examples) Add(_ uint32, key, _ []byte, _ int64) {
 	}
 }
 
-// mostExamples is the number of keys that are requested as examples.
+// mostExamples is the maximum number of key names that a request asks for as examples.
 const mostExamples = 3

@@ -16,9 +16,9 @@ import (
 // markerSuffix ends the name of every marker key.
 const markerSuffix = ".quorumbench-run"
 
-// Marker is the value of a marker key, which a run writes before its first write below a prefix,
-// and removes last. It proves that no key existed below the prefix when the run began, so that all
-// keys there belong to the run.
+// Marker is the value of a marker key. A run writes this key before all other keys below a prefix,
+// and removes it last. The marker proves that no key existed below the prefix when the run began,
+// so that all keys there belong to the run.
 type Marker struct {
 	Quorumbench string        `json:"quorumbench"` // version of quorumbench
 	Run         string        `json:"run"`         // random ID of the run
@@ -28,8 +28,8 @@ type Marker struct {
 	Machine     string        `json:"host"`
 	Place       host.Place    `json:"place"`
 	Owner       host.Identity `json:"process"`
-	// Folders contains the nodes above the keys that did not exist before, outermost first. It is
-	// used for stores with folders.
+	// Folders contains the parent nodes of the run's keys that did not exist before the run,
+	// outermost first. Only stores with folders use it.
 	Folders []string `json:"folders,omitempty"`
 	// Kept is set if the run has ended and was asked to keep its keys.
 	Kept bool `json:"kept,omitempty"`
@@ -37,13 +37,13 @@ type Marker struct {
 	// run registers services whose names begin with the prefix.
 	Leases   bool `json:"leases,omitempty"`
 	Services bool `json:"services,omitempty"`
-	// Names describes the names of the run's keys, without the prefix. If it is empty, any name
-	// matches.
+	// Names describes the names of the run's keys, without the prefix. If the list is empty, any
+	// name matches.
 	Names []Names `json:"names,omitempty"`
 }
 
-// MarkerKey returns the key of the marker for a prefix. It is next to the prefix's folder, so that
-// a user with rights for the parent folder may write it.
+// MarkerKey returns the marker key for a prefix. The key is next to the prefix's folder rather than
+// inside it, so that only rights for the parent folder are needed to write it.
 func MarkerKey(prefix string) string { return strings.TrimRight(prefix, "/") + markerSuffix }
 
 // newMarker returns a marker for this process.
@@ -71,8 +71,9 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	return m, true
 }
 
-// samePlace reports whether two prefixes may mean the same keys: some stores ignore a leading
-// slash. In all other stores, the two prefixes have different markers.
+// samePlace reports whether two prefixes are equal except for a leading slash. For stores that
+// ignore a leading slash, they denote the same keys. For all other stores, their markers are
+// different keys.
 func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
 
 // isBelow reports whether a prefix is below another prefix, ignoring leading slashes.
@@ -95,11 +96,11 @@ type State uint8
 // The states of a marker's run.
 const (
 	Running State = iota
-	Ended         // the run's process has exited, or the run has kept its keys on request
+	Ended         // the run's process has exited, or the run has ended and kept its keys on request
 	Unknown       // the run's process is on another machine or in another PID namespace
 )
 
-// State returns the state of the marker's run, as far as this process can see it.
+// State returns the state of the marker's run, as far as this process can determine it.
 func (m *Marker) State() State {
 	if m.Kept {
 		return Ended
@@ -117,17 +118,18 @@ func (m *Marker) State() State {
 	}
 }
 
-// owns reports whether a key below the prefix may belong to the run, judging by the key's name.
+// owns reports whether a key below the prefix may belong to the run, according to the key's name.
 func (m *Marker) owns(key string) bool {
 	name := strings.TrimPrefix(key, m.Prefix)
 	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.matches(name) })
 }
 
-// mostListed limits the number of key names that are checked.
+// mostListed is the maximum number of keys whose names are checked.
 const mostListed = 2_000_000
 
-// splitKeys divides the keys below a marker's prefix into keys that may belong to the run and other
-// keys. ok is false if the store does not list keys, or if there are too many keys.
+// splitKeys divides the keys below a marker's prefix into keys that may belong to the run (mine)
+// and other keys (others). ok is false if the keys cannot be divided, because the store does not
+// list keys, the marker accepts any name, or too many keys exist.
 func (m *Marker) splitKeys(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
 	l, lists := admin.(store.Cleaner)
 	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {

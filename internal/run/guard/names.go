@@ -13,17 +13,18 @@ import (
 // Names describes the names of a load's keys, without their prefix. The zero value matches every
 // name.
 type Names struct {
-	// If KeySpace is set, KeySize and KeySpace match a number below KeySpace that is written with
-	// KeySize bytes.
+	// If KeySpace is set, a name matches if it has KeySize bytes and encodes a number less than
+	// KeySpace (see keys.Space).
 	KeySize  int    `json:"key_size,omitempty"`
 	KeySpace uint64 `json:"key_space,omitempty"`
-	// Application matches the names of the application's keys.
+	// Application is the name of an application, or empty. It matches the names of all keys of this
+	// application.
 	Application string `json:"application,omitempty"`
-	// Prefixes contains prefixes of other names, such as the name of a lock.
+	// Prefixes contains the beginnings of further names that match, such as the name of a lock.
 	Prefixes []string `json:"beside,omitempty"`
 }
 
-// validNames reports whether names from a marker may be those of a load.
+// validNames reports whether names that were read from a marker may describe the keys of a load.
 func validNames(all []Names) bool {
 	for _, n := range all {
 		if n.KeySpace > 0 {
@@ -35,7 +36,7 @@ func validNames(all []Names) bool {
 	return true
 }
 
-// matches reports whether a key may have this name.
+// matches reports whether n describes a key with the given name, without its prefix.
 func (n *Names) matches(name string) bool {
 	if slices.ContainsFunc(n.Prefixes, func(b string) bool { return b != "" && strings.HasPrefix(name, b) }) {
 		return true

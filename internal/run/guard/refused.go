@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stuck returns nil if keys can be removed, and otherwise the reason. It does not rely on the
-// store's capabilities, but asks the servers to delete a key that does not exist.
+// stuck returns the reason why the plan's keys cannot be removed, or nil if they can be removed. It
+// does not rely only on the store's capabilities, but also asks the servers to delete a key that
+// does not exist.
 func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	can := g.Store.Capabilities()
 	_, lists := can.Operations[kv.Range]
@@ -25,7 +26,7 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	what, guarded := "no key can be removed", true
-	if !IsDistinct(p.Prefix) { // these keys are removed by a load (see removeNamed), which sends no transactions
+	if !IsDistinct(p.Prefix) { // a load removes these keys (see removeNamed), and it cannot send guarded transactions
 		what, guarded = "keys without a prefix cannot be removed", false
 	}
 	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
@@ -34,14 +35,14 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// CannotRemove reports whether keys below a prefix that the run has claimed cannot be removed.
+// CannotRemove reports whether the run has claimed the prefix, but cannot remove the keys below it.
 func (g *Guard) CannotRemove(prefix string) bool {
 	c := g.holds(prefix)
 	return c != nil && c.stuck != nil
 }
 
-// Try sends one operation to the first endpoint that responds. It returns an error only if, in two
-// attempts, the member rejects the operation as not supported or not permitted, or closes the
+// Try sends one operation to the first endpoint that responds. It returns an error only if the
+// member twice rejects the operation as not supported or not permitted, or twice closes the
 // connection with a reason. Later requests would then fail as well.
 func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 	for range 2 {
@@ -69,8 +70,9 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// removes returns an error if the servers cannot delete keys. It asks them to delete a key that
-// does not exist. If guarded is set, deleting it in a guarded transaction is also acceptable.
+// removes returns an error if the servers cannot delete keys. To find out, it asks them to delete a
+// key that does not exist. If guarded is set, it is sufficient that the servers can delete the key
+// in a guarded transaction.
 func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
 	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
 	if !unserved(err) {

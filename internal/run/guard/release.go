@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Release removes everything that the run wrote, however the run ended, and reports it to the
-// user.
+// Release removes everything that the run wrote, whether the run succeeded or failed, and reports
+// the removal to the user.
 func (g *Guard) Release(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -36,7 +36,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	}
 	n, err := g.removeMarked(ctx, c.marker)
 	if err != nil {
-		return fmt.Errorf("keys below %q may be left; remove them with \"quorumbench cleanup %s --prefix %s\": %w", c.Prefix, g.Flags, argument(c.Prefix), err)
+		return fmt.Errorf("some of the run's keys below %q may still exist; remove them with \"quorumbench cleanup %s --prefix %s\": %w", c.Prefix, g.Flags, argument(c.Prefix), err)
 	}
 	did := "removed " + text.Plural(uint64(n), "key")
 	if n == 0 {
@@ -46,7 +46,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// keep leaves the keys in the cluster, with a marker that identifies them as quorumbench's.
+// keep leaves the keys in the cluster, with a marker that identifies them as keys of quorumbench.
 func (g *Guard) keep(ctx context.Context, c *claim) error {
 	if c.marker.Run == "" {
 		return nil

@@ -13,21 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of a removal. A store may report that a large removal timed out but still continue it, so
-// the remaining keys are counted afterwards.
+// Limits of a removal. A store may report that a large removal timed out but still continue with
+// it. Therefore, the remaining keys are counted after the request.
 const (
 	removeWithin = 3 * time.Minute
 	removePause  = 500 * time.Millisecond
-	// removeTry limits one request. A paused member does not respond, and the next request goes to
-	// another member.
+	// removeTry is the time limit of one request. If a paused member does not respond within this
+	// time, the next request is sent to another member.
 	removeTry = 20 * time.Second
-	// giveUp is the maximum time in which a removal may make no progress.
+	// giveUp is the time without progress after which a removal is abandoned.
 	giveUp = 30 * time.Second
 )
 
-// removeMarked removes everything that a marker attributes to its run: keys and services, the
-// leases and sessions to which they are bound, the folders that were created for them, and finally
-// the marker.
+// removeMarked removes everything that belongs to a marker's run: keys and services, the leases and
+// sessions to which they are bound, the folders that were created for them, and the marker itself.
 func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -38,7 +37,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
 	ender, ends := admin.(store.Leaser)
-	findLeases := func(ctx context.Context) (err error) { // LeasesOf may send many requests and limits the time of each
+	findLeases := func(ctx context.Context) (err error) { // LeasesOf may send many requests, and limits the time of each request itself
 		leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
 		return err
 	}
@@ -75,11 +74,11 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	return removed, nil
 }
 
-// retry repeats do until it succeeds or has failed for the time giveUp. Each attempt may take as
-// long as within.
-func (g *Guard) retry(ctx context.Context, within time.Duration, do func(context.Context) error) error {
+// retry calls the function `do` until it succeeds or until the time giveUp has passed. The
+// parameter `limit` is the time limit of each call.
+func (g *Guard) retry(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	for began := g.Now(); ; {
-		asked, cancel := context.WithTimeout(ctx, within)
+		asked, cancel := context.WithTimeout(ctx, limit)
 		err := do(asked)
 		cancel()
 		if err == nil || g.Now().Sub(began) > giveUp || !pause(ctx, removePause) {
@@ -107,17 +106,17 @@ func (g *Guard) endGranted(ctx context.Context) error {
 	return nil
 }
 
-// removeKeys removes the keys below a marker's prefix until no key is left.
+// removeKeys removes the keys below a marker's prefix, and repeats this until no key is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.Cleaner)
 	if !IsDistinct(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
-	own := int64(0) // 1 if the marker is one of the keys with the prefix
+	own := int64(0) // number of marker keys below the prefix: 0 or 1
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
 		own = 1
 	}
-	progress, fewest := g.Now(), int64(math.MaxInt64) // the minimum number of remaining keys so far, and the time at which it was reached
+	progress, fewest := g.Now(), int64(math.MaxInt64) // the time of the last progress, and the minimum number of remaining keys so far
 	for {
 		var mine, others []string
 		failed := askTwice(ctx, func(ctx context.Context) (err error) {
@@ -144,7 +143,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 			progress, fewest = g.Now(), left
 		}
 		if failed = errors.Join(failed, err); failed == nil {
-			failed = fmt.Errorf("keys with prefix %q are left", m.Prefix)
+			failed = fmt.Errorf("keys with prefix %q still exist", m.Prefix)
 		}
 		if g.Now().Sub(progress) > giveUp || !pause(ctx, removePause) {
 			return removed, failed
@@ -152,8 +151,9 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	}
 }
 
-// askTwice repeats a request once if it fails. If the caller repeated two requests only as a pair,
-// they would never both succeed on a store that fails every second request.
+// askTwice sends a request, and sends it once more if it fails. To repeat a sequence of two
+// requests would not be sufficient: if every second request to a store failed, the sequence would
+// never succeed.
 func askTwice(ctx context.Context, ask func(context.Context) error) (failed error) {
 	for range 2 {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
@@ -190,8 +190,8 @@ func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []st
 	return int64(len(names)), names[:min(len(names), mostExamples)], err
 }
 
-// missingFolders returns the folders above the keys with a prefix, and above its marker, that do
-// not exist yet.
+// missingFolders returns those parent folders of a prefix's keys and of its marker that do not
+// exist yet.
 func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, error) {
 	admin, err := g.admin()
 	if err != nil {
@@ -218,7 +218,7 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	defer func() { _ = admin.Close() }() // no request is pending
 	m := *c.marker
 	if m.Prefix = prefix; prefix != c.Prefix {
-		m.Names = nil // the names are relative to the claim's prefix
+		m.Names = nil // the marker's names are relative to the claim's prefix, not to this prefix
 	}
 	if removed, err = g.removeKeys(ctx, admin, &m); err != nil {
 		return removed, err
@@ -229,7 +229,8 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	return removed, err
 }
 
-// removeOwn removes the run's keys one by one, because there are other keys among them.
+// removeOwn removes the run's keys one by one, because keys of other programs exist below the same
+// prefix.
 func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
 	stay := "do not belong to this run and are kept"
 	if len(others) == 1 {

@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostNamed limits the number of keys, existing or not, that are removed one by one.
+// mostNamed is the maximum number of keys that are removed one by one, including keys that may not
+// exist.
 const mostNamed = 10_000_000
 
 // Parameters of the load that removes keys one by one.
@@ -20,8 +21,8 @@ const (
 	sweepClients     = 64
 )
 
-// removeNamed removes only the keys that a marker describes, one by one. It is used for stores that
-// cannot delete by prefix, and for keys without a prefix.
+// removeNamed removes the keys that a marker describes, one by one, and no other keys. It is used
+// for stores that cannot delete by prefix, and for keys without a prefix.
 func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
 	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
 		return 0, err
@@ -41,7 +42,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 		case left == 0:
 			continue
 		case n.KeySpace > mostNamed:
-			return removed, fmt.Errorf("any of %s keys may exist, which are too many to remove one by one", text.Count(n.KeySpace))
+			return removed, fmt.Errorf("up to %s keys may exist, which is too many to remove one by one", text.Count(n.KeySpace))
 		}
 		deleted, err := g.sweep(ctx, m.Prefix, &n)
 		if removed += deleted; err != nil {

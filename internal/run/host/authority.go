@@ -35,8 +35,9 @@ func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	return a, err
 }
 
-// Issue creates a certificate and its private key, both as PEM. The caller sets the addresses and
-// extended key usages in c; Issue sets the name, serial number and validity.
+// Issue creates a private key and a certificate for it, and returns both as PEM. The caller sets
+// the addresses and the extended key usages in c. Issue sets the name, the serial number and the
+// validity period.
 func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, err error) {
 	private, err := newKey()
 	if err != nil {
@@ -65,7 +66,7 @@ func newKey() (crypto.Signer, error) {
 func (a *Authority) sign(c *x509.Certificate, public any) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return nil, fmt.Errorf("cannot draw a serial number: %w", err)
+		return nil, fmt.Errorf("cannot generate a serial number for a certificate: %w", err)
 	}
 	c.SerialNumber = serial
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, public, a.key)

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CleanOrphans removes only folders whose names start with claimPrefix or AdoptedPrefix and that
-// contain an owner file, which identifies the owning process.
+// Names that mark claimed folders. CleanOrphans removes a folder only if its name starts with
+// claimPrefix or AdoptedPrefix, and if the folder contains an owner file. The owner file identifies
+// the owning process.
 const (
 	claimPrefix   = "quorumbench-data-"
 	AdoptedPrefix = "ssh." // for folders that the ssh script creates for an agent
@@ -28,9 +29,9 @@ type owner struct {
 	Processes []Identity `json:"processes"` // processes passed to Note
 }
 
-// claim is a claimed folder. The owner holds a lock on the owner file, so that processes in any
-// namespace can see that the owner is running. On a file system without locks, only the owner's
-// identity in the file shows this.
+// claim is a claimed folder. The owner holds a lock on the owner file, by which processes in all
+// PID namespaces can see that the owner is running. On a file system without locks, they can only
+// use the owner's identity in the file.
 type claim struct {
 	above  *Folder // the parent folder
 	folder *Folder
@@ -51,7 +52,7 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	defer above.Close()
 	c, err := above.claim()
 	if err != nil {
-		return nil, err // not a Claim that holds a nil pointer
+		return nil, err // nil, rather than a Claim interface that contains a nil pointer
 	}
 	return c, nil
 }
@@ -78,7 +79,7 @@ func (f *Folder) claim() (c *claim, err error) {
 	return c, nil
 }
 
-// writeOwner makes this process the owner of the existing folder c.folder.
+// writeOwner makes this process the owner of the folder c.folder, which must exist.
 func (c *claim) writeOwner() error {
 	self, err := Identify(os.Getpid())
 	if err == nil {
@@ -91,9 +92,9 @@ func (c *claim) writeOwner() error {
 	return c.write()
 }
 
-// Adopt claims a folder whose name begins with AdoptedPrefix. The claim lasts until this process
-// exits. The script that created the folder removes it; if the script was killed, CleanOrphans
-// removes it.
+// Adopt claims an existing folder whose name begins with AdoptedPrefix. The claim lasts until this
+// process exits. The script that created the folder removes it. If the script was killed,
+// CleanOrphans removes the folder.
 func Adopt(path string) error {
 	folder, err := OpenFolder(path)
 	if err != nil {
@@ -104,7 +105,8 @@ func Adopt(path string) error {
 	if err := c.writeOwner(); err != nil {
 		return err
 	}
-	// A duplicate of the descriptor stays open, so that the lock is held until the process ends.
+	// A duplicate of the file descriptor stays open, so that this process holds the lock until it
+	// exits.
 	_, err = unix.FcntlInt(c.lock.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	return err
 }
@@ -117,9 +119,9 @@ func (c *claim) Note(_ context.Context, process Identity) error {
 	return c.write()
 }
 
-// write overwrites the owner file in place, because the lock would stay on the old file if a new
-// one were renamed over it. A concurrent reader may find an incomplete file, but only while the
-// file is locked.
+// write overwrites the owner file in place. If it renamed a new file over the owner file, the lock
+// would stay on the old file. A concurrent reader may read an incomplete owner file, but only while
+// this process holds the lock.
 func (c *claim) write() error {
 	b, err := json.Marshal(c.owner)
 	if err != nil {
@@ -158,6 +160,6 @@ func (c *claim) Release(context.Context) error {
 	return nil
 }
 
-// errNotProven reports that a process listed in an owner file is running but does not carry the
-// folder's mark, so that it may be unrelated to quorumbench.
+// errNotProven reports that a process in an owner file is running but does not carry the folder's
+// mark. The process may therefore be unrelated to quorumbench.
 var errNotProven = errors.New("nothing proves that quorumbench started this process")

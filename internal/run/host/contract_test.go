@@ -15,7 +15,7 @@ import (
 
 func TestLocal(t *testing.T) { hosts.TestHost(t, host.NewLocal(nil, nil), t.TempDir()) }
 
-// All servers of a host with an address listen on that address.
+// If a host has an address, all of its servers listen on this address.
 func TestLocalAtAnAddress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")
@@ -47,7 +47,7 @@ func TestArgumentsAndResultsSurviveEncoding(t *testing.T) {
 	hosts.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
 }
 
-// cross returns v after encoding and decoding, as another machine would receive it.
+// cross encodes v and returns the decoded copy, which is what another machine would receive.
 func cross[T any](v T) (out T) {
 	b, err := json.Marshal(v)
 	if err == nil {

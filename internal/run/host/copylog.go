@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// MostLog is the maximum number of bytes that CopyLog copies from a log. It is far more than a
-// member writes in a day, and fits on any disk.
+// MostLog is the maximum number of bytes that CopyLog copies from a log. The log of a member is
+// much smaller even after a day, and a file of this size fits on any disk.
 const MostLog = 32 << 20
 
 // CopyLog implements Host.
@@ -20,16 +20,16 @@ func (l *Local) CopyLog(ctx context.Context, path string, to io.Writer) (left in
 	return left, err
 }
 
-// copyLog is CopyLog with a limit of most bytes.
-func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
+// copyLog does the same as CopyLog, but copies at most limit bytes.
+func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, limit int64) (left int64, err error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	end := info.Size()               // do not follow a log that is still being written
-	begin := min(end, most/2)
-	if left = max(end-most, 0); left == 0 {
+	end := info.Size()               // ignore data that is appended later
+	begin := min(end, limit/2)
+	if left = max(end-limit, 0); left == 0 {
 		begin = end
 	}
 	if err := copyPart(ctx, to, f, 0, begin); err != nil || left == 0 {
@@ -41,13 +41,13 @@ func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int
 	return left, copyPart(ctx, to, f, begin+left, end)
 }
 
-// copyPart copies the bytes between offsets from and until. It stops earlier if the file ends
-// earlier.
-func copyPart(ctx context.Context, to io.Writer, f *os.File, from, until int64) error {
+// copyPart copies the bytes from offset start to offset end. It stops at the end of the file if the
+// file is shorter.
+func copyPart(ctx context.Context, to io.Writer, f *os.File, start, end int64) error {
 	part := make([]byte, 64<<10)
-	for from < until && ctx.Err() == nil {
-		n, err := f.ReadAt(part[:min(int64(len(part)), until-from)], from)
-		from += int64(n)
+	for start < end && ctx.Err() == nil {
+		n, err := f.ReadAt(part[:min(int64(len(part)), end-start)], start)
+		start += int64(n)
 		if _, writing := to.Write(part[:n]); writing != nil {
 			return writing
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A process gets its command's environment and the variables that it needs to run, but no other
-// variables of its caller.
+// A process receives its command's environment and the variables that every process needs, but no
+// other variables of the process that starts it.
 func TestProcessesHaveACleanEnvironment(t *testing.T) {
 	for _, name := range []string{"ETCD_UNSAFE_NO_FSYNC", "ETCD_LISTEN_METRICS_URLS", "JAVA_TOOL_OPTIONS", "CONSUL_HTTP_TOKEN", "HTTP_PROXY"} {
 		t.Setenv(name, "true")

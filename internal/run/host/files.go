@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Only our user has access to members' folders, configuration and logs.
+// These modes give only our user access to members' folders, configuration and logs.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -84,10 +84,10 @@ func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error
 	return nil
 }
 
-// tailBytes limits how many bytes tail reads from the end of a log.
+// tailBytes is the maximum number of bytes that tail reads from the end of a log.
 const tailBytes = 64 << 10
 
-// tail returns the last lines of a text file, at most the given number.
+// tail returns the last lines of a text file. The parameter lines is the maximum number of lines.
 func (l *Local) tail(path string, lines int) ([]string, error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
@@ -109,8 +109,8 @@ func (l *Local) tail(path string, lines int) ([]string, error) {
 	return all[max(0, len(all)-lines):], nil
 }
 
-// Cause strips the operation and the path from a system error, for messages that already contain
-// them.
+// Cause returns a system error without its operation and path, for messages that already contain
+// both.
 func Cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

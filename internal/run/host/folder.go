@@ -16,17 +16,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// FileID identifies a file or folder regardless of its name. The zero value identifies no file.
+// FileID identifies a file or folder independently of its name. The zero value identifies no file.
 type FileID struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
 }
 
-// othersWrite holds the permission bits that let a file's group and all other users write.
+// othersWrite contains the permission bits that let a file's group and all other users write to the
+// file.
 const othersWrite fs.FileMode = 0o022
 
-// Folder is an open folder. Its methods keep working in this folder even if another folder takes
-// over its path.
+// Folder is an open folder. Its methods continue to use this folder even if another folder replaces
+// it at its path.
 type Folder struct {
 	path string
 	root *os.Root
@@ -61,13 +62,14 @@ func (f *Folder) Path() string { return f.path }
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
 // CheckOwner returns an error, in one sentence, if another user owns the folder or can write to it.
-// That user could have added any process to an owner file there, or any file to the folder.
+// Such a user could have listed any process in an owner file there, or could have put any file into
+// the folder.
 func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
-// errLink reports that a path is a symbolic link where a file or folder is required.
-var errLink = errors.New("is a link, and links are not followed there; remove the link")
+// errLink reports that a path is a symbolic link, but must be a file or folder.
+var errLink = errors.New("is a symbolic link, but must be a file or folder; remove the link")
 
-// Sub opens a folder inside f. It refuses a symbolic link.
+// Sub opens a folder inside f. It returns an error if the name is a symbolic link.
 func (f *Folder) Sub(name string) (*Folder, error) {
 	entry, err := f.root.Lstat(name)
 	switch path := filepath.Join(f.path, name); {
@@ -90,12 +92,12 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return sub, err
 }
 
-// openBelow opens the folder at path, which must be f's path or below it. It does not follow links.
-// If create is set, it creates missing folders on the way.
+// openBelow opens the folder at path, which must be f's path or a path below it. It does not follow
+// links. If create is set, it creates all missing folders on this path.
 func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
-		return nil, fmt.Errorf("there is no such path as %s on this host, whose files are all in %s", path, f.path)
+		return nil, fmt.Errorf("the path %s cannot be used on this host, because all of the host's files must be in %s", path, f.path)
 	}
 	at, err := f.Sub(".")
 	for _, name := range strings.Split(rest, "/") {
@@ -104,7 +106,7 @@ func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 		}
 		above := at
 		if create {
-			_ = above.root.Mkdir(name, folderMode) // on failure, Sub returns an error
+			_ = above.root.Mkdir(name, folderMode) // if this fails, Sub returns an error
 		}
 		at, err = above.Sub(name)
 		above.Close()
@@ -112,12 +114,12 @@ func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	return at, err
 }
 
-// checkPath returns an error if f.path no longer leads to this folder. It is called before we start
-// a program that opens the folder by its path.
+// checkPath returns an error if another folder has replaced this folder at f.path. Call it before
+// starting a program that opens the folder by its path.
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
-		err = fmt.Errorf("the folder %s, or a folder above it, was replaced by another", f.path)
+		err = fmt.Errorf("the folder %s or one of its parent folders was replaced", f.path)
 	}
 	return err
 }
@@ -132,8 +134,8 @@ func (f *Folder) Names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// openOwned opens a file that only this user can write. It refuses a file with more than one hard
-// link.
+// openOwned opens a file that only this user can write. It returns an error if the file has more
+// than one hard link.
 func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	file, info, err := f.open(name, flag)
 	if err != nil {
@@ -150,7 +152,7 @@ func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// open opens a regular file. It does not block, even if the name belongs to a FIFO.
+// open opens a regular file. It does not block, even if the name is that of a FIFO.
 func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(f.path, name)
 	entry, err := f.root.Lstat(name)
@@ -186,8 +188,8 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 	return file, err
 }
 
-// noteBytes limits the size of files in which we record processes, folders and objects that we
-// created. The largest possible cluster needs less than a twentieth of it.
+// noteBytes is the maximum size of the files in which we record the processes, folders and objects
+// that we created. The records of the largest possible cluster need less than 5 % of it.
 const noteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
@@ -221,7 +223,8 @@ func (f *Folder) Create(name string, contents []byte) error {
 // Unfinished is the suffix of the temporary file that Replace writes before it renames it.
 const Unfinished = ".new"
 
-// Replace atomically creates the file or replaces its contents. It refuses to replace a link.
+// Replace atomically creates the file or replaces its contents. It returns an error if the name is
+// a symbolic link.
 func (f *Folder) Replace(name string, contents []byte) error {
 	if entry, err := f.root.Lstat(name); err == nil && entry.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s %w", filepath.Join(f.path, name), errLink)
@@ -234,7 +237,7 @@ func (f *Folder) Replace(name string, contents []byte) error {
 	return f.root.Rename(temporary, name)
 }
 
-// Make creates a folder inside f. It fails if the name exists.
+// Make creates a folder inside f. It fails if an entry with this name exists.
 func (f *Folder) Make(name string) (FileID, error) {
 	if err := f.root.Mkdir(name, 0o700); err != nil {
 		return FileID{}, err
@@ -246,8 +249,8 @@ func (f *Folder) Make(name string) (FileID, error) {
 	return fileID(info), nil
 }
 
-// Look returns the ID of the entry with the given name, and whether the entry is a folder that only
-// this user can write. It does not follow links.
+// Look returns the ID of the entry with the given name. The result folder reports whether the entry
+// is a folder that only this user can write. Look does not follow links.
 func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -267,7 +270,8 @@ func (f *Folder) Empty(name string) bool {
 	return err == nil && len(names) == 0
 }
 
-// RemoveEmpty removes a folder and its subfolders, except those that contain a file.
+// RemoveEmpty removes a folder and its subfolders. It keeps every folder that contains a file at
+// any depth.
 func (f *Folder) RemoveEmpty(name string) {
 	sub, err := f.Sub(name)
 	if err != nil {
@@ -282,7 +286,7 @@ func (f *Folder) RemoveEmpty(name string) {
 }
 
 // Lock locks the folder until the returned file is closed. It returns EWOULDBLOCK if the folder is
-// already locked. On a file system without locks, it has no effect and returns no error.
+// already locked. On a file system without locks, Lock has no effect and returns no error.
 func (f *Folder) Lock() (*os.File, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -295,8 +299,8 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// Changed returns the time at which an entry was last added to or removed from the folder, as of
-// when the folder was opened.
+// Changed returns the time of the last change to the folder's list of entries. It does not include
+// changes after the folder was opened.
 func (f *Folder) Changed() time.Time { return f.info.ModTime() }
 
 // Bytes returns the disk space in bytes that the folder's files use, or -1 if it cannot be
@@ -309,8 +313,8 @@ func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 // RemoveAll removes a file, or a folder with its contents. It does not follow links.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// clear removes the folder's contents. It then removes the folder itself, unless its name in the
-// parent folder now belongs to another folder.
+// clear removes the folder's contents, and then the folder itself. If another folder has replaced
+// it in its parent folder above, clear does not remove that folder.
 func (f *Folder) clear(above *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
@@ -370,8 +374,8 @@ func MakeFolders(path string) (made []Made, err error) {
 	return append(made, Made{path, fileID(info)}), nil
 }
 
-// RemoveMade removes the empty folders in made, innermost first. It returns the folders that still
-// exist.
+// RemoveMade removes those folders in made that are empty, innermost first. It returns the folders
+// that still exist.
 func RemoveMade(made []Made) (left []Made) {
 	for i := len(made) - 1; i >= 0; i-- {
 		_ = made[i].remove() // fails if the folder is not empty
@@ -384,13 +388,13 @@ func RemoveMade(made []Made) (left []Made) {
 	return left
 }
 
-// Exists reports whether the path still leads to the folder that MakeFolders created.
+// Exists reports whether the folder that MakeFolders created still exists at its path.
 func (m Made) Exists() bool {
 	info, err := os.Lstat(m.Path)
 	return err == nil && info.IsDir() && fileID(info) == m.ID
 }
 
-// remove removes the folder if it is empty and has not been replaced by another.
+// remove removes the folder if it is empty and no other folder has replaced it.
 func (m Made) remove() error {
 	if !m.Exists() {
 		return nil // the folder was removed or replaced
@@ -412,9 +416,9 @@ func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 func checkOwned(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user (uid %d, while this user's is %d), who could have written the name of any process or file into it", what, ownerOf(info), os.Geteuid())
+		return fmt.Errorf("%s belongs to another user (uid %d; this user has uid %d), who could have listed any process or file in it", what, ownerOf(info), os.Geteuid())
 	case info.Mode()&othersWrite != 0:
-		return fmt.Errorf("other users have write access to %s (mode %#o) and could have written the name of any process or file into it; if they did not, remove their access with chmod go-w", what, info.Mode().Perm())
+		return fmt.Errorf("other users have write access to %s (mode %#o) and could have listed any process or file in it; check its contents, then remove the write access with chmod go-w", what, info.Mode().Perm())
 	}
 	return nil
 }

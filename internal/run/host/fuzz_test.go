@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever an owner file contains, CleanOrphans removes only the folder that contains it and kills
-// no process, not even this test. It returns without delay.
+// For any contents of an owner file, CleanOrphans returns without delay, kills no process (not even
+// this test), and removes at most the folder that contains the owner file.
 func FuzzOwnerFile(f *testing.F) {
 	f.Add([]byte(`{"owner":{"pid":1,"start":"1","boot":""},"processes":[{"pid":1}]}`))
 	f.Add([]byte(`{"place":{"machine":"x"},"mark":"00000000000000000000000000000000","processes":[{"pid":-1},{"pid":0}]}`))

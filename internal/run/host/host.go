@@ -18,92 +18,96 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Host is a machine on which a run starts processes and keeps files. All arguments and results are
-// data or one of the small interfaces below, so that the machine can be remote. A context only
-// limits the call: a started process keeps running after the context passed to Start has ended.
-// Paths are absolute. Paths and process IDs are valid only on this host.
+// Host is a machine on which a run starts processes and keeps files. All arguments and results can
+// be encoded as data or are one of the small interfaces below, so that the machine can be remote. A
+// context limits only the call itself: after Start has returned, canceling its context does not
+// affect the started process. Paths are absolute. Paths and process IDs are valid only on this
+// host.
 type Host interface {
 	// Describe returns the host's description, which never changes.
 	Describe(ctx context.Context) (Description, error)
 
 	// Start starts a process.
 	Start(ctx context.Context, c Command) (Process, error)
-	// Ports reserves count ports (at least 1) on one address of this host. No other Lease of the
-	// host includes these ports, and they are below the range that the system uses for outgoing
-	// connections.
+	// Ports reserves the given number of ports (at least 1) on one address of this host. No other
+	// Lease of the host includes these ports. The system does not use them for outgoing
+	// connections, because they are below the range for these.
 	Ports(ctx context.Context, count int) (*Lease, error)
 
-	// Claim creates a new folder below parent. Release removes the folder. If the owning process
-	// ends without releasing it, CleanOrphans removes it.
+	// Claim creates a new folder inside parent. Release removes the folder. If the owning process
+	// exits without a call of Release, CleanOrphans removes it.
 	Claim(ctx context.Context, parent string) (Claim, error)
 	// MakeDir creates a folder and its missing parents. It succeeds if the folder exists.
 	MakeDir(ctx context.Context, path string) error
 	// WriteFile atomically creates a file or replaces its contents: a reader sees either the old or
 	// the new contents.
 	WriteFile(ctx context.Context, path string, contents []byte) error
-	// Follow returns a reader of the lines that are appended to text files after this call. A file
-	// that does not exist yet is read from its beginning once it exists.
+	// Follow returns a reader of all lines that are appended to text files after this call. The
+	// reader also reads a file that is created after the call, from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
-	// CopyLog copies the file up to its size at the time of the call. From a file larger than
-	// MostLog, it copies only the beginning and the end, with a line in between that reports the
-	// omission. left is the number of omitted bytes.
+	// CopyLog copies the file up to its size at the time of the call. If the file is larger than
+	// MostLog, CopyLog copies only its beginning and its end, and writes a line between them that
+	// reports the omission. left is the number of omitted bytes.
 	CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error)
 
-	// Fsync times the given number of writes with fdatasync on each device that contains any of the
-	// folders. It measures each device once.
+	// Fsync measures the durations of write and fdatasync calls on each device that contains at
+	// least one of the folders. It performs the given number of writes on each device.
 	Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error)
 	// Sample returns the resource usage of the given processes, in the order of pids. If machine is
 	// set, it also returns the usage of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
-	// Weigh returns the disk space in bytes that each folder's files use, in the order of dirs, or
-	// -1 for a folder that it cannot read. cost is the processor time that the measurement took.
+	// Weigh returns the disk space in bytes that the files in each folder use, in the order of
+	// dirs. The value is -1 for a folder that it cannot read. cost is the processor time of the
+	// measurement.
 	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
 // Description identifies a machine and describes its hardware and limits.
 type Description struct {
 	Place   Place           `json:"place"`
-	Machine measure.Machine `json:"machine"` // as recorded with a run
-	// Folder contains all files on the host. It is empty if files may be anywhere.
+	Machine measure.Machine `json:"machine"` // the description that is stored with a run's results
+	// Folder is the folder that contains all of the host's files. It is empty if files may be in
+	// any folder.
 	Folder string `json:"folder,omitempty"`
-	// Process is the ID of the process that serves the host and generates load there.
+	// Process is the ID of the process that implements the host and generates load there.
 	Process int `json:"process,omitempty"`
 	// Network identifies the network namespace of Process. View identifies the user and the other
-	// namespaces of Process, which determine the processes that it can see. Both are empty if
+	// namespaces of Process, because these determine which processes it can see. Both are empty if
 	// unknown.
 	Network string `json:"network,omitempty"`
 	View    string `json:"view,omitempty"`
 }
 
-// SeesAs reports whether the processes that serve two hosts run in the same namespaces and can see
-// the same processes.
+// SeesAs reports whether the processes that implement two hosts run in the same namespaces and can
+// see the same processes.
 func (d *Description) SeesAs(other *Description) bool {
 	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place
 }
 
-// Sample is the resource usage of processes and of their machine up to time At on the host's clock.
-// On systems that do not provide usage, OK is false for all processes and Machine is nil.
+// Sample is the resource usage of processes and of their machine until the time At on the host's
+// clock. If the system does not report resource usage, OK is false for all processes and Machine is
+// nil.
 type Sample struct {
 	At        time.Time            `json:"at"`
 	Processes []probe.ProcessUsage `json:"processes"`
 	Machine   *probe.MachineUsage  `json:"machine"`
-	// Cost is the processor time that sampling took.
+	// Cost is the processor time that was needed to take the sample.
 	Cost time.Duration `json:"cost_ns"`
 }
 
-// Launcher is implemented by a Host that builds the commands to start from the software that is
-// installed on it.
+// Launcher is implemented by a Host that itself determines which commands start a store's
+// processes, based on the software that is installed on the host.
 type Launcher interface {
 	// Launchable returns nil if the host can start the cluster's processes. Otherwise it returns
-	// the reason, such as a missing server binary. It starts nothing.
+	// the reason, such as a missing server binary. Launchable starts no process.
 	Launchable(ctx context.Context, l Launch) error
 }
 
 // Losable is implemented by a Host that can become unreachable. The caller then cannot know whether
 // its processes still run.
 type Losable interface {
-	// Presence returns a context that is canceled when the host is lost. The context's cause is one
-	// sentence with the reason.
+	// Presence returns a context that is canceled when the connection to the host is lost. The
+	// cause of the context gives the reason in one sentence.
 	Presence() context.Context
 }
 
@@ -114,15 +118,16 @@ type Reacher interface {
 	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
-// Disker is implemented by a Host that can put folders on disks with injected faults.
+// Disker is implemented by a Host that can put a folder on a simulated disk, on which faults can be
+// injected.
 type Disker interface {
-	// Disk creates a folder and puts it on such a disk. self is the path of the quorumbench binary
-	// on the host.
+	// Disk creates the folder dir and puts it on such a disk. self is the path of the quorumbench
+	// binary on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
-// Renewer is implemented by a Host that builds commands and configuration files itself and can
-// replace the credentials of a running member.
+// Renewer is implemented by a Host that itself creates commands and configuration files, and that
+// can replace the credentials of a running member.
 type Renewer interface {
 	// Renew writes new credentials from l to the process's certificate files
 	// (store.Embedded.CertificateFiles).
@@ -131,28 +136,29 @@ type Renewer interface {
 
 // Emptier is implemented by a Host that can empty folders.
 type Emptier interface {
-	// Empty removes everything in a folder but not the folder itself.
+	// Empty removes everything inside a folder, but keeps the folder itself.
 	Empty(ctx context.Context, dir string) error
 }
 
-// Disk is a disk that contains one folder and on which faults can be injected.
+// Disk is a simulated disk that contains one folder. Faults can be injected on it.
 type Disk interface {
 	// Set injects the faults in f, which replace all earlier ones.
 	Set(ctx context.Context, f disk.Faults) error
-	// WriteBack makes all data written so far survive a power loss, including data that was not
-	// synced, as if the kernel had written it to the device.
+	// WriteBack ensures that all data written so far survives a power loss, including data that was
+	// not synced. It has the same effect as if the kernel had written the data to the device.
 	WriteBack(ctx context.Context) error
 	// PowerLoss drops all data that was not synced. It returns the number of files that lost data.
 	// All processes that used the disk must have exited.
 	PowerLoss(ctx context.Context) (lost int, err error)
 	// PID returns the ID of the process that serves the disk.
 	PID() int
-	// Close unmounts the disk. The disk's files are removed with the Claim that contains them.
+	// Close unmounts the disk. It does not remove the disk's files, which are removed with the
+	// Claim that contains them.
 	Close()
 }
 
-// Networker is implemented by a Host that can give each member its own network, with faults on the
-// links between them.
+// Networker is implemented by a Host that can give each member a separate network, and can inject
+// faults on the links between these networks.
 type Networker interface {
 	// Networkable returns nil if the host can create such networks. Otherwise it returns the reason
 	// in one sentence.
@@ -164,8 +170,8 @@ type Networker interface {
 
 // Network connects the networks of a cluster's members.
 type Network interface {
-	// Member returns the host as seen from the i-th member's network: ports are reserved and
-	// processes are started in that network.
+	// Member returns a Host for the network of the i-th member: this Host reserves ports and starts
+	// processes in that network.
 	Member(i int) Host
 	// Set injects the given faults on the links. They replace all earlier ones.
 	Set(ctx context.Context, all []network.Fault) error
@@ -175,39 +181,39 @@ type Network interface {
 	Close()
 }
 
-// Command describes a process to start. The process runs in its own process group, so that Ctrl-C
-// in our terminal does not reach it.
+// Command describes a process to start. The process gets its own process group, so that it does not
+// receive Ctrl-C from our terminal.
 type Command struct {
 	Path    string   // executable
 	Args    []string // without the executable
 	Env     []string // KEY=VALUE, added to files.CleanEnviron
 	Dir     string   // working folder
-	LogFile string   // receives standard output and standard error, appended
-	// Lifeline, if not empty, makes standard input a pipe that is closed when our process exits.
-	// Its value is a KEY=VALUE that is added to the new process's environment and announces
-	// the pipe.
+	LogFile string   // standard output and standard error are appended to this file
+	// If Lifeline is not empty, the process's standard input is a pipe that is closed when our
+	// process exits. The value of Lifeline is a KEY=VALUE that is added to the new process's
+	// environment. It notifies the new process that standard input is such a pipe.
 	Lifeline string
-	// Detach lets the process outlive ours. Without Detach, Linux kills the process when ours exits
-	// for any reason; on other systems the process itself must exit when its standard input
-	// (Lifeline) is closed.
+	// Detach permits the process to continue after our process has exited. If Detach is not set,
+	// Linux kills the process when ours exits for any reason. On other systems, the process itself
+	// must exit when its standard input (see Lifeline) is closed.
 	Detach bool
-	// Launch identifies the store's process that the command starts. A host that builds commands
-	// itself uses Launch to do so, and rejects a command without it. It is nil for a command that
-	// starts no store.
+	// Launch identifies the store's process that the command starts. A Launcher uses only Launch to
+	// determine the command, and rejects a Command without it. Launch is nil if the command starts
+	// no process of a store.
 	Launch *Launch
 }
 
-// Launch describes one process of a store as data. The store's package can rebuild the process's
-// command from it (store.LaunchSpec).
+// Launch describes one process of a store as plain data, from which the store's package can
+// construct the process's command (store.LaunchSpec).
 type Launch struct {
 	Store    string
 	Version  string // version of the installed server, or empty for the store's default
-	Exec     string // path of a binary that the user chose, or empty for the store's usual one
+	Exec     string // path of a binary that the user chose, or empty for the store's default binary
 	Process  string // name of the process
 	Cluster  string
 	Members  []kv.MemberPlace
 	Settings json.RawMessage // in the store's own encoding
-	Joining  string          `json:",omitempty"` // the member that joins an existing cluster, or empty
+	Joining  string          `json:",omitempty"` // name of the member that joins an existing cluster, or empty
 	// Credentials maps a member's name to its TLS certificates and keys.
 	Credentials map[string]kv.Credentials `json:",omitempty"`
 }
@@ -230,10 +236,10 @@ type Claim interface {
 	// Path is the folder's absolute path.
 	Path() string
 	// Env returns a KEY=VALUE that must be set in the environment of each process that works in the
-	// folder. CleanOrphans recognizes the process by it.
+	// folder. CleanOrphans uses it to recognize the process.
 	Env() string
-	// Note records a process that works in the folder, so that CleanOrphans kills the process
-	// before it removes the folder.
+	// Note records a process that works in the folder. CleanOrphans kills this process before it
+	// removes the folder.
 	Note(ctx context.Context, process Identity) error
 	// Release removes the folder.
 	Release(ctx context.Context) error
@@ -250,9 +256,9 @@ type Lease struct {
 // Logs follows several log files. It is not safe for concurrent use.
 type Logs interface {
 	// Read returns the lines that were completed since the last call, in order within each file.
-	// Lines have no line endings and are truncated to maxLine bytes. They are valid until the next
-	// call. If more is set, the files contained further lines when reading began, and the caller
-	// must call Read again.
+	// The lines do not include line endings, are truncated to maxLine bytes, and are valid until
+	// the next call. If more is set, Read has not returned all lines that were complete when it
+	// began, and the caller must call it again.
 	Read(ctx context.Context) (lines []Line, more bool, err error)
 	Close() error
 }
@@ -262,8 +268,8 @@ type Line struct {
 	File int       // index in the list passed to Follow
 	At   time.Time // when the line was read
 	Text []byte
-	// Ahead is how far the host's clock was ahead of our clock; timestamps in the text may come
-	// from the host's clock. Unsure is set if the clock was set since the last Read.
+	// Ahead is how far the host's clock was ahead of our clock, because timestamps in the text may
+	// come from the host's clock. Unsure is set if the host's clock was set since the last Read.
 	Ahead  time.Duration `json:",omitempty"`
 	Unsure bool          `json:",omitempty"`
 }
@@ -294,8 +300,8 @@ type Exit struct {
 	Code   int      // exit status, or -1 if a signal killed the process
 	Signal string   // the signal that killed the process, such as "killed", or empty
 	Tail   []string // the last lines of the process's log
-	// Lost is the reason why the machine cannot be reached, so that it is unknown whether the
-	// process still runs. Otherwise it is empty.
+	// Lost is the reason why the machine cannot be reached, or empty if it can. If Lost is not
+	// empty, it is unknown whether the process still runs.
 	Lost string
 }
 

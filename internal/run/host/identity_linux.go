@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// startTime returns the time at which a process was started, in clock ticks since boot: field 22 in
-// /proc/PID/stat (proc_pid_stat(5)).
+// startTime returns the time at which a process was started, in clock ticks since boot. It is field
+// 22 in /proc/PID/stat (proc_pid_stat(5)).
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "", fmt.Errorf("there is no process %d", pid)
+		return "", fmt.Errorf("process %d does not exist", pid)
 	}
-	// Field 2 is the process name in parentheses, which may contain any character.
+	// Field 2 is the process name in parentheses. The name may contain any character, including
+	// spaces and parentheses.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) < 21 {
 		return "", fmt.Errorf("cannot read the state of process %d", pid)
 	}
-	// Field 23 is the size of the process's memory. It is 0 in a process that is about to exit,
-	// whose environment and arguments are no longer available.
+	// Field 23 is the size of the process's memory. The size is 0 if the process is about to exit,
+	// and its environment and arguments can then no longer be read.
 	if state := fields[0][0]; state == 'Z' || state == 'X' || string(fields[20]) == "0" {
 		return "", fmt.Errorf("process %d has exited", pid)
 	}
@@ -38,8 +39,8 @@ func bootID() (boot, pids string) {
 	return strings.TrimSpace(string(b)), pids
 }
 
-// namespaces identifies our network namespace, and, as view, the user and the namespaces that
-// determine which processes and control groups we can see.
+// namespaces returns a name for our network namespace. The result view identifies the user and the
+// other namespaces that determine which processes and control groups we can see.
 func namespaces() (network, view string) {
 	network, _ = os.Readlink("/proc/self/ns/net")
 	parts := []string{strconv.Itoa(os.Geteuid())}

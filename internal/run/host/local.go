@@ -23,12 +23,12 @@ import (
 type Local struct {
 	now     func() time.Time
 	pick    func(n int) int
-	address string         // address of all servers; if empty, each lease has its own
+	address string         // address of all servers; if empty, each lease has its own address
 	space   *network.Space // the servers' network; nil for the machine's own network
-	folder  *Folder        // contains all files of the host; nil if files may be anywhere
+	folder  *Folder        // the folder that contains all files of the host; nil if files may be in any folder
 	sampler *probe.Sampler // nil if the system does not report resource usage
 	about   func() Description
-	ahead   func() time.Duration // how far the machine's clock is ahead of now; nil if now is the machine's clock
+	ahead   func() time.Duration // how far the machine's clock is ahead of the clock `now`; nil if they are the same clock
 }
 
 var (
@@ -38,9 +38,10 @@ var (
 	_ Emptier   = (*Local)(nil)
 )
 
-// NewLocal returns the local machine. Exit and sample times come from now. pick returns a number
-// from 0 to n-1 and chooses where the search for free ports begins. If now or pick is nil, the
-// system's clock or random numbers are used.
+// NewLocal returns the local machine. The function `now` returns the current time, which is used
+// for the times in Exit and Sample. The function `pick` returns a number from 0 to n-1, which
+// determines where the search for free ports begins. If `now` is nil, the system's clock is used.
+// If `pick` is nil, random numbers are used.
 func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	if now == nil {
 		now = time.Now
@@ -56,9 +57,10 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 
-// WithClockAhead returns a copy of l for a clock (passed to NewLocal) that differs from the
-// machine's clock. ahead must return how far the machine's clock is ahead. It applies to the
-// timestamps in members' log lines, which come from the machine's clock.
+// WithClockAhead returns a copy of l for which the clock passed to NewLocal differs from the
+// machine's clock. The function `ahead` must return how far the machine's clock is ahead of the
+// other clock. It is needed for the timestamps in members' log lines, which come from the machine's
+// clock.
 func (l *Local) WithClockAhead(ahead func() time.Duration) *Local {
 	copied := *l
 	copied.ahead = ahead
@@ -72,8 +74,8 @@ func (l *Local) WithAddress(address string) *Local {
 	return &at
 }
 
-// WithFolder returns a copy of l whose files are all inside the open folder f. Every file is opened
-// relative to f without following links, even links that another program creates later. Only
+// WithFolder returns a copy of l whose files are all inside the open folder f. The host opens every
+// file relative to f and does not follow links, even if another program creates a link later. Only
 // members and disk servers receive paths.
 func (l *Local) WithFolder(f *Folder) *Local {
 	in := *l
@@ -147,7 +149,7 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	}
 	d, err := disk.Start(ctx, self, dir)
 	if err != nil {
-		return nil, err // not a Disk that holds a nil pointer
+		return nil, err // nil, rather than a Disk interface that contains a nil pointer
 	}
 	return d, nil
 }
@@ -159,7 +161,7 @@ func (*Local) Networkable(context.Context) error { return network.CheckSupport()
 func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
 	n, err := network.Start(ctx, self, members)
 	if err != nil {
-		return nil, err // not a Network that holds a nil pointer
+		return nil, err // nil, rather than a Network interface that contains a nil pointer
 	}
 	return &localNetwork{n, l}, nil
 }
@@ -178,20 +180,21 @@ func (n *localNetwork) Member(i int) Host {
 	return &at
 }
 
-// runInNetwork calls what while the thread is in the host's network.
-func (l *Local) runInNetwork(what func() error) error {
+// runInNetwork calls the function `do` on a thread in the host's network namespace.
+func (l *Local) runInNetwork(do func() error) error {
 	if l.space == nil {
-		return what()
+		return do()
 	}
-	return l.space.Run(what)
+	return l.space.Run(do)
 }
 
-// costOf returns the processor time that part uses. part must not leave its thread.
-func costOf(part func()) time.Duration {
+// costOf calls the function `do` and returns the processor time of the call. The function must
+// perform all of its work on the thread on which it is called.
+func costOf(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := probe.ThreadCPU()
-	part()
+	do()
 	return probe.ThreadCPU() - before
 }
 
@@ -218,11 +221,11 @@ func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.F
 	return all, nil
 }
 
-// fsync measures in a claimed folder inside f, so that the next measurement removes the folder if
-// our process is killed.
+// fsync measures in a claimed folder inside f. If our process is killed, the next measurement
+// removes this folder.
 func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResult, err error) {
 	if f.protectsEntries() {
-		_, _ = cleanBelow(f, 1) // the next measurement tries again
+		_, _ = cleanBelow(f, 1) // on an error, the next measurement tries again to remove the folder
 	}
 	c, err := f.claim()
 	if err != nil {
@@ -232,12 +235,12 @@ func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResul
 	return result, errors.Join(err, c.Release(context.WithoutCancel(ctx)))
 }
 
-// tailLines is the number of log lines in an Exit.
+// tailLines is the number of log lines that an Exit contains.
 const tailLines = 12
 
-// Start implements Host. The goroutine that starts a process keeps its thread until the process
-// exits, because Linux sends the parent-death signal when the thread exits, not when the parent
-// process exits.
+// Start implements Host. The goroutine that starts a process stays locked to its thread until the
+// process exits: Linux sends the parent-death signal when the thread exits, even if the parent
+// process still runs.
 func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd, lifeline, closeLog, err := l.prepare(c)
 	if err != nil {
@@ -268,8 +271,8 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	return p, nil
 }
 
-// prepare builds the command and opens its log file. The caller must call closeLog after it has
-// started the command. lifeline is our end of the pipe to the process's standard input.
+// prepare creates the command and opens its log file. The caller must call closeLog after it has
+// started the command. lifeline is our end of the pipe that is the process's standard input.
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
@@ -314,15 +317,16 @@ type process struct {
 	exit     Exit // written before exited is closed
 
 	mu     sync.Mutex
-	reaped bool // the process ID may now belong to another process
+	reaped bool // if set, the process ID may now belong to another process
 }
 
-// wait waits until the process has exited, and sets p.exit, including the last lines of its log.
+// wait waits until the process has exited. It then sets p.exit, which includes the last lines of
+// the process's log.
 func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
 	if waitForExit(p.pid) {
 		p.mu.Lock()
-		// The process is still a zombie, so no other process group can have its ID. This kills the
-		// children that the process left.
+		// The process is still a zombie, so that no other process group can have its ID. The signal
+		// kills the remaining children of the process.
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
 		_ = cmd.Wait() // ProcessState contains more detail than the error
 	} else {

@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// helperEnv selects the helper process that the test binary runs as.
+// helperEnv is the environment variable that makes the test binary run as a helper process, and
+// selects which one.
 const helperEnv = "QUORUMBENCH_HOST_TEST"
 
 func TestMain(m *testing.M) {
@@ -30,8 +31,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// parent starts a child that sleeps for a long time, prints the child's process ID and waits to be
-// killed.
+// parent starts a child process that sleeps for a long time, prints the child's process ID, and
+// waits until this process is killed.
 func parent() {
 	p, err := NewLocal(nil, nil).Start(context.Background(), Command{Path: "/bin/sleep", Args: []string{"1000"}})
 	if err != nil {
@@ -52,7 +53,7 @@ func start(t *testing.T, c Command) Process {
 	return p
 }
 
-// patience limits every wait, so that no test hangs.
+// patience is the time limit of every wait. It prevents that a test never ends.
 const patience = 2 * time.Minute
 
 func waitFor(t *testing.T, what string, done <-chan struct{}) {
@@ -108,7 +109,7 @@ func TestLifelineEndsWithUs(t *testing.T) {
 	if _, err := Identify(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := lifeline.Close(); err != nil { // as when our process exits
+	if err := lifeline.Close(); err != nil { // the same happens when our process exits
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -137,7 +138,8 @@ func TestDetachedProcessIsRecognized(t *testing.T) {
 }
 
 func TestPortsAreFreeAndNotShared(t *testing.T) {
-	// The same block is always tried first, so the second lease must use another.
+	// The search for both leases begins with the same block, so the second lease must use another
+	// block.
 	draws := []int{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8}
 	pick := func(n int) int {
 		if len(draws) == 0 {

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// readBytes limits how many bytes one Read reads from the files. Read may exceed the limit by one
-// buffer.
+// readBytes is the number of bytes after which one Read stops reading from the files. Read may
+// exceed it by the size of one buffer.
 const readBytes = 256 << 10
 
 // localLogs implements Logs. If a file is missing or unreadable, each Read tries to open it again.
 type localLogs struct {
 	on    *Local
 	now   func() time.Time
-	ahead func() time.Duration // how far the clock of the lines' timestamps is ahead of now
-	was   time.Duration        // result of ahead in the last Read
+	ahead func() time.Duration // how far the clock that sets the timestamps in the lines is ahead of the clock `now`
+	was   time.Duration        // result of `ahead` in the last Read
 	all   []*followed
 	at    int // index in all at which the next Read continues
 	buf   []byte
 	lines []Line // returned by the last Read
 	text  []byte // the text of lines
-	taken int    // bytes read by this Read
+	taken int    // number of bytes that the current Read has read
 }
 
 // followed is one followed file.
@@ -35,7 +35,7 @@ type followed struct {
 	file  *os.File // nil if not opened yet
 	about os.FileInfo
 	at    int64 // offset at which reading continues
-	goal  int64 // offset at which reading stops: the file's size when reading began; 0 before that
+	goal  int64 // offset at which reading stops: the file's size when reading began; 0 if reading has not begun
 	lines lineSplitter
 }
 
@@ -94,7 +94,8 @@ func (l *localLogs) Close() error {
 	return nil
 }
 
-// open opens the file that currently has the log's name. It will be read from its beginning.
+// open opens the file that currently has the log's name, and prepares to read it from its
+// beginning.
 func (f *followed) open(on *Local) error {
 	file, about, err := on.openFile(f.path)
 	if err != nil {
@@ -105,7 +106,7 @@ func (f *followed) open(on *Local) error {
 	return nil
 }
 
-// rotated reports whether the log's name now belongs to another file.
+// rotated reports whether another file now has the log's name.
 func (f *followed) rotated(on *Local) bool {
 	folder, err := on.openFolder(filepath.Dir(f.path))
 	if err != nil {
@@ -130,8 +131,8 @@ func (f *followed) endsLine() bool {
 	return err == nil && last[0] == '\n'
 }
 
-// readFile reads from the current file. It reports whether the next Read must continue with this
-// file.
+// readFile reads from the file at index l.at. It reports whether the next Read must continue with
+// this file.
 func (l *localLogs) readFile() (more bool) {
 	f := l.all[l.at]
 	if f.file == nil && f.open(l.on) != nil {
@@ -140,8 +141,8 @@ func (l *localLogs) readFile() (more bool) {
 	if l.readAppended(f) {
 		return true
 	}
-	// Another file has the log's name: the log was rotated. The old file has just been read to its
-	// end.
+	// If another file now has the log's name, the log was rotated. The old file has just been read
+	// completely.
 	if f.rotated(l.on) {
 		f.close()
 		return f.open(l.on) == nil && l.readAppended(f)
@@ -149,7 +150,8 @@ func (l *localLogs) readFile() (more bool) {
 	return false
 }
 
-// readAppended reads appended data. It reports whether the data exceeds the limit of one Read.
+// readAppended reads the data that was appended to a file. It reports whether it stopped early
+// because of the limit for one Read.
 func (l *localLogs) readAppended(f *followed) (more bool) {
 	if f.goal == 0 {
 		now, err := f.file.Stat()
@@ -171,7 +173,7 @@ func (l *localLogs) readAppended(f *followed) (more bool) {
 		now := l.now()
 		f.lines.add(l.buf[:n], func(line []byte) {
 			from := len(l.text)
-			l.text = append(l.text, line...) // if text grows, earlier lines keep the old array
+			l.text = append(l.text, line...) // if append allocates a new array, earlier lines still refer to the old one
 			l.lines = append(l.lines, Line{File: l.at, At: now, Text: l.text[from:len(l.text):len(l.text)]})
 		})
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
@@ -186,8 +188,8 @@ func (l *localLogs) readAppended(f *followed) (more bool) {
 // beginning of a line is enough to classify it.
 const maxLine = 4096
 
-// lineSplitter splits a text into lines. The result does not depend on where the text is cut into
-// pieces.
+// lineSplitter splits a text into lines. The text can be passed in pieces of any size, which do not
+// affect the result.
 //
 // Invariant: len(part) <= maxLine+1.
 type lineSplitter struct {
@@ -195,8 +197,8 @@ type lineSplitter struct {
 	skip bool   // ignore everything up to the next newline
 }
 
-// add calls each with every line that piece completes, without its line ending. The line is valid
-// only during the call.
+// add calls the function `each` with every line that is complete after this piece. The line does
+// not include its line ending, and is valid only during the call.
 func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -218,8 +220,8 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	}
 }
 
-// keep appends piece to the incomplete line. It keeps one byte more than maxLine, so that trimLine
-// can recognize a carriage return after a line of exactly maxLine bytes.
+// keep appends piece to the incomplete line, up to maxLine+1 bytes. The additional byte permits
+// trimLine to recognize a carriage return after a line of exactly maxLine bytes.
 func (s *lineSplitter) keep(piece []byte) {
 	if s.skip {
 		return

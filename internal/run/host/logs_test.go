@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// want returns the lines that a text must produce.
+// want returns the lines into which a text must be split.
 func want(text []byte) []string {
 	var out []string
 	for line := range bytes.Lines(text) {
@@ -23,7 +23,7 @@ func want(text []byte) []string {
 	return out
 }
 
-// The lines do not depend on where the text is cut.
+// The resulting lines are the same, however the text is divided into pieces.
 func TestLinesDoNotDependOnThePieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -88,7 +88,7 @@ func (l logFile) write(text string) {
 	}
 }
 
-// lines returns all lines that the logs hold now, as "FILE TEXT".
+// lines returns all lines that can be read from the logs now, each as "FILE TEXT".
 func lines(t *testing.T, l Logs) (out []string) {
 	t.Helper()
 	for {
@@ -201,8 +201,8 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 	}
 }
 
-// If the machine's clock differs from ours, lines carry the offset. Lines that are read just after
-// the clock was set are marked as unsure.
+// If the machine's clock differs from ours, each line contains the difference. Lines that are read
+// just after the clock was set are marked as unsure.
 func TestLinesReportThatTheClockWasSet(t *testing.T) {
 	ahead := time.Duration(0)
 	path := filepath.Join(t.TempDir(), "log")

@@ -14,12 +14,13 @@ import (
 // MarkEnv is the environment variable that identifies the folder in which a process works.
 const MarkEnv = "QUORUMBENCH_MARK"
 
-// markBytes is long enough that a mark cannot be guessed.
+// markBytes is the number of random bytes in a mark. It is large enough that a mark cannot be
+// guessed.
 const markBytes = 16
 
 // Mark is a random string that identifies one claimed folder. Every process that we start for the
-// folder has the mark in its environment. The process can therefore be recognized even if we are
-// killed before we record its ID.
+// folder has the mark in its environment. The mark identifies such a process even if our own
+// process is killed before it can record the process's ID.
 type Mark string
 
 // NewMark returns a new random mark.
@@ -32,23 +33,23 @@ func NewMark() Mark {
 // Env returns the mark as KEY=VALUE.
 func (m Mark) Env() string { return MarkEnv + "=" + string(m) }
 
-// Valid reports whether the mark has the format that NewMark returns. Marked searches only for
+// Valid reports whether the mark has the format that NewMark returns. FindMarked searches only for
 // valid marks.
 func (m Mark) Valid() bool {
 	b, err := hex.DecodeString(string(m))
 	return err == nil && len(b) == markBytes && hex.EncodeToString(b) == string(m)
 }
 
-// Held is a process that was proved to be ours, together with a handle to it. The handle ensures
-// that a process that reuses the process ID is never signaled.
+// Held is a running process that was proved to be ours, together with a handle. A signal that is
+// sent through the handle never reaches another process that reuses the process ID.
 type Held struct {
 	Identity
-	At     string // path inside the folder that is the process's working folder, open file or argument
+	At     string // path inside the folder that the process uses as working folder, open file or argument
 	handle *os.Process
 }
 
 // FindMarked returns this user's processes that carry the mark and work in the folder. The caller
-// must release them.
+// must call Release for each of them.
 func FindMarked(m Mark, dir string) []*Held {
 	if !m.Valid() {
 		return nil
@@ -66,8 +67,8 @@ func FindMarked(m Mark, dir string) []*Held {
 	return out
 }
 
-// hold opens the handle before it checks the process. If another process takes over the process ID
-// in between, either the check fails or the handle no longer works.
+// hold opens the handle first and then checks the process. If another process receives the process
+// ID between these two steps, either the check fails or the handle can no longer be used.
 func hold(pid int, m Mark, dirs []string) *Held {
 	handle, err := os.FindProcess(pid) // a pidfd on Linux
 	if err != nil {
@@ -99,8 +100,8 @@ func (h *Held) Signal(s Signal) error {
 // Release closes the handle.
 func (h *Held) Release() { _ = h.handle.Release() }
 
-// relativePath returns path relative to the first folder in dirs that contains it: "." for the
-// folder itself, or "" if no folder contains it.
+// relativePath returns path relative to the first folder in dirs that contains it. The result is
+// "." for the folder itself, and "" if no folder contains the path.
 func relativePath(path string, dirs []string) string {
 	for _, dir := range dirs {
 		if path == dir {
@@ -113,8 +114,8 @@ func relativePath(path string, dirs []string) string {
 	return ""
 }
 
-// pathInArgument finds a path in one of dirs at the end of an argument, and returns it as
-// relativePath does.
+// pathInArgument searches an argument for a path in one of dirs. The path must be at the end of the
+// argument. The result has the same form as that of relativePath.
 func pathInArgument(arg string, dirs []string) string {
 	for _, dir := range dirs {
 		if at := strings.Index(arg+"/", dir+"/"); at >= 0 {

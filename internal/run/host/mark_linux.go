@@ -11,7 +11,7 @@ import (
 
 // carriers returns the IDs of this user's processes that carry the mark.
 func carriers(m Mark) []int {
-	entries, _ := os.ReadDir("/proc") // without /proc no process can be recognized
+	entries, _ := os.ReadDir("/proc") // without /proc, the result is empty because no process can be recognized
 	var out []int
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil && carries(pid, m) {
@@ -35,8 +35,9 @@ func carries(pid int, m Mark) bool {
 	})
 }
 
-// worksIn returns the path, relative to one of the folders, that is the process's working folder,
-// open file or argument. It returns "" if the process works in none of the folders.
+// worksIn returns a path in one of the folders that is the process's working folder, one of its
+// open files or one of its arguments. The path is relative to that folder. worksIn returns "" if
+// the process works in none of the folders.
 func worksIn(pid int, dirs []string) string {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{folder + "cwd"}

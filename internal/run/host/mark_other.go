@@ -29,8 +29,8 @@ func carriers(m Mark) []int {
 
 func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
 
-// worksIn returns the path, relative to one of the folders, with which one of the process's
-// arguments ends.
+// worksIn returns a path in one of the folders with which one of the process's arguments ends. The
+// path is relative to that folder.
 func worksIn(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return pathInArgument(strings.TrimSpace(string(out)), dirs)

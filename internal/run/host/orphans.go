@@ -21,7 +21,8 @@ import (
 // OrphanDepth is the maximum number of levels between a search root and a run's data folder.
 const OrphanDepth = 3
 
-// AnyDepth makes CleanOrphans search all levels. It is for roots that contain only our files.
+// AnyDepth is a number of levels that makes CleanOrphans search all levels. It is for roots that
+// contain only our files.
 const AnyDepth = math.MaxInt
 
 // Orphan is a claimed folder that was removed because its owner had exited.
@@ -30,7 +31,7 @@ type Orphan struct {
 	Disks int // disks that were still mounted in the folder after their server had exited
 }
 
-// String returns a sentence without a period.
+// String returns a sentence without the period at its end.
 func (o Orphan) String() string {
 	words := fmt.Sprintf("removed %s, which a killed command left", o.Path)
 	if o.Disks > 0 {
@@ -40,13 +41,13 @@ func (o Orphan) String() string {
 }
 
 // CleanOrphans searches root, down to the given number of levels, for claimed folders whose owner
-// has exited. It kills the processes that still work in them, unmounts their disks whose server has
-// exited, removes the folders and returns them. It never touches a folder whose owner is running. A
-// missing root is not an error.
+// has exited. In each of them, it kills the processes that still work there, unmounts the disks
+// whose server has exited, and then removes the folder. It returns the removed folders. It never
+// changes a folder whose owner is running. A missing root is not an error.
 //
-// CleanOrphans trusts only files that no other user can write: the claimed folder, its owner file
-// and the folders between root and the claimed folder. Others may write to root itself if they
-// cannot remove our entries there, as in /tmp.
+// CleanOrphans trusts a claimed folder only if no other user can write to this folder, to its owner
+// file, or to the folders between it and root. Other users may be able to write to root itself,
+// provided that they cannot remove our entries there, as in /tmp.
 func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	top, err := OpenFolder(root)
 	if err != nil {
@@ -59,8 +60,7 @@ func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	return cleanBelow(top, levels)
 }
 
-// protectsEntries reports whether no user except us and root can remove or replace our folders in
-// f.
+// protectsEntries reports whether only we and root can remove or replace our folders in f.
 func (f *Folder) protectsEntries() bool {
 	owner := ownerOf(f.info)
 	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
@@ -98,12 +98,12 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes dir, a claimed folder in f, if its owner has exited. disks is the number of
-// disks that it unmounted there.
+// removeOrphan removes dir, a claimed folder in f, if its owner has exited. The result disks is the
+// number of disks that it unmounted, and gone reports whether it removed the folder.
 func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	note, err := dir.openOwned(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil // its owner is still creating it
+		return 0, false, nil // the owner is still creating the folder
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("cannot read the owner of %s: %w", dir.Path(), Cause(err))
@@ -119,7 +119,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	}
 	var o owner
 	if json.Unmarshal(b, &o) != nil {
-		return 0, false, nil // its owner is still writing it
+		return 0, false, nil // the owner is still writing its owner file
 	}
 	switch o.Place.Reach() {
 	case SamePlace:
@@ -146,11 +146,12 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	return disks, true, nil
 }
 
-// endTime limits the wait for killed processes to exit.
+// endTime is the maximum time for which we wait until killed processes have exited.
 const endTime = 10 * time.Second
 
-// endAll kills the processes that work in an orphan and waits until they have exited. It kills no
-// process if the owner file lists a running process that cannot be proved to be ours.
+// endAll kills the processes that work in an orphan, and waits until they have exited. If the owner
+// file lists a running process that cannot be proved to be ours, endAll kills no process and
+// returns an error.
 func endAll(o owner, dir string) error {
 	found := FindMarked(o.Mark, dir)
 	defer func() {
@@ -159,7 +160,7 @@ func endAll(o owner, dir string) error {
 		}
 	}()
 	if foreign := FindUnproven(o.Processes, found); foreign != nil {
-		return fmt.Errorf("process %d is running: %w", foreign.PID, errNotProven)
+		return fmt.Errorf("process %d is running, but %w", foreign.PID, errNotProven)
 	}
 	for _, h := range found {
 		if err := h.Signal(Kill); err != nil {
@@ -181,7 +182,7 @@ func endAll(o owner, dir string) error {
 	return nil
 }
 
-// FindUnproven returns the first process in noted that is running and not in found.
+// FindUnproven returns the first process in noted that is running but not in found, or nil.
 func FindUnproven(noted []Identity, found []*Held) *Identity {
 	for i := range noted {
 		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
@@ -192,7 +193,8 @@ func FindUnproven(noted []Identity, found []*Held) *Identity {
 	return nil
 }
 
-// HasClaims reports whether a claimed folder exists at a level that CleanOrphans searches.
+// HasClaims reports whether root contains a claimed folder at one of the levels that CleanOrphans
+// searches.
 func HasClaims(root string) bool {
 	for depth := range OrphanDepth {
 		if found, _ := fs.Glob(os.DirFS(root), strings.Repeat("*/", depth)+claimPrefix+"*"); len(found) > 0 {

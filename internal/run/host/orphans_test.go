@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// exitedIdentity returns the identity of a process that has exited and had our process ID.
+// exitedIdentity returns the identity of an earlier process that had our process ID and has exited.
 func exitedIdentity(t *testing.T) Identity {
 	t.Helper()
 	id, err := Identify(os.Getpid())
@@ -21,7 +21,7 @@ func exitedIdentity(t *testing.T) Identity {
 	return id
 }
 
-// orphan creates a folder below root as a killed run leaves it.
+// orphan creates a folder below root in the state in which a killed run would leave it.
 func orphan(t *testing.T, root string, o owner) string {
 	t.Helper()
 	dir := filepath.Join(root, claimPrefix+"1")
@@ -52,7 +52,7 @@ func cleaned(t *testing.T, root string) bool {
 	return len(removed) == 1
 }
 
-// worker starts a process that works in the folder; mark may be empty.
+// worker starts a process that works in the folder. The argument mark may be empty.
 func worker(t *testing.T, dir, mark string) Process {
 	t.Helper()
 	c := Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}
@@ -65,14 +65,15 @@ func worker(t *testing.T, dir, mark string) Process {
 func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	root, mark := t.TempDir(), NewMark()
 	dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: mark})
-	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not recorded yet
+	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // the owner file does not list this process
 	if !cleaned(t, root) || exists(dir) {
 		t.Error("the orphan is left")
 	}
 	waitFor(t, "the end of what worked in it", p.Exited())
 }
 
-// The owner file lists one of this user's processes, which does not work in the folder.
+// In each case, the owner file lists one of this user's processes, but the process lacks the mark
+// or does not work in the folder.
 func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 	mark := NewMark()
 	elsewhere := t.TempDir()
@@ -117,7 +118,7 @@ func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 		goes  bool
 	}{
 		"another machine":       {Place{Machine: "other", Boot: "other", PIDs: here.PIDs}, false},
-		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // the lock shows that the owner has exited
+		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // the owner file is not locked, so the owner has exited
 		"before the last boot":  {Place{Machine: here.Machine, Boot: "other", PIDs: here.PIDs}, true},
 	} {
 		root := t.TempDir()
@@ -148,12 +149,18 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 			away := filepath.Join(t.TempDir(), "x")
 			return errors.Join(os.Rename(dir, away), os.Symlink(away, dir))
 		},
-		"the folder is another user's": func(t *testing.T, _, dir string) error { asRoot(t); return os.Chown(dir, nobody, nobody) },
+		"the folder is another user's": func(t *testing.T, _, dir string) error {
+			asRoot(t)
+			return os.Chown(dir, unprivilegedUser, unprivilegedUser)
+		},
 		"the file is another user's": func(t *testing.T, _, dir string) error {
 			asRoot(t)
-			return os.Chown(filepath.Join(dir, ownerFile), nobody, nobody)
+			return os.Chown(filepath.Join(dir, ownerFile), unprivilegedUser, unprivilegedUser)
 		},
-		"the root is another user's": func(t *testing.T, root, _ string) error { asRoot(t); return os.Chown(root, nobody, nobody) },
+		"the root is another user's": func(t *testing.T, root, _ string) error {
+			asRoot(t)
+			return os.Chown(root, unprivilegedUser, unprivilegedUser)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -168,8 +175,8 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	}
 }
 
-// nobody is the ID of a user that owns no files.
-const nobody = 65534
+// unprivilegedUser is the ID of a user that owns no files.
+const unprivilegedUser = 65534
 
 func asRoot(t *testing.T) {
 	t.Helper()
@@ -178,8 +185,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// CleanOrphans removes orphans from a sticky folder that everyone can write to, such as /tmp: no
-// other user can have taken or replaced them there.
+// CleanOrphans removes orphans from a sticky folder to which everyone can write, such as /tmp,
+// because other users cannot replace orphans there.
 func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil {
@@ -191,7 +198,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	}
 }
 
-// If another folder takes over the claimed folder's name, Release does not empty it.
+// If another folder has taken the claimed folder's name, Release does not empty that other folder.
 func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	parent := t.TempDir()
 	c, err := NewLocal(nil, nil).Claim(t.Context(), parent)
@@ -214,7 +221,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	}
 }
 
-// RemoveMade removes a folder only if we created it and it is empty and was not replaced.
+// RemoveMade removes a folder only if it is empty and is the same folder that MakeFolders created.
 func TestMadeFolders(t *testing.T) {
 	root := t.TempDir()
 	made, err := MakeFolders(filepath.Join(root, "a", "b", "c"))
@@ -246,7 +253,7 @@ func TestReach(t *testing.T) {
 	}{
 		{here, SamePlace},
 		{Place{"machine", "boot", "pid:[2]"}, OtherPIDNamespace},
-		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // a boot ID belongs to one machine
+		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // the boot IDs are equal, so this is the same machine
 		{Place{"machine", "later", "pid:[1]"}, Rebooted},
 		{Place{"other", "later", "pid:[1]"}, OtherHost},
 		{Place{}, OtherHost},

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Place identifies the scope in which a process ID is unique.
+// Place identifies the machine, boot and PID namespace within which a process ID is unique.
 type Place struct {
 	Machine string `json:"machine"` // a hash of the machine's ID
 	Boot    string `json:"boot"`
@@ -24,13 +24,13 @@ type Reach uint8
 
 // The reaches.
 const (
-	SamePlace         Reach = iota // process IDs from the place are valid here
-	Rebooted                       // this machine was rebooted, so none of the processes is running
-	OtherPIDNamespace              // same boot, another PID namespace: the processes cannot be seen
-	OtherHost                      // another machine: the processes cannot be seen
+	SamePlace         Reach = iota // the place's process IDs are valid for this process
+	Rebooted                       // this machine was rebooted since, so that none of the place's processes is running
+	OtherPIDNamespace              // the same boot but another PID namespace, whose processes are not visible
+	OtherHost                      // another machine, whose processes are not visible
 )
 
-// Reach compares the place with the place of this process.
+// Reach returns what this process can know about the processes in place p.
 func (p Place) Reach() Reach { return p.reachFrom(CurrentPlace()) }
 
 func (p Place) reachFrom(here Place) Reach {
@@ -51,8 +51,8 @@ func (p Place) SameMachine(other Place) bool {
 	return reach == SamePlace || reach == OtherPIDNamespace
 }
 
-// machineID returns an ID that distinguishes machines that share a file system. It is a hash,
-// because the original ID must not be exposed (machine-id(5)).
+// machineID returns an ID that distinguishes machines that share a file system. The ID is a hash,
+// because the machine's original ID must be kept secret (machine-id(5)).
 func machineID() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil || len(id) == 0 {
@@ -63,11 +63,11 @@ func machineID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Identity identifies a process even after its process ID is reused: a process with the same ID but
-// another start time or boot is a different process.
+// Identity identifies a process even after its process ID is reused: another process that reuses
+// the ID has a different start time or boot.
 type Identity struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // start time in the system's format; only compared for equality
+	Start string `json:"start"` // start time in the system's format; use it only to test for equality
 	Boot  string `json:"boot"`  // the boot and the PID namespace in which PID is valid
 }
 
@@ -81,8 +81,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot + " " + pids}, nil
 }
 
-// Running reports whether this process is running. A zombie is not running, and neither is another
-// process that reuses the process ID.
+// Running reports whether the identified process is running. The result is false for a zombie, and
+// if another process has reused the process ID.
 func (i Identity) Running() bool {
 	now, err := Identify(i.PID)
 	return err == nil && now == i

@@ -9,25 +9,26 @@ import (
 	"strconv"
 )
 
-// block is the number of consecutive ports from which one lease takes its ports. The first port of
-// a block is never leased. Instead, the leasing process listens on it to lock the block on this
-// machine or in this network namespace. The lock ends when the process exits.
+// block is the number of consecutive ports in a block. One lease takes all of its ports from one
+// block. The first port of a block is never leased: the leasing process listens on it, and thereby
+// locks the block on this machine or in this network namespace. The lock ends when the process
+// exits.
 const block = 128
 
-// lowestPort is above the ports of well-known services, so that leases do not use them.
+// lowestPort is the lowest port that is leased. It is higher than the ports of well-known services.
 const lowestPort = 10_000
 
-// attempts limits the search for a free block.
+// attempts is the maximum number of blocks that are tried.
 const attempts = 200
 
-// Ports implements Host. It listens on each port once to check that the port is free.
+// Ports implements Host. To check that a port is free, it listens on the port for a short time.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	if count < 1 || count >= block {
 		return nil, fmt.Errorf("cannot reserve %d ports at once; reserve 1 to %d", count, block-1)
 	}
 	blocks := (ephemeralFrom() - lowestPort) / block
 	if blocks < 1 {
-		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so none are left for servers, which need ports of at least %d; raise the start of net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
+		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so no ports are left for servers, which use ports from %d; raise the start of net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
 	}
 	var last error
 	for range attempts {
@@ -44,10 +45,10 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("found no %d free ports on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
+	return nil, fmt.Errorf("cannot find %d free ports on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
 }
 
-// leaseAddress returns the host's address, if it has one. Otherwise it returns a new random
+// leaseAddress returns the host's address, if one is set. Otherwise it returns a new random
 // 127.x.y.z address for each lease on Linux, and 127.0.0.1 on other systems.
 func (l *Local) leaseAddress() string {
 	if l.address != "" {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// loopback returns a random loopback address (RFC 1122, section 3.2.1.3) outside 127.0.x.y, which
-// other programs use.
+// loopback returns a random loopback address (RFC 1122, section 3.2.1.3). It avoids the range
+// 127.0.x.y, which other programs use.
 func loopback(pick func(n int) int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+pick(254), pick(256), 1+pick(254))
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes returns process attributes that start the process in its own group. If detach is not
-// set, the kernel kills the process when the thread that started it exits.
+// attributes returns process attributes that put the new process into its own process group. If
+// detach is not set, the kernel kills the process when the thread that started it exits.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -16,8 +16,8 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// waitForExit blocks until the process has exited, without reaping it. It returns false if waiting
-// failed.
+// waitForExit waits until the process has exited, but does not reap it. It returns false if the
+// wait failed.
 func waitForExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

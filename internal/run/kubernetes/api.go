@@ -1,6 +1,6 @@
-// Package kubernetes creates pods with agents and removes them. It calls the API with net/http and
-// a few types, and creates objects in the API's JSON form, because Kubernetes' own client and types
-// would be a sixth of our binary.
+// Package kubernetes creates pods that run agents, and removes these pods. It calls the Kubernetes
+// API with net/http, defines only a few types, and creates objects in the API's JSON form.
+// Kubernetes' own client and types would make up a sixth of our binary.
 package kubernetes
 
 import (
@@ -29,7 +29,7 @@ type api struct {
 	inside    bool // whether we run in a pod of this cluster
 }
 
-// connect finds the API in the same way as kubectl. It sends no request.
+// connect determines the API server in the same way as kubectl. It sends no request.
 func connect(o *Options) (*api, error) {
 	given, err := findAccess(o.Kubeconfig, o.Context)
 	if err != nil {
@@ -56,12 +56,13 @@ func connect(o *Options) (*api, error) {
 // groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
 
-// path returns the URL of all objects of a kind, or of one object, or of a part of an object.
+// path returns the URL of all objects of a kind. With one name, it returns the URL of one object;
+// with further names, the URL of a part of that object.
 func (a *api) path(kind string, names ...string) *url.URL {
 	return a.server.JoinPath(append([]string{groups[kind], "namespaces", a.namespace, kind}, names...)...)
 }
 
-// apiError is an error that the API returns for a request.
+// apiError is an error response of the API to a request.
 type apiError struct {
 	Code            int
 	Reason, Message string
@@ -70,7 +71,7 @@ type apiError struct {
 // Error returns the API's message.
 func (e *apiError) Error() string { return e.Message }
 
-// isNotFound reports whether the API returned the error that the object does not exist.
+// isNotFound reports whether the API responded that the object does not exist.
 func isNotFound(err error) bool {
 	var said *apiError
 	return errors.As(err, &said) && said.Code == http.StatusNotFound
@@ -82,18 +83,19 @@ func isRefused(err error) bool {
 	return errors.As(err, &said) && said.Reason != ""
 }
 
-// maxAnswer limits the size of a response in bytes.
+// maxAnswer is the maximum number of bytes that are read of a response.
 const maxAnswer = 64 << 20
 
-// tries limits how often a request is sent if the API asks to try later.
+// tries is the maximum number of times that a request is sent if the API responds that it must be
+// sent later.
 const tries = 10
 
-// ask sends a request, and sends it again if the API asks to try later. It decodes the response
-// into into, unless that is nil.
-func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, into any) error {
+// ask sends a request, and sends it again if the API responds that it must be sent later. It
+// decodes the response into the value to which result points, unless result is nil.
+func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, result any) error {
 	b, err := a.send(ctx, method, at, contentType, body)
-	if err == nil && into != nil {
-		err = json.Unmarshal(b, into)
+	if err == nil && result != nil {
+		err = json.Unmarshal(b, result)
 	}
 	return err
 }
@@ -114,8 +116,8 @@ func (a *api) send(ctx context.Context, method string, at *url.URL, contentType 
 	return answer, err
 }
 
-// sendOnce sends a request. If it returns an error, later is how long to wait before the next
-// attempt, or 0 if the request must not be repeated.
+// sendOnce sends a request. If it returns an error, later is the time to wait before the next
+// attempt, or 0 if the request must not be sent again.
 func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, later time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
 	if err != nil {
@@ -157,11 +159,12 @@ func (a *api) create(ctx context.Context, kind string, of object, made any) erro
 	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, made)
 }
 
-// list reads the objects that match a selector. by is the kind of selector: labels or fields.
-func (a *api) list(ctx context.Context, kind, by, selector string, into any) error {
+// list reads the objects that match a selector, and decodes the response into the value to which
+// result points. The kind of the selector is byLabels or byFields.
+func (a *api) list(ctx context.Context, kind, selectorKind, selector string, result any) error {
 	at := a.path(kind)
-	at.RawQuery = url.Values{by: {selector}}.Encode()
-	return a.ask(ctx, http.MethodGet, at, "", nil, into)
+	at.RawQuery = url.Values{selectorKind: {selector}}.Encode()
+	return a.ask(ctx, http.MethodGet, at, "", nil, result)
 }
 
 const (
@@ -169,7 +172,7 @@ const (
 	byFields = "fieldSelector"
 )
 
-// log returns the last lines in the log of a pod's container.
+// log returns the last lines of the log of a pod's container, or "" if it cannot be read.
 func (a *api) log(ctx context.Context, pod string) string {
 	at := a.path("pods", pod, "log")
 	at.RawQuery = "tailLines=5"
@@ -189,7 +192,7 @@ type metadata struct {
 	Labels, Annotations map[string]string
 }
 
-// mostSaid is the maximum number of bytes of a text that is quoted from Kubernetes.
+// mostSaid is the maximum number of bytes that are quoted of a text from Kubernetes.
 const mostSaid = 600
 
 func statusText(words string) string {

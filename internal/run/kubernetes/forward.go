@@ -17,25 +17,25 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// The port-forward protocol, and its name inside a WebSocket.
+// Names of the port-forward protocol, directly over HTTP and in a WebSocket.
 const (
 	forwardProtocol = "portforward.k8s.io"
 	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
 )
 
-// pingEvery is the interval between pings, which keep an idle connection open through load
-// balancers.
+// pingEvery is the interval between pings. The pings prevent that load balancers close an idle
+// connection.
 const pingEvery = 5 * time.Second
 
 // forward opens a connection to a port of a pod through the API. It works like kubectl
-// port-forward, but without a local port to which other programs could connect.
+// port-forward, but does not open a local port, to which other programs could connect.
 func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, error) {
 	type dialed struct {
 		c   *forwarded
 		err error
 	}
 	done := make(chan dialed, 1)
-	go func() { // SPDY does not support contexts
+	go func() { // a goroutine is necessary because SPDY does not support contexts
 		line, err := a.dialTunnel(ctx, pod)
 		if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
 			line, err = a.dialSPDY(ctx, pod)
@@ -63,8 +63,8 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	}
 }
 
-// dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers support this
-// since Kubernetes 1.30, and proxies let it pass.
+// dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers support such
+// connections since Kubernetes 1.30, and proxies forward them.
 func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection, error) {
 	at := a.path("pods", pod, "portforward")
 	at.Scheme = "ws" + strings.TrimPrefix(at.Scheme, "http")
@@ -76,7 +76,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	dialer := websocket.Dialer{
 		Proxy: a.login.proxy, TLSClientConfig: a.login.tls, Subprotocols: []string{tunnelProtocol}, ReadBufferSize: buffer, WriteBufferSize: buffer,
 	}
-	c, reply, err := dialer.DialContext(ctx, at.String(), header) //nolint:bodyclose // the library says that it need not be closed
+	c, reply, err := dialer.DialContext(ctx, at.String(), header) //nolint:bodyclose // according to the library's documentation, the body need not be closed
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake):
 		if reply != nil {
@@ -92,7 +92,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
 }
 
-// dialSPDY opens the connection with the protocol that older API servers support.
+// dialSPDY opens a SPDY connection to a pod's node directly, as older API servers require.
 func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
 	over, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingEvery})
 	if err != nil {
@@ -107,14 +107,14 @@ func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = reply.Body.Close() }() // the body does not contain the connection
+	defer func() { _ = reply.Body.Close() }() // closing the body does not close the connection
 	return over.NewConnection(reply)
 }
 
-// tunnel makes a WebSocket a net.Conn. The bytes are sent in binary messages.
+// tunnel is a WebSocket that implements net.Conn. It sends the bytes in binary messages.
 type tunnel struct {
 	*websocket.Conn
-	message io.Reader // the rest of the last message
+	message io.Reader // the part of the last message that was not read yet, or nil
 }
 
 // Read implements net.Conn.
@@ -153,7 +153,7 @@ func (t *tunnel) Write(p []byte) (int, error) {
 // Close implements net.Conn.
 func (t *tunnel) Close() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the peer may have disconnected
+	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // an error is acceptable, because the peer may have disconnected
 	return t.Conn.Close()
 }
 
@@ -216,12 +216,12 @@ func (c *forwarded) Read(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *forwarded) Close() error {
-	_ = c.Reset() // closing line also ends the stream
+	_ = c.Reset() // an error is acceptable, because closing the line also ends the stream
 	return c.line.Close()
 }
 
-// A stream has no deadlines. A caller that needs a deadline closes the connection; TLS and gRPC in
-// package agent do this.
+// Streams do not support deadlines. A caller that needs a deadline must close the connection when
+// the time has passed, as TLS and gRPC in package agent do.
 
 // SetDeadline implements net.Conn.
 func (*forwarded) SetDeadline(time.Time) error { return nil }
@@ -238,7 +238,7 @@ func (*forwarded) LocalAddr() net.Addr { return podAddress("here") }
 // RemoteAddr implements net.Conn.
 func (c *forwarded) RemoteAddr() net.Addr { return c.to }
 
-// podAddress is the name of a pod as a network address.
+// podAddress is a net.Addr that consists of the name of a pod.
 type podAddress string
 
 // Network implements net.Addr.

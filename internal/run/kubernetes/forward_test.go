@@ -14,7 +14,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// echo echoes a data stream to port 7420. It rejects all other ports with a reason.
+// echo accepts data streams to port 7420 and sends all data back. It rejects all other ports, with
+// a reason.
 func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	go func() {
 		switch {
@@ -29,7 +30,8 @@ func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	return nil
 }
 
-// startForwarding starts an API server that forwards to pods. If isNew is set, it uses WebSockets.
+// startForwarding starts an API server that forwards connections to pods. If isNew is set, the
+// server supports WebSockets, as new API servers do.
 func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	t.Helper()
 	tunnels = new(atomic.Int32)
@@ -71,13 +73,13 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // the client now knows that the server supports HTTP/2
+	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // this request shows the client that the server supports HTTP/2
 		t.Error("there is a list of pods")
 	}
 	return a, tunnels
 }
 
-// A connection reaches a pod's port through new and old API servers.
+// Connections reach a pod's port through both new and old API servers.
 func TestForward(t *testing.T) {
 	for _, isNew := range []bool{true, false} {
 		a, tunnels := startForwarding(t, isNew)

@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// kubeconfig contains the supported parts of a kubeconfig file. After reading, all paths in it are
-// absolute.
+// kubeconfig contains the supported parts of a kubeconfig file. After the file was read, all paths
+// are absolute.
 type kubeconfig struct {
 	Current  string `yaml:"current-context"`
 	Clusters []struct {
@@ -71,7 +71,7 @@ type user struct {
 	Provider  any                 `yaml:"auth-provider"`
 }
 
-// pem is a text that is encoded in base64 in a kubeconfig file.
+// pem is a PEM text that is encoded as base64 in a kubeconfig file.
 type pem []byte
 
 // UnmarshalYAML decodes the base64 text.
@@ -86,17 +86,18 @@ func (p *pem) UnmarshalYAML(read func(any) error) error {
 }
 
 // errNone reports that no access to Kubernetes is configured.
-var errNone = errors.New("there is no kubeconfig, and quorumbench does not run in a pod; specify a file with --kubeconfig or KUBECONFIG")
+var errNone = errors.New("no kubeconfig was found, and quorumbench does not run in a pod; specify a kubeconfig file with --kubeconfig or KUBECONFIG")
 
-// access is the address and login for an API server, and the default namespace.
+// access contains the address of an API server, the user's credentials, and the default namespace.
 type access struct {
 	cluster   clusterInfo
 	user      user
 	namespace string
 }
 
-// findAccess finds the API in the same way as kubectl: in the given file, in the files in
-// KUBECONFIG or in the home folder, or in the environment of the pod in which we run.
+// findAccess determines the API server and the credentials in the same way as kubectl. It uses the
+// given file, otherwise the files in KUBECONFIG, and otherwise the file in the home folder. If no
+// file exists, it uses the environment of the pod in which we run.
 func findAccess(file, context string) (*access, error) {
 	all, err := loadKubeconfigs(file)
 	if err != nil {
@@ -115,8 +116,8 @@ func findAccess(file, context string) (*access, error) {
 	return a, nil
 }
 
-// loadKubeconfigs reads the given file, or merges all existing files. If several files define a
-// name, the first definition takes precedence.
+// loadKubeconfigs reads the given file. If file is empty, it merges all existing kubeconfig files.
+// If several files define the same name, the first definition takes precedence.
 func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if file != "" {
 		return readKubeconfig(file)
@@ -125,7 +126,7 @@ func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if len(paths) == 0 {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return &kubeconfig{}, nil // for example in a system service
+			return &kubeconfig{}, nil // for example, a system service has no home folder
 		}
 		paths = []string{filepath.Join(home, ".kube", "config")}
 	}
@@ -184,7 +185,8 @@ func readKubeconfig(path string) (*kubeconfig, error) {
 	return k, nil
 }
 
-// resolve returns the access for a context. If context is empty, it uses the current context.
+// resolve returns the access that a context describes. If context is empty, resolve uses the
+// current context.
 func (k *kubeconfig) resolve(context string) (*access, error) {
 	if context == "" {
 		context = k.Current
@@ -235,7 +237,8 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 // serviceAccount is the folder in a pod that contains its service account.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// podAccess returns the access of the pod in which we run, or nil if we do not run in a pod.
+// podAccess returns the access that Kubernetes gives to the pod in which we run, or nil if we do
+// not run in a pod. The parameter account is the folder of the pod's service account.
 func podAccess(account string) *access {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if _, err := os.Stat(account + "token"); err != nil || host == "" || port == "" {
@@ -254,7 +257,8 @@ func podAccess(account string) *access {
 	return a
 }
 
-// plugin is a login program in a kubeconfig, such as that of a cloud provider.
+// plugin describes a login program that a kubeconfig specifies, such as the program of a cloud
+// provider.
 type plugin struct {
 	APIVersion  string   `yaml:"apiVersion"`
 	Command     string   `yaml:"command"`

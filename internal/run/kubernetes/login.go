@@ -19,12 +19,12 @@ import (
 	"golang.org/x/term"
 )
 
-// login authenticates us to an API server, in request headers and in TLS.
+// login authenticates us to an API server, with request headers or with a TLS certificate.
 type login struct {
 	user  user
 	proxy func(*http.Request) (*url.URL, error)
 	tls   *tls.Config
-	exec  *execLogin // nil if there is no plug-in
+	exec  *execLogin // nil if the kubeconfig specifies no plug-in
 }
 
 func newLogin(a *access) (*login, error) {
@@ -39,7 +39,7 @@ func newLogin(a *access) (*login, error) {
 	if a.user.Exec != nil {
 		l.exec = &execLogin{plugin: *a.user.Exec, cluster: &a.cluster}
 	}
-	l.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.cluster.ServerName, InsecureSkipVerify: a.cluster.Insecure} //nolint:gosec // where the user says so
+	l.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.cluster.ServerName, InsecureSkipVerify: a.cluster.Insecure} //nolint:gosec // only if the user's kubeconfig requests this
 	if err := a.cluster.readCA(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,8 @@ func newLogin(a *access) (*login, error) {
 	return l, nil
 }
 
-// readCA reads the file with the certificate authority, unless the kubeconfig itself contains it.
+// readCA reads the certificate authority from its file, unless the kubeconfig contains the
+// certificate authority itself.
 func (c *clusterInfo) readCA() (err error) {
 	if len(c.CA) == 0 && c.CAFile != "" {
 		c.CA, err = os.ReadFile(c.CAFile)
@@ -75,8 +76,8 @@ func (c *clusterInfo) readCA() (err error) {
 	return err
 }
 
-// certificate returns the user's certificate. It reads the files each time, because they may have
-// been renewed.
+// certificate returns the user's certificate. It reads the files at each call, because they may
+// have been renewed.
 func (l *login) certificate() (*tls.Certificate, error) {
 	u, err := &l.user, error(nil)
 	cert, key := []byte(u.Cert), []byte(u.Key)
@@ -93,7 +94,7 @@ func (l *login) certificate() (*tls.Certificate, error) {
 	return keyPair(cert, key)
 }
 
-// keyPair parses a certificate and its key. It returns an empty certificate if cert is empty.
+// keyPair parses a certificate and its key. If cert is empty, it returns an empty certificate.
 func keyPair(cert, key []byte) (*tls.Certificate, error) {
 	if len(cert) == 0 {
 		return &tls.Certificate{}, nil
@@ -107,7 +108,7 @@ func (l *login) authorize(ctx context.Context, h http.Header) error {
 	h.Set("User-Agent", "quorumbench")
 	u := &l.user
 	token := u.Token
-	if u.TokenFile != "" { // the file may have been renewed
+	if u.TokenFile != "" { // read at each call, because the file may have been renewed
 		b, err := os.ReadFile(u.TokenFile)
 		if err != nil {
 			return err
@@ -145,7 +146,7 @@ func (l *login) authorize(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// authorized is a transport that authenticates its requests.
+// authorized is an http.RoundTripper that adds credentials to each request.
 type authorized struct {
 	login *login
 	over  http.RoundTripper
@@ -164,7 +165,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// credential is the output of a plug-in.
+// credential is the output of a login plug-in.
 type credential struct {
 	APIVersion string
 	Status     *struct {
@@ -179,7 +180,8 @@ func (c *credential) certificate() (*tls.Certificate, error) {
 	return keyPair([]byte(c.Status.Cert), []byte(c.Status.Key))
 }
 
-// execLogin runs a plug-in, and runs it again when its credential has expired.
+// execLogin runs a login plug-in. It runs the plug-in again when the credential has expired or was
+// rejected.
 type execLogin struct {
 	plugin  plugin
 	cluster *clusterInfo
@@ -211,7 +213,7 @@ func (e *execLogin) credential(ctx context.Context) (*credential, error) {
 func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	interactive := e.plugin.Interactive != "Never" && term.IsTerminal(int(os.Stdin.Fd()))
 	if e.plugin.Interactive == "Always" && !interactive {
-		return nil, errors.New("the plug-in asks questions, but standard input is not a terminal")
+		return nil, errors.New("the plug-in requires a terminal for its questions, but standard input is not a terminal")
 	}
 	info, err := json.Marshal(map[string]any{"kind": "ExecCredential", "apiVersion": e.plugin.APIVersion, "spec": e.spec(interactive)})
 	if err != nil {
@@ -239,14 +241,14 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the output is not an ExecCredential: %w", err)
 	case c.APIVersion != e.plugin.APIVersion:
-		return nil, fmt.Errorf("the output has apiVersion %q, but the kubeconfig has %q", c.APIVersion, e.plugin.APIVersion)
+		return nil, fmt.Errorf("the output has apiVersion %q, but the kubeconfig requires %q", c.APIVersion, e.plugin.APIVersion)
 	case c.Status == nil || c.Status.Token == "" && (c.Status.Cert == "" || c.Status.Key == ""):
 		return nil, errors.New("the output contains neither a token nor a certificate with its key")
 	}
 	return c, nil
 }
 
-// spec returns the input for the plug-in.
+// spec returns the field "spec" of the plug-in's input.
 func (e *execLogin) spec(interactive bool) map[string]any {
 	spec := map[string]any{"interactive": interactive}
 	if !e.plugin.ClusterInfo {

@@ -24,13 +24,14 @@ import (
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // some of the files are programs
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // executable, because some of the files are programs
 		t.Fatal(err)
 	}
 	return path
 }
 
-// startLogin starts an API server that returns the name of the requesting user.
+// startLogin starts an API server that responds to each request with the name of the user who sent
+// it.
 func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	t.Helper()
 	authority = certs.NewAuthority(t, "test authority")
@@ -56,7 +57,7 @@ func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	return s.URL, authority
 }
 
-// firstResponse connects and returns the server's response to the first request.
+// firstResponse connects to the server, sends a request, and returns the response.
 func firstResponse(t *testing.T, o Options) string {
 	t.Helper()
 	a, err := connect(&o)
@@ -69,7 +70,7 @@ func firstResponse(t *testing.T, o Options) string {
 	return err.Error()
 }
 
-// Every kind of credential in a kubeconfig reaches the server.
+// The API server receives the credentials, whatever kind of credentials a kubeconfig contains.
 func TestLogin(t *testing.T) {
 	server, authority := startLogin(t)
 	dir := t.TempDir()
@@ -100,7 +101,7 @@ func TestLogin(t *testing.T) {
 		"{" + exec + "command: ./plugin, args: [said], env: [{name: SUFFIX, value: -here}], provideClusterInfo: true}}":                "Bearer said-here",
 		"{" + exec + "command: cat, args: [" + dir + "/certifying], interactiveMode: Never}}":                                          "certificate of client",
 		"{" + exec + "command: none-such, installHint: install it}}":                                                                   "the kubeconfig's exec plug-in none-such: exec: \"none-such\": executable file not found in $PATH (install it)",
-		"{" + exec + "command: echo, args: ['{}']}}":                                                                                   `the kubeconfig's exec plug-in echo: the output has apiVersion "", but the kubeconfig has "client.authentication.k8s.io/v1"`,
+		"{" + exec + "command: echo, args: ['{}']}}":                                                                                   `the kubeconfig's exec plug-in echo: the output has apiVersion "", but the kubeconfig requires "client.authentication.k8s.io/v1"`,
 		"{" + exec + "command: echo, args: ['" + strings.ReplaceAll(status, `"`, `\u0022`) + "']}}":                                    "the output is not an ExecCredential",
 		"{" + exec + `command: echo, args: ["{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"status\": {\"token\": \"\"}}"]}}`: "neither a token nor a certificate",
 		"{auth-provider: {name: gcp}}":     `user "u" has an auth-provider`,
@@ -120,8 +121,8 @@ users: [{name: u, user: `+user+`}]
 	}
 }
 
-// The files in KUBECONFIG are merged. The first definition of a name takes precedence, and the
-// flags select from all definitions.
+// The files in KUBECONFIG are merged, and the first definition of a name takes precedence. The
+// flags can select definitions from all files.
 func TestKubeconfigs(t *testing.T) {
 	server, authority := startLogin(t)
 	one, two := t.TempDir(), t.TempDir()
@@ -149,7 +150,7 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
-// A pod has a service account in a folder, and the server's address in its environment.
+// In a pod, the service account is in a folder, and the server's address is in the environment.
 func TestPodAccess(t *testing.T) {
 	server, authority := startLogin(t)
 	at, err := url.Parse(server)
@@ -184,7 +185,8 @@ func TestPodAccess(t *testing.T) {
 	}
 }
 
-// Requests use the proxy in the kubeconfig, and are repeated if the API asks to try later.
+// Requests use the proxy in the kubeconfig. They are sent again if the API responds that they must
+// be sent later.
 func TestProxyAndTryingLater(t *testing.T) {
 	var asked, through atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

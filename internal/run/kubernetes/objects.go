@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Roles of pods. All pods with the same role belong to an indexed Job.
+// Roles of pods. All pods that have the same role belong to one indexed Job.
 const (
 	member = "member"
 	worker = "worker"
 )
 
-// Labels of all objects that we create. runLabel selects the objects of one run.
+// Labels of all objects that we create. The label runLabel selects the objects of one run.
 const (
 	nameLabel = "app.kubernetes.io/name"
 	runLabel  = "quorumbench/run"
@@ -24,19 +24,21 @@ const (
 
 const (
 	agentPort = 7420
-	// leftFor is how long a Job that has ended is kept for inspection, together with everything
-	// that it owns.
+	// leftFor is how long Kubernetes keeps a completed or failed Job for inspection, together with
+	// all objects that the Job owns.
 	leftFor = 10 * time.Second
-	// longest limits a run: pods that have a controller are stopped after this time.
+	// longest is the maximum duration of a run. After this time, Kubernetes stops the pods even if
+	// they have a controller.
 	longest = 24 * time.Hour
-	// unprivileged is the ID of the unprivileged user in the image.
+	// unprivileged is the ID of the user without privileges in the image.
 	unprivileged = 65532
-	// endWithin is how long a pod may take to stop its processes.
+	// endWithin is the maximum time for which a pod may stop its processes before Kubernetes kills
+	// them.
 	endWithin = 15 * time.Second
 )
 
-// job returns the Job for the agents of one role. The Job fails when any of its pods fails.
-// Kubernetes removes a Job that has ended, together with everything that it owns.
+// job returns the Job for the agents of one role. The Job fails if any of its pods fails.
+// Kubernetes removes a completed or failed Job, together with all objects that the Job owns.
 func (o *Options) job(run, role string, count int, deadline time.Duration, owners ...object) object {
 	labels := map[string]string{nameLabel: ourName, runLabel: run, roleLabel: role}
 	return object{
@@ -56,7 +58,7 @@ func jobName(run, role string) string { return run + "-" + role + "s" }
 
 func secretName(run string) string { return run + "-certificates" }
 
-// pod returns the specification of a pod with an agent.
+// pod returns the specification of a pod that runs an agent.
 func (o *Options) pod(role string, labels map[string]string) object {
 	return object{
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
@@ -88,12 +90,12 @@ func (o *Options) container(role string) object {
 		"name": "agent", "image": o.Image, "imagePullPolicy": "IfNotPresent", "args": args,
 		"env":   []object{{"name": "POD_IP", "valueFrom": object{"fieldRef": object{"fieldPath": "status.podIP"}}}},
 		"ports": []object{{"name": "agent", "containerPort": agentPort}},
-		"stdin": true, // an agent for one session exits when its standard input is closed
+		"stdin": true, // because an agent for one session exits when its standard input is closed
 		"resources": object{
 			"requests": object{"cpu": o.CPU.Request, "memory": o.Memory.Request}, "limits": object{"cpu": o.CPU.Limit, "memory": o.Memory.Limit},
 		},
-		// The pod is ready when the agent is listening. There are no later probes, because they
-		// would disturb the measurement.
+		// The pod is ready when the agent is listening. After that, Kubernetes does not probe the
+		// pod, because probes would disturb the measurement.
 		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.AwaitController / time.Second},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    []object{{"name": dataVolume, "mountPath": "/data"}, {"name": "certificates", "mountPath": "/certificates", "readOnly": true}},
@@ -102,7 +104,7 @@ func (o *Options) container(role string) object {
 
 const dataVolume = "data"
 
-// data returns the volume for a member's data or for a worker's few files.
+// data returns the volume that contains the data of a member or the few files of a worker.
 func (o *Options) data(role string, labels map[string]string) object {
 	if o.StorageClass == "" || role == worker {
 		return object{"name": dataVolume, "emptyDir": object{}}
@@ -123,9 +125,9 @@ func secret(run string, files map[string][]byte, owner object) object {
 	}
 }
 
-// owned returns a reference to a Job as the owner of another object.
-func owned(by *metadata) object {
-	return object{"apiVersion": "batch/v1", "kind": "Job", "name": by.Name, "uid": by.UID, "blockOwnerDeletion": true}
+// owned returns an owner reference to the Job with the given metadata, for use in another object.
+func owned(job *metadata) object {
+	return object{"apiVersion": "batch/v1", "kind": "Job", "name": job.Name, "uid": job.UID, "blockOwnerDeletion": true}
 }
 
 // hostname returns the name of the controller's machine, for an annotation.

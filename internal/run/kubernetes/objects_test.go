@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// decodeStrictly decodes an object into Kubernetes' types. It rejects fields that these types do
-// not have.
+// decodeStrictly decodes an object into one of Kubernetes' types. It rejects fields that this type
+// does not have.
 func decodeStrictly[T any](t *testing.T, b []byte) (of T) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -47,7 +47,7 @@ func TestParseShare(t *testing.T) {
 	}
 }
 
-// Quantities are compared as in Kubernetes.
+// Quantities compare in the same way as in Kubernetes.
 func TestQuantities(t *testing.T) {
 	all := []string{"1", "01", "1.5", ".5", "5.", "0.1", "500m", "50m", "3u", "7n", "2k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1.5Mi", "10Gi", "1Ti", "1Pi", "1Ei", "1e3", "12E2", "1e-3"}
 	for _, a := range all {
@@ -99,7 +99,8 @@ func TestCheckStorage(t *testing.T) {
 	}
 }
 
-// A pod has few permissions. Its agent opens connections only for a controller outside the cluster.
+// A pod has few permissions. Its agent opens connections for a controller only if the controller is
+// outside the cluster.
 func TestPod(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		o := &Options{Image: "image", outside: outside}

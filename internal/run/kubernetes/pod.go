@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// pod is a pod as the API returns it.
+// pod contains the fields of a pod that we read from the API.
 type pod struct {
 	Metadata metadata
 	Status   struct {
@@ -31,7 +31,7 @@ func isReady(pod *pod) bool {
 	})
 }
 
-// hostOf returns the name of the agent in a pod.
+// hostOf returns the name of the agent that runs in a pod.
 func hostOf(pod *pod) string {
 	return pod.Metadata.Labels[roleLabel] + "-" + pod.Metadata.Annotations["batch.kubernetes.io/job-completion-index"]
 }

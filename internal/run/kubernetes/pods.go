@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Pods are the pods of one run. Each contains an agent.
+// Pods contains the pods of one run. Each pod runs an agent.
 type Pods struct {
 	o       Options
 	api     *api
@@ -25,9 +25,9 @@ type Pods struct {
 	clock   func() time.Time
 }
 
-// CreatePods creates the pods of a run. It does not wait until they are ready. All objects belong
-// to one Job, which ends when its agents exit. The agents exit with their controller. Kubernetes
-// ends the Job if its pods do not become ready in time.
+// CreatePods creates the pods of a run. It does not wait until the pods are ready. All objects
+// belong to one Job, which ends when its agents exit. The agents exit when their controller does.
+// If the pods do not become ready in time, Kubernetes ends the Job.
 func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -53,7 +53,7 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	return p, nil
 }
 
-// make creates the workers' Job and all objects that belong to it.
+// make creates the Job of the workers and all objects that belong to this Job.
 func (p *Pods) make(ctx context.Context) error {
 	deadline := p.o.Ready + time.Minute
 	var made struct{ Metadata metadata }
@@ -86,8 +86,8 @@ func names(role string, n int) (all []string) {
 	return all
 }
 
-// way returns a Transport to the agent in a pod: a direct connection if we run in a pod, and
-// otherwise a connection through the API.
+// way returns a Transport to the agent in a pod. If we run in a pod, the Transport connects
+// directly; otherwise, it connects through the API.
 func (p *Pods) way(pod *pod) agent.Transport {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
 		if p.api.inside {
@@ -97,13 +97,14 @@ func (p *Pods) way(pod *pod) agent.Transport {
 	}}
 }
 
-// keep extends the Job's deadline when the agents have their controller.
+// keep extends the deadline of the workers' Job. It must be called when all agents have a
+// controller.
 func (p *Pods) keep(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 
-// removeWithin limits the wait for the removal.
+// removeWithin is the maximum time for which Remove waits until the objects no longer exist.
 const removeWithin = time.Minute
 
 // Remove removes all objects of the run and waits until they no longer exist. It may be called more
@@ -112,14 +113,14 @@ func (p *Pods) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
 	defer cancel()
 	name := jobName(p.run, worker)
-	// With foreground deletion, the Job is removed last, so no object is left when the Job no
-	// longer exists. We cannot check the Secret instead, because this would require the right to
-	// read all Secrets in the namespace.
+	// With foreground deletion, Kubernetes removes the Job last. Therefore, no other object remains
+	// when the Job no longer exists. We cannot check whether the Secret exists, because this would
+	// require the right to read all Secrets in the namespace.
 	at := p.api.path("jobs", name)
 	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
 	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
 	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("cannot remove the agents in namespace %s (Kubernetes removes Job %s when they have exited): %w", p.api.namespace, name, err)
+		return fmt.Errorf("cannot remove the agents in namespace %s (Kubernetes will remove Job %s when the agents have exited): %w", p.api.namespace, name, err)
 	}
 	for {
 		left, err := p.remainingObject(ctx)
@@ -132,16 +133,16 @@ func (p *Pods) Remove() error {
 			if err == nil {
 				err = fmt.Errorf("%s still exists", left)
 			}
-			return fmt.Errorf("namespace %s still contains objects that were created for the run after %v; Kubernetes will remove them: %w", p.api.namespace, removeWithin, err)
+			return fmt.Errorf("namespace %s still contained objects of the run %v after their removal was requested; Kubernetes will remove them: %w", p.api.namespace, removeWithin, err)
 		}
 	}
 }
 
-// remainingObject returns the name of an object of the run that still exists, or "". It does not
-// check the Secret, which is removed before the Job.
+// remainingObject returns the name of one of the run's objects that still exists, or "" if none
+// does. It does not check the Secret, because Kubernetes removes the Secret before the Job.
 func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
-	if p.o.StorageClass != "" { // members' volume claims are removed after their pods
+	if p.o.StorageClass != "" { // Kubernetes removes the volume claims of members after their pods
 		kinds = append(kinds, "persistentvolumeclaims")
 	}
 	for _, kind := range kinds {
@@ -156,5 +157,5 @@ func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// every is the interval between two requests while waiting.
+// every is the interval between two requests while we wait for a change of an object.
 const every = 500 * time.Millisecond

@@ -23,8 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// cluster is a real API server with its controllers. It has no nodes, so the tests set the pods'
-// status.
+// cluster is a real API server with its controllers. It has no nodes, so the tests themselves set
+// the status of the pods.
 type cluster struct {
 	*testkubernetes.API
 	kubeconfig string // has only the rights in deploy/kubernetes/rights.yaml
@@ -51,7 +51,7 @@ const (
 	patiently = 2 * time.Minute // long enough for a busy machine
 )
 
-// giveRights creates the account in deploy/kubernetes, and a kubeconfig for it.
+// giveRights creates the account in deploy/kubernetes, and a kubeconfig that uses this account.
 func (c *cluster) giveRights(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/kubernetes/rights.yaml")
@@ -85,7 +85,7 @@ func (c *cluster) options(t *testing.T) Options {
 	}
 }
 
-// makes creates pods, which are removed at the end of the test.
+// makes creates pods and removes them at the end of the test.
 func (c *cluster) makes(t *testing.T, o Options) *Pods {
 	t.Helper()
 	p, err := CreatePods(t.Context(), o)
@@ -125,7 +125,7 @@ func (c *cluster) checkGone(t *testing.T) {
 	}
 }
 
-// pods waits until the Jobs' controller has created n pods.
+// pods waits until the controller of the Jobs has created n pods, and returns these pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	t.Helper()
 	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
@@ -135,7 +135,7 @@ func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	return pods
 }
 
-// setStatus sets a pod's status, as the pod's node would.
+// setStatus sets a pod's status, which is normally done by the pod's node.
 func (c *cluster) setStatus(t *testing.T, pod *pod, status string) {
 	t.Helper()
 	if err := c.Merge(inOurs+"/pods/"+pod.Metadata.Name+"/status", `{"status":`+status+`}`); err != nil {
@@ -152,8 +152,8 @@ func (c *cluster) testReady(t *testing.T) {
 			t.Errorf("%s is %+v", job.Name, s)
 		}
 	}
-	// If the run died now, nothing would remain, because the workers' Job would end with everything
-	// that it owns.
+	// If the run were killed now, no object would remain: the workers' Job would end after this
+	// time, and Kubernetes would remove everything that the Job owns.
 	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
 		t.Errorf("pods without a controller end after %d s", left)
 	}
@@ -203,7 +203,7 @@ func (c *cluster) testReady(t *testing.T) {
 	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
-	c.checkGone(t) // the test removes the pods again at its end
+	c.checkGone(t) // at its end, the test calls Remove for these pods again
 }
 
 // Each member has a volume claim with the storage class. The claim is removed with the pod.
@@ -224,9 +224,9 @@ func (c *cluster) testVolumes(t *testing.T) {
 	c.pods(t, p, 3)
 }
 
-// A pod that does not start is reported in one sentence.
+// If a pod does not start, the error is one sentence.
 func (c *cluster) testTrouble(t *testing.T) {
-	for _, test := range []struct{ status, want string }{ // if want contains "within 1s", the pod might still start
+	for _, test := range []struct{ status, want string }{ // if want contains "within 1s", Ready reports the error only after its time limit, because the pod might still start
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ImagePullBackOff","message":"no\nsuch image"}}}]}`,
 			"the pod of worker-0 does not start: cannot pull the image localhost/image:1: no such image",
@@ -262,7 +262,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 	}
 }
 
-// If the API rejects a request, the error is one sentence and nothing is left.
+// If the API rejects a request, the error is one sentence and no object remains.
 func (c *cluster) testRefused(t *testing.T) {
 	file := func(from, to string) string {
 		text, err := os.ReadFile(c.kubeconfig)

@@ -14,8 +14,8 @@ type Quantity struct {
 	value *big.Rat
 }
 
-// quantityForm matches a number with an optional suffix: a power of 1000, a power of 1024, or an
-// exponent.
+// quantityForm matches a number with an optional suffix. The suffix is a letter for a power of
+// 1000, letters for a power of 1024, or a decimal exponent.
 var quantityForm = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|([eE][+-]?\d{1,2}))?$`)
 
 // parseQuantity parses a positive amount.
@@ -43,13 +43,13 @@ func parseQuantity(text string) (Quantity, bool) {
 	return Quantity{text, value}, true
 }
 
-// String returns the amount in the notation in which it was given.
+// String returns the amount as the user specified it.
 func (q Quantity) String() string { return cmp.Or(q.text, "0") }
 
 // MarshalText implements encoding.TextMarshaler.
 func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil }
 
-// CheckStorage returns an error if size is not a valid size of a volume.
+// CheckStorage returns an error if size is not a valid volume size.
 func CheckStorage(size string) error {
 	if _, ok := parseQuantity(size); !ok {
 		return fmt.Errorf("%q is not a valid size; use Kubernetes' notation, such as 10Gi", size)
@@ -57,10 +57,11 @@ func CheckStorage(size string) error {
 	return nil
 }
 
-// Share is a pod's request and limit for a resource.
+// Share contains the amount of a resource that a pod requests, and the pod's limit for this
+// resource.
 type Share struct{ Request, Limit Quantity }
 
-// ParseShare parses REQUEST:LIMIT, or one quantity for both.
+// ParseShare parses REQUEST:LIMIT, or one quantity that is both the request and the limit.
 func ParseShare(s string) (Share, error) {
 	parts := make([]Quantity, 0, 2)
 	for _, part := range strings.SplitN(s, ":", 2) {

@@ -13,13 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Reached is called for each agent when its pod is ready. host is the agent's name, address is the
-// pod's IP address, and way connects to the agent.
+// Reached is a function that is called for each agent when its pod is ready. The parameter `host`
+// is the agent's name, `address` is the pod's IP address, and `way` is the Transport to the agent.
 type Reached func(ctx context.Context, host, address string, way agent.Transport) error
 
-// Ready waits until all pods are ready. It calls reached for each pod as soon as the pod is ready,
-// possibly concurrently, because an agent waits only a limited time for its controller. The error
-// is one sentence: the reason why a pod does not start, or the error from reached.
+// Ready waits until all pods are ready. It calls reached for each pod as soon as this pod is ready,
+// because an agent waits for its controller only for a limited time. Several calls may run
+// concurrently. If a pod does not start, the error gives the reason in one sentence. If reached
+// fails, Ready returns the error from reached.
 func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
 	defer cancel()
@@ -65,7 +66,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 		case <-time.After(every):
 		case <-ctx.Done():
 			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
-				return why // the caller has given up
+				return why // the caller has canceled the wait
 			}
 			return p.notReadyError(seen)
 		}
@@ -79,7 +80,8 @@ func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 	return list.Items, err
 }
 
-// hopeless maps those reasons for which a container would wait forever to explanations.
+// hopeless maps the reasons for which a container would wait forever to explanations. Each
+// explanation contains the image.
 var hopeless = map[string]string{
 	"ImagePullBackOff":           "cannot pull the image %s: ",
 	"ErrImageNeverPull":          "the image %s is not on the node: ",
@@ -88,8 +90,8 @@ var hopeless = map[string]string{
 	"CreateContainerConfigError": "cannot create the container from the image %s: ",
 }
 
-// trouble returns the reason why a pod is not ready, or "" if it is unknown. final is set if
-// waiting does not help.
+// trouble returns the reason why a pod is not ready, or "" if the reason is unknown. final is set
+// if the pod cannot become ready even after more time.
 func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch {
@@ -127,8 +129,8 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	return "", false
 }
 
-// notReadyError returns an error about the pods that are not ready. It contains the reason if
-// Kubernetes reports one.
+// notReadyError returns an error that counts the pods that are not ready. If Kubernetes reports a
+// reason, the error contains this reason.
 func (p *Pods) notReadyError(ready []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
 	defer cancel()
@@ -161,11 +163,11 @@ func (p *Pods) notReadyError(ready []string) error {
 	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
 }
 
-// lastQuestions limits the time of the requests in late.
+// lastQuestions is the time limit for all requests of notReadyError.
 const lastQuestions = 10 * time.Second
 
-// warning returns the last warning among an object's events. It returns "" if there is none or if
-// we may not read events.
+// warning returns the last warning among an object's events. It returns "" if no warning exists or
+// if we have no right to read events.
 func (p *Pods) warning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }

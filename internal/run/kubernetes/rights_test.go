@@ -30,10 +30,11 @@ import (
 // rightsFile is the manifest that users apply.
 const rightsFile = "../../../deploy/kubernetes/rights.yaml"
 
-// unseen contains rights that no request reveals, because an admission controller checks them.
+// unseen contains the rights that are necessary although no request uses them directly, because an
+// admission controller checks them.
 var unseen = []string{"batch jobs/finalizers update"}
 
-// readManifest decodes the objects in a YAML text.
+// readManifest decodes all objects in a YAML text.
 func readManifest[T any](t *testing.T, text string) (all []T) {
 	t.Helper()
 	for part := range strings.SplitSeq(text, "\n---\n") {
@@ -83,8 +84,8 @@ func readRights(t *testing.T) (all []string) {
 	return all
 }
 
-// fakeAPI is an API server that grants only the rights in the manifest, and records the rights that
-// were used. The test sets the state of its pods.
+// fakeAPI is a simulated API server. It grants only the rights in the manifest, and records which
+// rights were used. The test sets the status of the pods.
 type fakeAPI struct {
 	t       *testing.T
 	granted []string
@@ -142,7 +143,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // fails only if the caller has disconnected
+	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // an error is possible only if the caller has disconnected
 }
 
 // answer executes a request.
@@ -167,13 +168,13 @@ func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request, kind, verb stri
 			a.t.Errorf("the Secret is %s", b)
 		}
 	case "jobs delete":
-		a.jobs = nil // also removes everything that the Job owns
+		a.jobs = nil // Kubernetes would also remove everything that the Job owns
 	case "jobs list":
 		items["items"] = a.jobs
 	case "pods list":
 		items["items"] = a.pods()
 	case "pods/portforward get", "pods/portforward create":
-		w.WriteHeader(http.StatusBadRequest) // the request contained no pod's name
+		w.WriteHeader(http.StatusBadRequest) // the test requests a pod that does not exist
 	}
 	return items
 }
@@ -190,8 +191,8 @@ func (a *fakeAPI) pods() (all []core.Pod) {
 	return all
 }
 
-// A run uses exactly the rights in the manifest, and creates pods that satisfy the strictest of
-// Kubernetes' Pod Security Standards.
+// A run uses all rights in the manifest and no others, and creates pods that satisfy the strictest
+// Pod Security Standard of Kubernetes.
 func TestRightsAndPods(t *testing.T) {
 	a, kubeconfig := newFakeAPI(t)
 	waiting := core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse}}}
@@ -240,8 +241,8 @@ func TestRightsAndPods(t *testing.T) {
 	}
 }
 
-// unrestricted returns the settings of a pod that the Pod Security Standard "restricted" does not
-// permit or that our pods do not need.
+// unrestricted returns those settings of a pod that the Pod Security Standard "restricted" does not
+// permit, and those that our pods do not need.
 func unrestricted(s *core.PodSpec) (broken []string) {
 	breaks := func(is bool, what string) {
 		if is {
@@ -281,15 +282,15 @@ func unrestricted(s *core.PodSpec) (broken []string) {
 	return broken
 }
 
-// The manifests that users apply satisfy the standard, except where the documentation explains
-// otherwise.
+// The manifests that users apply satisfy the Pod Security Standard, except where the documentation
+// explains an exception.
 func TestManifests(t *testing.T) {
 	type object struct {
 		Kind string
 		Spec json.RawMessage
 	}
 	const docs, dockerfile = "../../../docs/how-to/run-in-a-pod.md", "../../../deploy/Dockerfile"
-	// On the node, etcd's certificates and data are files that belong to root.
+	// On a node of the cluster, etcd's certificates and data are files that belong to root.
 	onNode := []string{"hostNetwork", "may run as root", "runs as root", "volume certs"}
 	texts := map[string][]string{readFile(t, "../../../deploy/kubernetes/job.yaml"): nil}
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readFile(t, docs), -1) {
@@ -323,7 +324,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// The table of rights in the documentation equals the manifest.
+// The table of rights in the documentation is identical to the manifest.
 func TestDocumentedRights(t *testing.T) {
 	_, section, _ := strings.Cut(readFile(t, "../../../docs/explanation/security.md"), "\n### On Kubernetes\n")
 	section, _, _ = strings.Cut(section, "\n## ")

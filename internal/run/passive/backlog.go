@@ -5,20 +5,22 @@ import (
 	"unsafe"
 )
 
-// Limits of the memory for pieces that are waiting to be decoded. The memory of a piece is its
-// bytes plus pieceCost.
+// Limits on the memory, in bytes, of pieces that are waiting to be decoded. A piece counts as the
+// length of its bytes plus pieceCost.
 const (
 	waitingOfOne = 16 << 20 // for a single connection
 	waitingOfAll = 64 << 20 // for all connections
 )
 
-// pieceCost is the memory of a piece in addition to its bytes. It limits the number of small
-// pieces. The factor is 2 because the queue's slice may have twice the capacity that it needs.
+// pieceCost is the memory that a piece needs in addition to its bytes. Counting this memory also
+// limits the number of small pieces. The factor 2 allows for a queue slice whose capacity is twice
+// its length.
 const pieceCost = 2 * int(unsafe.Sizeof(piece{}))
 
-// backlog contains a connection's bytes that were forwarded but are not decoded yet. Each piece
+// backlog holds the bytes of a connection that were forwarded but are not decoded yet. Each piece
 // gets its number before it is written to the other side. A reply therefore has a higher number
-// than its request, and decoding in the order of numbers never sees the reply first.
+// than its request. Because the pieces are decoded in the order of their numbers, each request is
+// decoded before its reply.
 type backlog struct {
 	relay      *Relay
 	queue      *queue
@@ -29,10 +31,10 @@ type backlog struct {
 	// Only the queue's goroutine uses the following fields.
 	conn  *Conn
 	want  uint64           // the number of the piece to decode next
-	early map[uint64]piece // pieces that arrived before pieces with lower numbers; nil until there is one
+	early map[uint64]piece // pieces that arrived before pieces with lower numbers; nil until the first such piece
 }
 
-// piece is either the bytes that one read returned or an event on the connection.
+// piece holds either the bytes that one read returned or an event on the connection.
 type piece struct {
 	of     *backlog
 	bytes  []byte
@@ -50,13 +52,13 @@ const (
 	connectionEnds // no more bytes are forwarded
 )
 
-// newBacklog starts decoding a connection. Its pieces wait in q.
+// newBacklog starts decoding a connection. The connection's pieces wait in the queue q.
 func (r *Relay) newBacklog(conn uint32, q *queue) *backlog {
 	return &backlog{relay: r, queue: q, conn: r.cfg.Tap.Begin(conn), want: 1}
 }
 
-// add adds a piece to the queue, and reports whether the queue keeps the piece's bytes. If there is
-// no memory for the piece, the connection is no longer recorded.
+// add adds a piece to the queue. It returns true if the queue keeps the piece's bytes. If the piece
+// would exceed a memory limit, add drops the piece and stops recording the connection.
 func (b *backlog) add(p piece) bool {
 	p.of = b
 	if b.unrecorded.Load() {
@@ -72,12 +74,12 @@ func (b *backlog) add(p piece) bool {
 	return false
 }
 
-// end adds the event that no more bytes are forwarded.
+// end adds a connectionEnds event: no more bytes are forwarded.
 func (b *backlog) end(at int64) { b.queue.add(piece{of: b, at: at, kind: connectionEnds}) }
 
 func (p *piece) size() int64 { return int64(len(p.bytes) + pieceCost) }
 
-// reserve reserves memory. It reports whether the limits permit it.
+// reserve reserves memory. It returns false if the memory would exceed a limit.
 func (b *backlog) reserve(size int64) bool {
 	if b.waiting.Add(size) <= waitingOfOne {
 		if b.relay.waiting.Add(size) <= waitingOfAll {
@@ -89,7 +91,8 @@ func (b *backlog) reserve(size int64) bool {
 	return false
 }
 
-// decodePiece decodes a piece, and then the early pieces that follow it.
+// decodePiece decodes a piece if all earlier pieces are decoded, and then decodes the early pieces
+// that directly follow it. Otherwise it keeps the piece as an early piece.
 func (b *backlog) decodePiece(p piece) {
 	switch {
 	case p.kind == recordingEnds:

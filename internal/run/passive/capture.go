@@ -18,19 +18,20 @@ type CaptureConfig struct {
 	Hosts []netip.Addr // the member's addresses; if empty, any address
 	Tap   TapConfig
 	Began time.Time // start time of the recording
-	// GiveWay makes all threads of the process run only on idle processors, until a quarter of the
-	// buffer is waiting to be read.
+	// GiveWay makes all threads of the process run only on processors that are otherwise idle.
+	// While at least a quarter of the buffer is waiting to be read, the threads use normal
+	// scheduling.
 	GiveWay bool
 }
 
 const (
 	room = 64 << 20 // maximum size in bytes of the packets that are waiting to be read
-	// lingers is how long the capture waits at its end for packets that the kernel is still
+	// lingers is how long a capture that is ending waits for packets that the kernel is still
 	// collecting.
 	lingers = 4 * gathers
 )
 
-// Packets collects the packets of a port from the moment when Open is called.
+// Packets collects the packets that are sent from or to a port, beginning with the call of Open.
 type Packets struct {
 	port uint16
 	ring *ring
@@ -48,8 +49,8 @@ func openRoom(port uint16, room int) (*Packets, error) {
 	return &Packets{port: port, ring: r}, nil
 }
 
-// Close stops collecting. Do not call it if the packets are passed to Capture.Serve, which closes
-// them when it returns.
+// Close stops collecting. Do not call Close after passing the packets to Capture.Serve: Serve
+// closes them when it returns.
 func (p *Packets) Close() { p.ring.close() }
 
 // Capture decodes captured packets.
@@ -58,7 +59,7 @@ type Capture struct {
 	ring  *ring
 	table *table
 	prio  priority
-	ends  atomic.Int64 // time at which the recording ends, in nanoseconds on the recording's clock; 0 if unknown
+	ends  atomic.Int64 // time in nanoseconds on the recording's clock at which the recording ends; 0 if unknown
 	drops uint64       // number of lost packets that are not reported yet
 	said  int64        // time at which lost packets were last reported
 }
@@ -69,8 +70,8 @@ func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 // Summary summarizes the connections that a capture observed.
 type Summary struct {
 	Connections uint32
-	WereOpen    uint32 // number of these connections that are not recorded because they were open before the capture began
-	// Elsewhere contains some addresses, other than the member's, at which the port is used.
+	WereOpen    uint32 // number of these connections that were not recorded because they were open before the capture began
+	// Elsewhere contains up to three addresses, other than the member's, at which the port is used.
 	Elsewhere []netip.Addr
 }
 
@@ -79,8 +80,8 @@ func (c *Capture) Summary() Summary {
 	return Summary{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
 }
 
-// Serve captures packets until ctx is canceled. It returns when all packets up to that time are
-// decoded.
+// Serve captures packets until ctx is canceled. It returns after it has decoded all packets that
+// were captured before the cancellation.
 func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	c.ring = p.ring
 	c.table = newTable(&c.cfg.Tap, p.port, func(a netip.Addr) bool { return len(c.cfg.Hosts) == 0 || slices.Contains(c.cfg.Hosts, a) })
@@ -114,9 +115,9 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	}
 }
 
-// read reads all waiting packets. It returns false if the capture has ended. After ctx was
-// canceled, packets may arrive as fast as they are read, so read stops at the first packet that was
-// captured later.
+// read reads all waiting packets. It returns false if the capture has ended. Because packets may
+// arrive as fast as read reads them, read stops at the first packet that was captured after ctx was
+// canceled.
 func (c *Capture) read() bool {
 	for c.ring.ready() {
 		ends := c.ends.Load()
@@ -144,7 +145,7 @@ func (c *Capture) read() bool {
 	return true
 }
 
-// missed reports the number of lost packets, at most once per second and at the end.
+// missed reports the number of lost packets: at most once per second, and once at the end.
 func (c *Capture) missed(end bool) {
 	if c.drops += c.ring.drops(); c.drops == 0 {
 		return
@@ -159,9 +160,10 @@ func (c *Capture) missed(end bool) {
 // now returns the time on the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
 
-// clockAhead returns how far the recording's clock is ahead of the system's clock, which timestamps
-// the packets and may be set at any time. If the process is interrupted between reading the two
-// clocks, the difference can only increase, so ahead returns the smallest of three differences.
+// clockAhead returns how far the recording's clock is ahead of the system's clock. The system's
+// clock timestamps the packets and may be set at any time. An interruption between the readings of
+// the two clocks can only increase the measured difference, so clockAhead returns the smallest of
+// three differences.
 func (c *Capture) clockAhead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {

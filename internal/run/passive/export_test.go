@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// MostPieces returns how many pieces of one connection may wait, however small they are.
+// MostPieces returns the maximum number of pieces of one connection, of any size, that may wait.
 func MostPieces() int { return waitingOfOne / pieceCost }
 
 // mute is a store.Tapped, a store.Tap and a Sink that ignore everything.

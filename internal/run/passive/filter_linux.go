@@ -9,20 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// line is a filter instruction that has labels instead of jump distances.
+// line is a filter instruction whose jump targets are labels instead of distances.
 type line struct {
 	label string
 	bpf.Instruction
-	yes, no string // target labels of a JumpIf; "" is the next line
+	yes, no string // labels to which a JumpIf jumps if its condition is true or false; "" means the next line
 }
 
 // wholePacket is the maximum number of bytes to capture from a packet. It exceeds the size of any
 // packet.
 const wholePacket = 1 << 30
 
-// filter returns a filter for packets that start with the network header. It accepts TCP segments
-// from or to a port, except pure acknowledgments. A loopback interface delivers each packet twice,
-// once on sending and once on arrival; the filter accepts only the latter.
+// filter returns a filter for packets that start with the network header. The filter accepts the
+// TCP segments that are sent from or to a port, except pure acknowledgments. A loopback interface
+// delivers each packet twice: once when it is sent and once when it arrives. The filter accepts
+// only the second delivery.
 func filter(port uint16) ([]unix.SockFilter, error) {
 	equal := func(value uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpEqual, Val: value} }
 	set := func(bits uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits} }
@@ -48,7 +49,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{Instruction: equal(protocolHopByHop), no: "no"},
 		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6 + lengthJumbo}},
 		{Instruction: bpf.LoadAbsolute{Off: lengthIPv6, Size: 2}},
-		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header must be TCP, and the options header must have the length of a single jumbogram option
+		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header must be TCP, and the options header must be as long as a single jumbogram option
 
 		// X is the offset of the TCP header.
 		{label: "tcp", Instruction: bpf.LoadIndirect{Off: 0, Size: 2}},
@@ -69,7 +70,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 	})
 }
 
-// assemble replaces the labels in jumps by distances.
+// assemble replaces the labels in jump instructions with distances.
 func assemble(lines []line) ([]unix.SockFilter, error) {
 	at := map[string]int{}
 	for i, l := range lines {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Connection requests that no client confirms use limited memory and cause no gaps. The calls on
-// real connections remain complete: on a connection that was open before the flood, one that begins
-// during it, and one that begins after it.
+// Connection requests that no client confirms use limited memory and cause no gaps. During such a
+// flood of requests, all calls on real connections are recorded, whether a connection began before,
+// during or after the flood.
 func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 	a, table := listening()
 	table.most = 1000

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Each direction of a connection reads into chunks of chunkSize bytes. A chunk is used for several
-// reads, until less than leastRoom of it is left.
+// Each direction of a connection reads into chunks of chunkSize bytes. Several reads share a chunk,
+// until fewer than leastRoom bytes of the chunk are free.
 const (
 	chunkSize = 16 << 10
 	leastRoom = 4 << 10
@@ -27,7 +27,7 @@ func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 }
 
 // forwardFrom forwards one direction until it ends. It writes bytes to the other side before it
-// passes them to the backlog, so that decoding delays nothing.
+// passes them to the backlog, so that decoding does not delay forwarding.
 func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
 	var chunk []byte
 	for {

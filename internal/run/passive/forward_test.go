@@ -61,7 +61,7 @@ func ping(t *testing.T, c net.Conn, b []byte) {
 	}
 }
 
-// Many calls share the memory in which their bytes wait.
+// The pieces of many calls share a chunk of memory while they wait to be decoded.
 func TestForwardingDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := begun(t)

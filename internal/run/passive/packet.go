@@ -35,9 +35,10 @@ type segment struct {
 	cut      bool // set if only a part of the payload was captured
 }
 
-// parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293). length
-// is the length of the packet, and b is the captured part. parse returns false unless the packet is
-// a complete TCP segment. It does not support fragments and extension headers.
+// parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293) into s. b
+// is the captured part of the packet, and length is the length of the whole packet. parse returns
+// false if the packet is not a TCP segment or if the captured part lacks some of the headers. It
+// supports neither fragments nor IPv6 extension headers other than a jumbogram option.
 func parse(b []byte, length int, s *segment) bool {
 	if len(b) == 0 {
 		return false
@@ -47,7 +48,7 @@ func parse(b []byte, length int, s *segment) bool {
 	switch b[0] >> 4 {
 	case 4:
 		if len(b) < leastIPv4 || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
-			return false // the last condition is true for all fragments of a packet
+			return false // the last condition is true for every fragment of a packet
 		}
 		header, total = int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
 		from, to = netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
@@ -71,7 +72,7 @@ func parse(b []byte, length int, s *segment) bool {
 		return false
 	}
 	if total == 0 {
-		total = length // the kernel has merged packets, and their total length exceeds the field
+		total = length // the kernel merged packets, and the total length does not fit in the length field
 	}
 	if len(b) > total {
 		b = b[:total] // the rest is padding in the frame

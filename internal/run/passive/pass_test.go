@@ -152,8 +152,8 @@ func random(seed uint64, n int) []byte {
 	return b
 }
 
-// Several connections, whose ends have small buffers, transfer much data in both directions at
-// once, so that the relay cannot write everything immediately. The data arrives unchanged,
+// Several connections transfer much data in both directions at the same time. The buffers at both
+// ends are small, so the relay cannot write everything immediately. The data arrives unchanged,
 // half-closed connections continue in the other direction, and the decoded bytes equal the sent
 // bytes.
 func TestBytesAreForwardedUnchanged(t *testing.T) {
@@ -207,7 +207,8 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 	}
 }
 
-// Calls alternate on many connections at once. Each reply is decoded after its whole request.
+// Calls alternate on many connections at once. Each reply is decoded after all bytes of its
+// request.
 func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	const conns, calls = 20, 200
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
@@ -260,7 +261,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 // connection's recording is reported once, and another connection with little data is still
 // decoded.
 func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
-	const size = 48 << 20 // more than one connection's backlog may hold
+	const size = 48 << 20 // exceeds the limit of one connection's backlog
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
 	goOn := make(chan struct{})
 	most := 0
@@ -307,7 +308,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	}
 }
 
-// Pieces of one byte use more memory than their bytes. The limit includes this memory.
+// A piece of one byte needs much more memory than one byte. The limit counts this memory, too.
 func TestManySmallPiecesAreBounded(t *testing.T) {
 	if got := passive.MostPieces(); got > 16<<20/64 {
 		t.Errorf("%d pieces of one connection may wait", got)
@@ -375,14 +376,14 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 
 type hidesLength struct{ io.Reader }
 
-// slowly is a context that calls its AfterFunc functions with a delay after it was canceled, which
-// can happen with any context. It calls each function only after the functions that were called
-// before had time to withdraw others.
+// slowly is a context that calls its AfterFunc functions some time after its cancellation, as any
+// context may do. Before it calls a function, it gives the functions that it called earlier time to
+// withdraw others.
 type slowly struct {
 	context.Context
 	done chan struct{}
 
-	withdrawn chan struct{} // receives if a function is withdrawn after the cancellation
+	withdrawn chan struct{} // receives a value if a function is withdrawn after the cancellation
 
 	mu    sync.Mutex
 	ended bool
@@ -438,8 +439,8 @@ func (s *slowly) end() {
 	}
 }
 
-// The listener may be closed, and Serve may notice the cancellation, before the forwarding
-// goroutines notice it.
+// When ctx is canceled, the listener may be closed, and Serve may notice the cancellation, before
+// the forwarding goroutines notice it. Their connections still end.
 func TestEndReachesLateConnections(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -500,7 +501,7 @@ func TestAResetEndsBothSides(t *testing.T) {
 	}
 }
 
-// The slots of ended connections are reused.
+// A queue slot is reused after its connection has ended.
 func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}

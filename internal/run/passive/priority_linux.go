@@ -10,11 +10,11 @@ import (
 // priority controls the scheduling of the process's threads.
 type priority struct {
 	before *unix.SchedAttr // the original attributes; nil while threads do not give way
-	never  bool            // set if threads must not give way
+	never  bool            // set if the threads must never give way
 }
 
-// CanRestorePriority reports whether threads that give way may later return to normal scheduling
-// (sched(7)). If not, they never give way.
+// CanRestorePriority reports whether threads that gave way can return to normal scheduling
+// (sched(7)). If they cannot, threads never give way.
 func CanRestorePriority() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
@@ -25,13 +25,14 @@ func CanRestorePriority() bool {
 	return unix.Capget(&head, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// setIdle makes all threads of the process run only on idle processors (SCHED_IDLE), or restores
-// their original attributes. It does nothing if the process does not use the normal scheduling
-// policy.
-func (p *priority) setIdle(way bool) {
+// If enable is true, setIdle makes all threads of the process run only on processors that are
+// otherwise idle (SCHED_IDLE). If enable is false, setIdle restores the threads' original
+// attributes. It does nothing if the process does not use the normal scheduling policy or could not
+// return to it.
+func (p *priority) setIdle(enable bool) {
 	switch {
-	case p.never || way == (p.before != nil):
-	case way:
+	case p.never || enable == (p.before != nil):
+	case enable:
 		before, err := unix.SchedGetAttr(0, 0)
 		if p.never = err != nil || before.Policy != unix.SCHED_NORMAL || !CanRestorePriority(); p.never {
 			return

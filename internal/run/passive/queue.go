@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	// queueGathers is how long a queue collects pieces, so that hundreds of pieces share one
-	// wake-up. A wake-up costs more than decoding one call.
+	// queueGathers is how long a queue collects pieces, so that one wake-up serves hundreds of
+	// pieces. A wake-up costs more than decoding one call.
 	queueGathers = 5 * time.Millisecond
-	// enough is the number of pieces that wake a queue before queueGathers has passed.
+	// enough is the number of waiting pieces at which the queue wakes before queueGathers has
+	// passed.
 	enough = 4096
 )
 
@@ -46,7 +47,7 @@ func (q *queue) wake() {
 	}
 }
 
-// close waits until all pieces are decoded.
+// close returns after all pieces are decoded and the queue's goroutine has ended.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true

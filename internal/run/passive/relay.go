@@ -42,10 +42,10 @@ type Relay struct {
 // NewRelay returns a relay.
 func NewRelay(cfg RelayConfig) *Relay { return &Relay{cfg: cfg} }
 
-// Connections returns the number of connections so far.
+// Connections returns the number of connections that the relay has accepted so far.
 func (r *Relay) Connections() uint32 { return r.conns.Load() }
 
-// Serve forwards the connections that l accepts until ctx is canceled. Then it closes the
+// Serve forwards the connections that l accepts until ctx is canceled. Then Serve closes the
 // connections, and returns when all forwarded bytes are decoded.
 func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
@@ -66,7 +66,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("the relay's listener was closed: %w", err)
-		case err != nil: // for example, too many open files, which may be temporary
+		case err != nil: // for example, too many open files, which may be a temporary condition
 			r.cfg.Say(fmt.Sprintf("a connection could not be accepted: %v", err))
 			select {
 			case <-ctx.Done():
@@ -78,7 +78,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// wait waits until all connections have ended and their bytes are decoded.
+// wait waits until all connections have ended and all their bytes are decoded.
 func (r *Relay) wait() {
 	r.wg.Wait()
 	for _, q := range r.queues {

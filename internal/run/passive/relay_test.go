@@ -80,7 +80,7 @@ func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 	return calls, gaps
 }
 
-// etcd's own client uses a real etcd through the relay, and its calls are recorded.
+// The relay records the calls that etcd's own client makes to a real etcd member.
 func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	for name, redactor := range map[string]*call.Redactor{"hashed": call.NewRedactor(), "plain": {}} {
@@ -132,7 +132,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	check(err)
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(10))
 	check(err)
-	for range 2 { // the guard is false the second time
+	for range 2 { // the transaction's condition is false the second time
 		_, err = c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(prefix+"a"), "=", put.Header.Revision)).
 			Then(clientv3.OpPut(prefix+"a", "w")).Else(clientv3.OpGet(prefix + "a")).Commit()
 		check(err)
@@ -212,7 +212,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	}
 }
 
-// Clients use TLS with the relay, which connects to the member without TLS.
+// Clients connect to the relay over TLS. The relay connects to the member without TLS.
 func TestTLSEndsAtTheRelay(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	server, client := certs.Configs(t)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// blockSize is the size of a block in the ring. The largest packets, which have 64 KiB on a
-	// loopback interface, fit in a block.
+	// blockSize is the size of a block in the ring, in bytes. Even the largest packets, which are
+	// 64 KiB long on a loopback interface, fit in a block.
 	blockSize = 128 << 10
-	// gathers is how long the kernel collects packets in a block, because a wake-up costs more than
-	// reading a packet.
+	// gathers is how long the kernel collects packets in a block before it wakes the reader. A
+	// wake-up costs more than reading a packet.
 	gathers = 50 * time.Millisecond
 )
 
@@ -31,13 +31,13 @@ type ring struct {
 	at  int // the block to read next
 }
 
-// openRing starts capturing the segments from and to a port.
+// openRing starts capturing the segments that are sent from or to a port.
 func openRing(port uint16, size int) (*ring, error) {
 	// The protocol is 0, so that no packet arrives before the filter is set. SOCK_DGRAM omits the
 	// link-layer header.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if errors.Is(err, unix.EPERM) {
-		return nil, errors.New("capturing packets requires the right to read them; run quorumbench as root, or give its binary the capability CAP_NET_RAW")
+		return nil, errors.New("quorumbench is not permitted to capture packets; run quorumbench as root, or give its binary the capability CAP_NET_RAW")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot capture packets: %w", err)
@@ -90,8 +90,8 @@ func (r *ring) close() {
 
 func (r *ring) blocks() int { return len(r.mem) / blockSize }
 
-// block returns the header of a block. Its status shows whether the block currently belongs to the
-// kernel or to us.
+// block returns the header of a block. The header's status shows whether the block currently
+// belongs to the kernel or to this process.
 func (r *ring) block(i int) *unix.TpacketHdrV1 {
 	const header = unsafe.Offsetof(unix.TpacketBlockDesc{}.Hdr)
 	return (*unix.TpacketHdrV1)(unsafe.Pointer(&r.mem[i*blockSize+int(header)]))
@@ -108,25 +108,25 @@ func (r *ring) ready() bool { return r.filled(r.at) }
 // isFilling reports whether at least a quarter of the ring is waiting to be read.
 func (r *ring) isFilling() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
 
-// wait waits until a block can be read. It returns os.ErrDeadlineExceeded after the time that until
-// has set.
+// wait waits until a block can be read. It returns os.ErrDeadlineExceeded after the deadline that
+// setDeadline has set.
 func (r *ring) wait() error {
 	return r.raw.Read(func(uintptr) bool { return r.ready() })
 }
 
 func (r *ring) setDeadline(at time.Time) { _ = r.f.SetReadDeadline(at) }
 
-// read calls packet for each packet in the next block, and then returns the block to the kernel.
-// The arguments of packet are the captured bytes, starting at the network header, the length of the
-// packet, and its time in nanoseconds on the system's clock.
-func (r *ring) read(packet func(b []byte, length int, at int64)) {
+// read calls handle for each packet in the next block, and then returns the block to the kernel.
+// handle receives the captured bytes, which start with the network header, the length of the whole
+// packet, and the packet's time in nanoseconds on the system's clock.
+func (r *ring) read(handle func(b []byte, length int, at int64)) {
 	head := r.block(r.at)
 	mem := r.mem[r.at*blockSize : (r.at+1)*blockSize]
 	next := head.Offset_to_first_pkt
 	for range head.Num_pkts {
 		p := (*unix.Tpacket3Hdr)(unsafe.Pointer(&mem[next]))
 		b := mem[next+uint32(p.Net):]
-		packet(b[:p.Snaplen:p.Snaplen], int(p.Len), int64(p.Sec)*second+int64(p.Nsec))
+		handle(b[:p.Snaplen:p.Snaplen], int(p.Len), int64(p.Sec)*second+int64(p.Nsec))
 		next += p.Next_offset
 	}
 	atomic.StoreUint32(&head.Block_status, unix.TP_STATUS_KERNEL)

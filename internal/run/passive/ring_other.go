@@ -27,5 +27,5 @@ type priority struct{}
 
 func (*priority) setIdle(bool) {}
 
-// CanRestorePriority returns false: threads cannot give way on this system.
+// CanRestorePriority returns false, because threads cannot give way on this system.
 func CanRestorePriority() bool { return false }

@@ -2,10 +2,9 @@ package passive
 
 import "slices"
 
-// stream is one direction of a connection. It puts the bytes in the order of their sequence
-// numbers.
+// stream is one direction of a connection. It sorts the bytes by their sequence numbers.
 //
-// Invariant: held is sorted by seq, and every piece in it begins after next.
+// Invariant: held is sorted by seq, and every piece in held begins after next.
 type stream struct {
 	known bool   // whether the first sequence number is known
 	next  uint32 // the sequence number of the next byte
@@ -14,7 +13,7 @@ type stream struct {
 	over  bool // whether all bytes up to the FIN have arrived
 	held  []early
 	bytes int   // memory of held
-	since int64 // time at which the hole before held appeared
+	since int64 // time since which the bytes before held have been missing
 }
 
 // early is a piece that arrived before the bytes that precede it.
@@ -23,18 +22,19 @@ type early struct {
 	b   []byte
 }
 
-// earlyCost is the memory of a piece in addition to its bytes. It limits the number of small
-// pieces.
+// earlyCost is the memory that a piece needs in addition to its bytes. Counting this memory also
+// limits the number of small pieces.
 const earlyCost = 64
 
-// offset returns how far a sequence number is after the next byte. The result is negative if it is
-// before that byte. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
+// offset returns the distance of a sequence number from that of the next byte. The distance is
+// negative for earlier bytes. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
 func (s *stream) offset(seq uint32) int { return int(int32(seq - s.next)) }
 
 // begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
-// add adds the bytes of a segment, and passes each byte to feed once, in order.
+// add adds the bytes of a segment. It passes all bytes that do not follow a hole to feed, in order
+// and each byte only once.
 func (s *stream) add(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.offset(seq) > 0 {
 		s.hold(seq, b, at)
@@ -54,8 +54,8 @@ func (s *stream) add(seq uint32, b []byte, at int64, feed func([]byte)) {
 	}
 }
 
-// hold keeps bytes that follow a hole, in order. If two pieces begin with the same sequence number,
-// it keeps the longer piece.
+// hold keeps bytes that follow a hole, sorted by sequence number. If two pieces begin with the same
+// sequence number, hold keeps the longer piece.
 func (s *stream) hold(seq uint32, b []byte, at int64) {
 	if len(s.held) == 0 {
 		s.since = at
@@ -73,7 +73,7 @@ func (s *stream) hold(seq uint32, b []byte, at int64) {
 	}
 }
 
-// feedNew feeds the part of a segment that was not fed before.
+// feedNew passes the bytes of a segment to feed, except those that were passed before.
 func (s *stream) feedNew(seq uint32, b []byte, feed func([]byte)) {
 	if known := -s.offset(seq); known < len(b) {
 		s.next += uint32(len(b) - known)
@@ -82,7 +82,7 @@ func (s *stream) feedNew(seq uint32, b []byte, feed func([]byte)) {
 	s.close()
 }
 
-// finish records the FIN, which also occupies a sequence number.
+// finish records a FIN, which also occupies a sequence number.
 func (s *stream) finish(seq uint32) {
 	s.last, s.fin = true, seq
 	s.close()
@@ -95,5 +95,5 @@ func (s *stream) close() {
 	}
 }
 
-// complete reports whether no byte is missing up to the end of the captured data.
+// complete reports whether no bytes are missing before the last captured byte or FIN.
 func (s *stream) complete() bool { return len(s.held) == 0 && (s.over || !s.last) }

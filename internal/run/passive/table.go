@@ -11,27 +11,27 @@ import (
 
 const (
 	second = int64(1e9)
-	// kept is how long an ended connection is remembered after its last packet, so that late
+	// kept is how long the table remembers an ended connection after its last packet, so that late
 	// packets are not attributed to another connection.
 	kept = 60 * second
-	// unanswered is how long a connection request may remain unanswered before it is forgotten.
+	// unanswered is how long the table remembers a connection request without an answer.
 	unanswered = 120 * second
-	// idle is how long a connection that is not decoded, or on which no data was sent, is
-	// remembered.
+	// idle is how long the table remembers a connection that is not decoded or on which no data was
+	// sent.
 	idle = 3600 * second
-	// most is the number of connections that may be remembered for that long. If there are more,
-	// they are remembered only for the time crowded.
+	// most is the number of connections above which the table is crowded. A crowded table applies
+	// the limit crowded instead of idle and unanswered.
 	most    = 1 << 20
 	crowded = 10 * second
 	sweeps  = 10 * second
-	// mostAsked limits the number of connection requests that no client has confirmed. If there are
-	// more, for example in a flood of requests, the oldest are forgotten.
+	// mostAsked limits the number of connection requests that no client has confirmed. If a flood
+	// of requests exceeds this limit, the table forgets the oldest requests.
 	mostAsked = 1 << 16
-	// holeFor is how long a hole may last. A retransmission would arrive sooner.
+	// holeFor is how long the table waits for missing bytes. A retransmission would arrive sooner.
 	holeFor = 10 * second
 	// twinsWithin is the maximum time between two copies of a packet that have different addresses.
 	twinsWithin = 3 * second
-	// Limits for the bytes that wait after holes.
+	// Limits on the number of bytes that follow holes and wait to be decoded.
 	heldOfStream = 4 << 20
 	heldOfAll    = 64 << 20
 )
@@ -43,7 +43,7 @@ const (
 	secured  = "the connection uses TLS, which a capture cannot decode; record it with a relay instead (--listen, --to, --cert, --key and --cacert)"
 	notHeard = "a packet of the connection was not captured, so the rest of the connection is not recorded"
 	tooMuch  = "a packet of the connection was not captured and too much data followed it, so the rest of the connection is not recorded"
-	noEnd    = "the end of the connection was not captured: another connection now uses its client's address"
+	noEnd    = "the end of the connection was not captured, because another connection now uses the same client address"
 )
 
 // ends contains the addresses of a connection.
@@ -53,12 +53,12 @@ type ends struct{ client, server netip.AddrPort }
 type state uint8
 
 const (
-	open       state = iota // everything is decoded, once data was sent
+	open       state = iota // all data is decoded
 	unrecorded              // nothing is decoded
 	closed
 )
 
-// conn is a connection. It starts with the client's SYN.
+// conn is a connection. A connection begins with the client's SYN.
 type conn struct {
 	number  uint32
 	tap     *Conn // set from the first byte to the end
@@ -70,8 +70,8 @@ type conn struct {
 	confirmed bool
 	since     int64 // time at which the SYN arrived
 	at        int64 // time at which the last packet arrived
-	// twin is a connection of which this may be a copy with other addresses. It is a copy if the
-	// member answered both with the same sequence number.
+	// twin is an earlier connection that may be the same connection with other addresses. The two
+	// are the same if the member answered both with the same initial sequence number.
 	twin *conn
 }
 
@@ -81,7 +81,7 @@ const (
 	ofServer
 )
 
-// table decodes packets. It is not safe for concurrent use.
+// table assigns packets to connections and decodes them. It is not safe for concurrent use.
 type table struct {
 	tap       TapConfig
 	at        func(netip.AddrPort) bool // reports whether an address is the member's
@@ -225,9 +225,10 @@ func (t *table) handleSYN(s *segment) {
 	t.bytes(c, ofClient, s.seq+1, s.payload) // the SYN may contain data (TCP Fast Open)
 }
 
-// remember adds a connection request to the ring, where it may replace the oldest request. If no
-// client has confirmed the replaced request's connection and it has sent no data, that connection
-// is forgotten. A flood of requests therefore affects no other connection.
+// remember adds a connection request to the ring. If the ring is full, the request replaces the
+// oldest request. If no client has confirmed the oldest request and its connection has sent no
+// data, remember also forgets that connection. A flood of requests therefore affects no other
+// connection.
 func (t *table) remember(a asking) {
 	if len(t.asked) < mostAsked {
 		t.asked = append(t.asked, a)
@@ -250,7 +251,7 @@ func (t *table) count(c *conn) {
 }
 
 // isCopy reports whether a connection is a copy of its twin. It is called after the member has
-// answered both.
+// answered both connection requests.
 func (t *table) isCopy(c *conn) bool {
 	twin := c.twin
 	c.twin = nil
@@ -276,13 +277,15 @@ func (t *table) reset(c *conn, side int, s *segment) {
 	}
 }
 
-// goesOn handles all other segments.
+// goesOn handles a segment of a connection that is decoded, unless the segment is a RST or the
+// client's SYN.
 func (t *table) goesOn(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	seq := s.seq
 	if s.flags&flagSYN != 0 {
 		seq++
-		// A server that has lost its state answers with another initial sequence number.
+		// A server that has lost its state answers with a new initial sequence number, which
+		// replaces the previous one.
 		if side == ofServer && (!own.known || own.next == c.agreed+1 && !own.last && len(own.held) == 0) {
 			c.agreed = s.seq
 			own.begin(seq)
@@ -355,7 +358,7 @@ func (t *table) feed(c *conn, side int, b []byte) bool {
 // isTLS reports whether a client's first bytes are a TLS record (RFC 8446, section 5.1).
 func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 
-// lose stops decoding a connection that continues. The gap begins at the first hole.
+// lose stops decoding a connection that is still open. The reported gap begins at the first hole.
 func (t *table) lose(c *conn, why string) {
 	if c.twin != nil && t.isCopy(c) {
 		t.endConn(c, unrecorded)
@@ -374,7 +377,8 @@ func (t *table) lose(c *conn, why string) {
 	t.endConn(c, unrecorded)
 }
 
-// end ends a connection. why is an additional reason for a gap, or empty.
+// end ends a connection. If why is not empty, end reports a gap with this reason even if no bytes
+// are missing.
 func (t *table) end(c *conn, why string) {
 	switch {
 	case c.state != open:
@@ -395,7 +399,7 @@ func (t *table) endConn(c *conn, to state) {
 	c.state, c.at = to, t.last
 }
 
-// sweep forgets connections that ended long enough ago.
+// sweep forgets connections that ended, or that became idle, long enough ago.
 func (t *table) sweep() {
 	t.swept = t.last
 	long := idle
@@ -439,7 +443,8 @@ func (t *table) finish(at int64) {
 	}
 }
 
-// drop reports lost packets, as a gap after the last packet that arrived.
+// drop reports the number of lost packets as a gap that begins at the time of the last packet that
+// arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
 	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s could not be read in time, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})

@@ -100,7 +100,8 @@ func newTalk(client string, from, answer uint32) *talk {
 	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
 }
 
-// send returns a segment from one side that acknowledges everything from the other side.
+// send returns a segment that one side sends. The segment acknowledges everything from the other
+// side.
 func (k *talk) send(side int, flags uint8, payload string) *segment {
 	own, other := &k.client, &k.server
 	if side == ofServer {
@@ -135,8 +136,8 @@ func (t *table) receive(at int64, segments ...*segment) {
 	}
 }
 
-// However a connection's bytes are split, repeated and reordered, both sides are decoded in order,
-// and each reply after its request.
+// Both sides of a connection are decoded in order, and each reply is decoded after its request, no
+// matter how the connection's bytes are split, repeated and reordered.
 func TestSegmentsAreReordered(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -154,7 +155,7 @@ func TestSegmentsAreReordered(t *testing.T) {
 					said[side] = append(said[side], payload...)
 					packets = append(packets, k.send(side, 0, payload))
 				}
-				// Some packets arrive again, some of them together with preceding bytes.
+				// Some packets arrive again. Some of these also contain the bytes before them.
 				for i := range packets {
 					switch p := packets[i]; rng.IntN(4) {
 					case 0:
@@ -348,7 +349,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// After a new SYN, a client's port belongs to another connection.
+// A new SYN from the same client port begins another connection.
 func TestPortIsReused(t *testing.T) {
 	a, table := listening()
 	first := newTalk("10.0.0.1:40000", 100, 200)
@@ -364,7 +365,7 @@ func TestPortIsReused(t *testing.T) {
 	}
 }
 
-// The memory for bytes that wait after a hole is limited.
+// The memory for bytes that follow a hole is limited.
 func TestHeldSegmentsAreLimited(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -393,7 +394,7 @@ func TestEndedConnectionsAreRemoved(t *testing.T) {
 	}
 }
 
-// Packets that are captured before and after their addresses are translated are decoded once.
+// A packet that is captured both before and after address translation is decoded only once.
 func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	a, table := listening()
 	for i := range uint32(20) {
@@ -413,8 +414,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 				table.receive(1, &translated, p)
 			}
 		}
-		// One connection has the same sequence number at another time, and another only begins in
-		// the same way.
+		// Another connection has the same initial sequence number on the client's side, but not on
+		// the member's side.
 		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
 		table.receive(1, append(other.opens(), other.send(ofClient, 0, "another"))...)
 	}
@@ -433,8 +434,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	}
 }
 
-// A gap begins when the hole appears: the client of a watch sends nothing, and some of the member's
-// bytes were not captured.
+// A gap begins when the first bytes are missing, even if this is noticed later: the client of a
+// watch sends nothing, and some of the member's bytes were not captured.
 func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -448,7 +449,7 @@ func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	}
 }
 
-// Times are those of the packets, even if earlier packets were lost.
+// Decoded bytes have the times of their packets, even if earlier packets were lost.
 func TestTimesAreThoseOfPackets(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -459,7 +460,8 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet could not be read") {
 		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
 	}
-	// After packets were lost, a connection is not reported as open before the capture.
+	// After packets were lost, a new connection is not reported as having been open before the
+	// capture.
 	late := newTalk("10.0.0.1:40001", 100, 200)
 	late.opens()
 	table.receive(4*second, late.send(ofClient, 0, "three"))
@@ -483,8 +485,8 @@ func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	}
 }
 
-// Memory is limited even if many connections are requested and answered and then send no more
-// packets.
+// Memory is limited even if many connection requests are answered and their clients then send
+// nothing more.
 func TestManySilentConnections(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
@@ -503,8 +505,8 @@ func TestManySilentConnections(t *testing.T) {
 	}
 }
 
-// Whatever packets of a connection arrive, in any order and number, the decoded bytes from each
-// side are the beginning of its data, without repetitions.
+// For any selection of a connection's packets, in any order and with repetitions, the decoded bytes
+// from each side are the beginning of the side's data, without repetitions.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add([]byte{0, 1, 2, 5, 4, 3, 3, 7, 6, 20, 30, 8})
@@ -545,7 +547,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// BenchmarkTable measures the cost of a packet apart from decoding its bytes.
+// BenchmarkTable measures the cost of handling a packet, without the cost of decoding its bytes.
 func BenchmarkTable(b *testing.B) {
 	_, table := listening()
 	table.tap.Tapped = silent{}
@@ -555,7 +557,7 @@ func BenchmarkTable(b *testing.B) {
 	seq, ack := k.client.next-300, k.server.next-100
 	b.ReportAllocs()
 	for b.Loop() {
-		// The same data is sent again with the next sequence numbers.
+		// The same data is sent again with higher sequence numbers.
 		put := func(p []byte, seq, ack uint32) {
 			p[24], p[25], p[26], p[27] = byte(seq>>24), byte(seq>>16), byte(seq>>8), byte(seq)
 			p[28], p[29], p[30], p[31] = byte(ack>>24), byte(ack>>16), byte(ack>>8), byte(ack)

@@ -40,8 +40,8 @@ func (c *TapConfig) Begin(number uint32) *Conn {
 	}
 }
 
-// Feed decodes bytes that one side has sent. at is their time in nanoseconds since the recording
-// began. Feed reports whether the connection is still decoded.
+// Feed decodes bytes that one side has sent. at is the time of the bytes in nanoseconds since the
+// recording began. Feed returns false if the connection is no longer decoded.
 func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	if c.ended {
 		return false
@@ -59,8 +59,8 @@ func (c *Conn) Missing(at int64, why string) {
 	}
 }
 
-// End ends decoding. It has no effect when called again. If why is not empty, it reports a gap that
-// begins at the given time. If there was a backlog, this time can be far in the past.
+// End ends decoding. Further calls have no effect. If why is not empty, End reports a gap that
+// begins at the time at. If there was a backlog, this time can be long before the call.
 func (c *Conn) End(at int64, why string) {
 	if c.ended {
 		return

@@ -10,21 +10,21 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// CPUGroups contains the folders of the control groups whose limits apply to this process. To find
-// them, all mounts must be read, which takes long on a node with many containers. Therefore it is
-// done once, outside of measurements.
+// CPUGroups contains the folders of the control groups whose limits apply to this process. Finding
+// them requires reading all mounts, which takes long on a node with many containers. Therefore the
+// groups are found once, outside of measurements.
 type CPUGroups []string
 
-// OurCPUGroups returns our control group and those of its parent groups that are visible, or
-// nothing.
+// OurCPUGroups returns the control group of this process and all its parent groups that are
+// visible. It returns nil if no group is visible.
 func OurCPUGroups() CPUGroups { return cpuGroups("/") }
 
-// cpuGroups returns the groups of this process. root is another file system root in tests.
+// cpuGroups returns the groups of this process. Tests pass another file system root as root.
 func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
 
-// Throttled returns for how long CPU limits have throttled the groups, in nanoseconds; ok is false
-// if this is unknown. If a parent group has a limit, only that group's file counts the time, so the
-// times of all groups are added.
+// Throttled returns the time in nanoseconds for which CPU limits have throttled the groups; ok is
+// false if this time is unknown. The time for which a parent group's limit throttled a group is
+// counted only in the parent group's file, so Throttled adds the times of all groups.
 func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
@@ -41,8 +41,8 @@ func heldBack(stat []byte) (ns int64) {
 	return max(valueOf(stat, "throttled_time"), 0) + 1000*max(valueOf(stat, "throttled_usec"), 0)
 }
 
-// cpuLimit returns how many processors our control groups permit. This is the smallest quota; ok is
-// false if there is no quota.
+// cpuLimit returns the number of processors that our control groups permit, which is the smallest
+// of their quotas; ok is false if no group has a quota.
 func cpuLimit(root string) (least float64, ok bool) {
 	for _, dir := range cpuGroups(root) {
 		if limit, has := quota(dir); has && (!ok || limit < least) {
@@ -52,8 +52,9 @@ func cpuLimit(root string) (least float64, ok bool) {
 	return least, ok
 }
 
-// quota returns a group's quota. Version 2 has "QUOTA PERIOD" in cpu.max, and version 1 has a file
-// for each. Both are in microseconds; "max" and -1 mean that there is no limit.
+// quota returns a group's quota as a number of processors. In version 2, the file cpu.max contains
+// "QUOTA PERIOD". In version 1, the quota and the period are in separate files. Both are in
+// microseconds; "max" and -1 mean that the group has no limit.
 func quota(dir string) (processors float64, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err != nil {
@@ -79,9 +80,9 @@ type groups struct {
 	own string    // the process's group in version 2, or empty
 }
 
-// groupsOf returns the groups of a process (cgroups(7)), which is given by its ID or "self". root
-// is another file system root in tests. The result is valid until the process is moved to another
-// group.
+// groupsOf returns the control groups (cgroups(7)) of a process. process is a process ID or "self".
+// Tests pass another file system root as root. The result is valid until the process is moved to
+// another group.
 func groupsOf(root, process string) (out groups) {
 	dir := filepath.Join(root, "proc", process)
 	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
@@ -126,7 +127,7 @@ func groupsOf(root, process string) (out groups) {
 	return out
 }
 
-// use reads for how long the groups were throttled or stalled.
+// use reads the times for which the groups were throttled or stalled.
 func (g *groups) use(f *kernelFile) GroupUsage {
 	out := unknownGroup
 	for _, dir := range g.cpu {

@@ -1,7 +1,7 @@
 package probe
 
-// SystemCPU is the machine's processor time since boot by kind (proc_stat(5)). Each field is the
-// sum for all processors, in seconds.
+// SystemCPU is the machine's processor time since boot, divided by kind (proc_stat(5)). Each field
+// is the sum over all processors, in seconds.
 type SystemCPU struct {
 	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ float64
 	// Steal is the CPU time that the hypervisor withheld.
@@ -31,7 +31,7 @@ func (a SystemCPU) Total() float64 {
 // time.
 func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
 
-// Busy returns the time in which the processors were not idle, without stolen time.
+// Busy returns the time in which the processors were not idle. It does not include stolen time.
 func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
 
 // Sched contains the scheduler's counters for a thread (sched-stats in the kernel's documentation).
@@ -46,8 +46,8 @@ func (a Sched) Sub(b Sched) Sched {
 	return Sched{CPU: a.CPU - b.CPU, RunDelay: a.RunDelay - b.RunDelay, Slices: a.Slices - b.Slices}
 }
 
-// ProcessUsage is the resource usage of a process. Counters start with the process. A negative
-// number is unknown.
+// ProcessUsage is the resource usage of a process. Counters are 0 when the process starts. A
+// negative number means that the value is unknown.
 type ProcessUsage struct {
 	PID int
 	// OK is false for a process that has exited. All other fields are then zero.
@@ -58,36 +58,38 @@ type ProcessUsage struct {
 	UserSeconds, SystemSeconds float64 // CPU time
 	RSS                        int64   // bytes
 	Threads                    int
-	FDs                        int   // number of open file descriptors
-	FDLimit                    int64 // limit of open file descriptors
-	MinorFaults, MajorFaults   int64 // page faults that did not and did need a read from disk
-	// Number of context switches of all running threads; the kernel forgets the switches of threads
-	// that have exited. They are unknown in samples in which reading them would cost too much.
+	FDs                        int   // number of open files
+	FDLimit                    int64 // maximum number of open files
+	MinorFaults, MajorFaults   int64 // number of page faults without and with a read from disk
+	// Voluntary and Involuntary are the numbers of context switches of all running threads. The
+	// kernel forgets the switches of threads that have exited. The numbers are unknown in samples
+	// in which reading them would cost too much.
 	Voluntary, Involuntary int64
 	// ReadBytes and WriteBytes are the numbers of bytes read from and written to disks.
 	ReadBytes, WriteBytes int64
 	// SendQueue and ReceiveQueue are the numbers of bytes in the buffers of the process's TCP
-	// connections: bytes that are unsent or unacknowledged, and bytes that were received but not
-	// read.
+	// connections. SendQueue counts the bytes that are not yet sent or not yet acknowledged.
+	// ReceiveQueue counts the bytes that were received but not yet read.
 	SendQueue, ReceiveQueue int64
-	// Bytes and retransmitted segments on the process's TCP connections since sampling began.
-	// Traffic between the last sample of a connection and its end is missing.
+	// ReceivedBytes, SentBytes and Retransmitted are the numbers of bytes and of retransmitted
+	// segments on the process's TCP connections since sampling began. Traffic on a connection after
+	// the connection's last sample is not counted.
 	ReceivedBytes, SentBytes, Retransmitted int64
-	// Group is how long the process's control group was throttled or stalled.
+	// Group contains the times for which the process's control group was throttled or stalled.
 	Group GroupUsage
 }
 
-// GroupUsage is how long a control group and its parents were throttled or stalled, in seconds.
-// Negative values are unknown.
+// GroupUsage contains the times, in seconds, for which a control group and its parents were
+// throttled or stalled. A negative value means that the time is unknown.
 type GroupUsage struct {
-	Throttled float64 // time in which limits on processor time throttled the groups
-	Pressure          // stalls of the group itself, if it uses version 2
+	Throttled float64 // time for which limits on processor time throttled the group or its parents
+	Pressure          // stalls of the group itself, if the group uses version 2
 }
 
-// Pressure is how long tasks were stalled because a resource was busy, in seconds since boot or
-// since their control group was created. Negative values are unknown. In a field with Some at least
-// one task was stalled; in a field with Full all active tasks were stalled (PSI in the kernel's
-// documentation).
+// Pressure contains the times, in seconds, for which tasks were stalled because a resource was
+// busy. The times are counted since boot, or since the tasks' control group was created. A negative
+// value means that the time is unknown. In a field with Some, at least one task was stalled; in a
+// field with Full, all active tasks were stalled (PSI in the kernel's documentation).
 type Pressure struct {
 	CPUSome, IOSome, IOFull, MemorySome, MemoryFull float64
 }
@@ -97,42 +99,44 @@ var (
 	unknownGroup    = GroupUsage{-1, unknownPressure}
 )
 
-// MachineUsage is the resource usage of the whole machine. Counters start at boot. A negative
-// number is unknown.
+// MachineUsage is the resource usage of the whole machine. Counters are 0 when the machine boots. A
+// negative number means that the value is unknown.
 type MachineUsage struct {
 	Load1 float64 // load average over one minute
 	CPU   SystemCPU
 	Cores []float64 // busy time of each online core, in seconds
 	Pressure
 	Disks []DiskUsage
-	// Traffic on all network interfaces except the loopback interface, and, separately, on the
-	// loopback interface, which counts each packet as both received and sent.
+	// ReceivedBytes to SentPackets count the traffic on all network interfaces except the loopback
+	// interface. LoopbackBytes and LoopbackPackets count the traffic on the loopback interface,
+	// which counts each packet as both received and sent.
 	ReceivedBytes, ReceivedPackets int64
 	SentBytes, SentPackets         int64
 	LoopbackBytes, LoopbackPackets int64 // only sent, not received
-	// TCP on all interfaces including loopback: the number of segments sent, of retransmitted
-	// segments, and of connections that were dropped because the listening program had not accepted
-	// earlier ones; then the current number of connections and the bytes in their buffers.
+	// The following counters include TCP on all interfaces, including the loopback interface.
+	// ListenDrops is the number of connections that were dropped because the listening program had
+	// not accepted earlier connections in time.
 	SentSegments, RetransmittedSegments, ListenDrops int64
-	TCPSockets, TCPBytes                             int64
-	// Programs contains the processes that used most processor time since the previous sample, by
-	// name and process group. It is nil if there was no recent sample.
+	TCPSockets, TCPBytes                             int64 // current number of connections, and of bytes in their buffers
+	// Programs contains the processes that used the most processor time since the previous sample,
+	// grouped by name and process group. It is nil if the previous sample is missing or too old.
 	Programs []ProgramUsage
 }
 
-// DiskUsage is the usage of a whole disk. Counters start at boot. Partitions, loop and memory
-// devices, and devices that are made of other devices are not included. A sector has 512 bytes.
+// DiskUsage is the usage of a whole disk. Counters are 0 when the machine boots. Partitions, loop
+// and memory devices, and devices that consist of other devices are not included. A sector has 512
+// bytes.
 type DiskUsage struct {
 	Name                        string
 	Reads, Writes, Flushes      int64 // number of completed requests; Linux before 5.5 does not count flushes
 	ReadSectors, WrittenSectors int64
 	ReadSeconds, WriteSeconds   float64 // sum of the durations of all requests
 	FlushSeconds                float64
-	InFlight                    int64   // number of requests in flight now
-	BusySeconds, QueueSeconds   float64 // time with requests in flight; the same weighted by the number of requests in flight
+	InFlight                    int64   // number of requests that are currently in flight
+	BusySeconds, QueueSeconds   float64 // time with requests in flight; the same time, weighted by the number of requests in flight
 }
 
-// ProgramUsage is the usage of all processes with the same name and process group between two
+// ProgramUsage is the usage of all processes that have the same name and process group, between two
 // samples.
 type ProgramUsage struct {
 	Name       string
@@ -141,9 +145,9 @@ type ProgramUsage struct {
 	Seconds    float64 // time between the samples
 }
 
-// Add adds another disk's usage. A number that is unknown for one of the disks is unknown in the
-// sum. Name is not changed, and BusySeconds becomes unknown, because it is defined only for a
-// single disk.
+// Add adds another disk's usage to d. If a number is unknown for one of the disks, the sum is
+// unknown. Add does not change Name. It sets BusySeconds to unknown, because this time is defined
+// only for a single disk.
 func (d *DiskUsage) Add(o *DiskUsage) {
 	for _, c := range []struct {
 		to *int64

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRSS returns the maximum of our resident memory in bytes. It does not use ru_maxrss, because
-// execve(2) preserves the value of the program that started us.
+// maxRSS returns this process's maximum resident memory in bytes. It does not use ru_maxrss, which
+// execve(2) preserves from the program that started this process.
 func maxRSS(r *unix.Rusage) int64 {
 	if self, err := procfs.Self(); err == nil {
 		if s, err := self.NewStatus(); err == nil && s.VmHWM > 0 {
@@ -19,7 +19,7 @@ func maxRSS(r *unix.Rusage) int64 {
 	return int64(r.Maxrss) * 1024
 }
 
-// hardware returns the processor's model and the size of the memory in bytes.
+// hardware returns the model of the processor and the size of the memory in bytes.
 func hardware() (cpu string, memory uint64) {
 	p, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -34,8 +34,8 @@ func hardware() (cpu string, memory uint64) {
 	return cpu, memory
 }
 
-// System returns the machine's processor time; ok is false if it is unknown. It is fast, because
-// loads call it when their windows open.
+// System returns the machine's processor time; ok is false if it is unknown. System must be fast,
+// because loads call it at the moment when their windows open.
 func System() (c SystemCPU, ok bool) {
 	var f kernelFile
 	b, ok := f.read("/proc/stat")
@@ -46,8 +46,9 @@ func System() (c SystemCPU, ok bool) {
 	return c, ok
 }
 
-// ThreadSched returns the scheduler's counters for one of our threads, given by its gettid(2)
-// number; ok is false if the thread does not exist or if the kernel does not count.
+// ThreadSched returns the scheduler's counters for the thread of this process with the given
+// gettid(2) number; ok is false if the thread does not exist or if the kernel does not keep these
+// counters.
 func ThreadSched(tid int) (s Sched, ok bool) {
 	var f kernelFile
 	b, ok := f.read("/proc/self/task/" + strconv.Itoa(tid) + "/schedstat")

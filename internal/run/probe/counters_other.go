@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRSS returns the maximum of our resident memory in bytes. The system's unit is bytes on macOS,
-// and kilobytes on the BSDs.
+// maxRSS returns this process's maximum resident memory in bytes. The system's unit is bytes on
+// macOS, and kilobytes on the BSDs.
 func maxRSS(r *unix.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
 		return int64(r.Maxrss)

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// FolderBytes returns the disk space in bytes that the files in a folder and its subfolders use. It
-// includes preallocated space, but not holes. It returns -1 if the folder cannot be read. Files
-// that are removed during the call, such as old logs, are not counted.
+// FolderBytes returns the disk space in bytes that the files in a folder and its subfolders use.
+// Preallocated space is included, and holes are not. FolderBytes returns -1 if the folder cannot be
+// read. It ignores files that are removed during the call, such as old logs.
 func FolderBytes(dir *os.Root) (bytes int64) {
 	seen := false
 	_ = fs.WalkDir(dir.FS(), ".", func(path string, _ fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
-// Package probe reads counters for disks, the machine, its processes and our threads. It runs no
-// goroutines and samples nothing by itself: callers read counters when they need them, and subtract
-// successive readings.
+// Package probe reads counters about disks, the machine, its processes and the threads of this
+// process. Package probe has no goroutines and takes no samples on its own: callers read the
+// counters when they need them, and subtract successive readings.
 package probe
 
 import (
@@ -18,13 +18,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// FsyncResult reports how fast a folder makes writes durable, and whether it does so.
+// FsyncResult reports how fast a folder makes writes durable, and whether the folder's writes
+// survive a power loss.
 type FsyncResult struct {
 	// P50 and P99 are percentiles of the time for one write and its sync. A percentile is unknown
 	// if there are too few samples (measure.MinBeyond).
 	P50, P99   measure.Figure
 	Count      int    // number of writes
-	FileSystem string // such as ext4, or "unknown" and the number of a file system that is not listed
+	FileSystem string // for example ext4, or "unknown" and the number of a file system without a known name
 	// Durable is false on a file system, such as tmpfs, that does not survive a power loss.
 	Durable bool
 }
@@ -33,24 +34,25 @@ type FsyncResult struct {
 // in a write-ahead log.
 const fsyncRecord = 2300
 
-// FsyncWrites is the number of writes that is enough for a p99: ten of them are slower.
+// FsyncWrites is a number of writes that is large enough for a p99, because ten of the writes are
+// slower than the p99.
 const FsyncWrites = 1000
 
-// fsyncBounds determines when a measurement ends: after most writes, after the time soft if there
-// are at least least writes, and after the time hard in any case.
+// fsyncBounds contains the limits of a measurement. The measurement ends after `most` writes, after
+// the time `soft` if at least `least` writes were made, and after the time `hard` in any case.
 type fsyncBounds struct {
 	most, least int
 	soft, hard  time.Duration
 }
 
-// boundsOf returns the limits for a measurement of at most n writes. If a disk performs fewer than
-// 100 writes in 3 s, it gets more time, because fewer writes are not even enough for a p90.
+// boundsOf returns the limits of a measurement of at most n writes. A disk that makes fewer than
+// 100 writes in 3 s gets more time, because fewer writes would not even be enough for a p90.
 func boundsOf(n int) fsyncBounds {
 	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
 }
 
-// needsMore reports whether to make another write after the given number of writes. At least one
-// write is made.
+// needsMore reports whether the measurement needs another write. made is the number of writes so
+// far. The measurement needs at least one write.
 func (b fsyncBounds) needsMore(made int, elapsed time.Duration) bool {
 	switch {
 	case made == 0:
@@ -61,8 +63,8 @@ func (b fsyncBounds) needsMore(made int, elapsed time.Duration) bool {
 	return made < b.least || elapsed < b.soft
 }
 
-// Fsync times up to n synced writes in a folder. It makes fewer writes if they take longer than 3
-// s. It returns ctx's error if ctx is canceled.
+// Fsync times up to n synced writes in a folder. It makes fewer writes if n writes would take
+// longer than 3 s. If ctx is canceled, Fsync returns ctx's error.
 func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("cannot time fdatasync with %d writes", n)
@@ -83,11 +85,11 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 	return result, ctx.Err()
 }
 
-// syncedWrites appends records to a new, preallocated file in dir. Like a write-ahead log, it calls
-// fdatasync after each record. It continues while more returns true. most is the number of records
-// to preallocate. took receives the duration of each sync, and of the write together with the sync.
-// The records are random, so that no file system or disk can deduplicate or compress them. The file
-// is removed afterwards.
+// syncedWrites appends records to a new, preallocated file in dir as long as `more` returns true.
+// Like a write-ahead log, it calls fdatasync after each record. syncedWrites preallocates space for
+// `most` records. It calls took after each record, with the duration of the sync and the duration
+// of the write and the sync together. The records are random, so that no file system or disk can
+// deduplicate or compress them. At the end, syncedWrites removes the file.
 func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -121,8 +123,9 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 	return fs, durable, nil
 }
 
-// nearestRank returns the smallest value for which at least p percent of the values are less or
-// equal. It is unknown if fewer than measure.MinBeyond values are greater.
+// nearestRank returns the smallest of the values such that at least p percent of the values are
+// less than or equal to it. The result is unknown if fewer than measure.MinBeyond values are
+// greater.
 func nearestRank(sorted []int64, p int) measure.Figure {
 	rank := (p*len(sorted) + 99) / 100
 	if !measure.Supports(float64(p), uint64(len(sorted))) {
@@ -139,8 +142,8 @@ func fsyncError(dir *os.Root, err error) error {
 	return fmt.Errorf("cannot time fdatasync in %s: %w", dir.Name(), err)
 }
 
-// Device returns the device number of a folder. A measurement in one folder is valid for all
-// folders on the same device.
+// Device returns the number of the device on which a folder is stored. A measurement in one folder
+// is valid for all folders on the same device.
 func Device(dir string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(dir, &s); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystems maps magic numbers from statfs(2) to names. volatile marks the file systems that are
+// fileSystems maps magic numbers from statfs(2) to names. volatile is set for file systems that are
 // in memory.
 var fileSystems = map[int64]struct {
 	name     string
@@ -34,8 +34,8 @@ var fileSystems = map[int64]struct {
 	unix.HUGETLBFS_MAGIC:       {"hugetlbfs", true},
 }
 
-// fileSystem returns the name of the file system that contains f. A file system that is not listed
-// is assumed to be durable.
+// fileSystem returns the name of the file system that contains f, and whether it is durable. A file
+// system that is not listed is assumed to be durable.
 func fileSystem(f *os.File) (name string, durable bool) {
 	var s unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelFile reads small kernel files into one buffer; each read overwrites the previous contents.
-// Sampling ten processes reads about a hundred files per second. Package procfs allocates memory
-// for each and takes three times as long.
+// kernelFile reads small kernel files into one buffer; each read overwrites the contents of the
+// previous one. A sample of ten processes reads about a hundred files. Package procfs would
+// allocate memory for each file and take three times as long.
 type kernelFile struct{ buf []byte }
 
-// mostKernelFile is the maximum number of bytes that are read from a file. It is enough for all
-// files that we read, even for /proc/stat on a machine with a thousand processors.
+// mostKernelFile is the maximum number of bytes that are read from a file. This is enough for every
+// file that package probe reads, even for /proc/stat on a machine with a thousand processors.
 const mostKernelFile = 1 << 20
 
 // read returns the file's contents; ok is false if the file cannot be read.
@@ -62,8 +62,8 @@ func word(b *[]byte) []byte {
 	return s[:end]
 }
 
-// number parses a decimal number. It returns -1 for anything else, and for a number with more than
-// 18 digits.
+// number parses a decimal number. It returns -1 if the text is not a decimal number or has more
+// than 18 digits.
 func number(digits []byte) (n int64) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return -1
@@ -77,15 +77,16 @@ func number(digits []byte) (n int64) {
 	return n
 }
 
-// numbers parses the first words of b into all. If a word is missing, the number is -1.
+// numbers parses the first words of b as numbers and stores them in all. A missing word is stored
+// as -1.
 func numbers(b []byte, all []int64) {
 	for i := range all {
 		all[i] = number(word(&b))
 	}
 }
 
-// valueOf returns the number that follows name at the beginning of a line, or -1 if there is no
-// such line.
+// valueOf returns the number that follows the given name on the line that begins with this name. It
+// returns -1 if b contains no such line.
 func valueOf(b []byte, name string) int64 {
 	for len(b) > 0 {
 		l := line(&b)
@@ -96,8 +97,8 @@ func valueOf(b []byte, name string) int64 {
 	return -1
 }
 
-// per converts a count of units to seconds. second is the number of units per second. The result is
-// unknown (-1) if n is unknown.
+// per converts n units to seconds, where `second` is the number of units per second. It returns -1
+// (unknown) if n is negative.
 func per(second float64, n int64) float64 {
 	if n < 0 {
 		return -1

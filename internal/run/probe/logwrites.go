@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// LogWrites measures a disk in the way a write-ahead log uses it: it writes records one after the
-// other, and makes each record durable before it writes the next.
+// LogWrites measures a disk under the writes of a write-ahead log: each record is made durable
+// before the next record is written.
 type LogWrites struct {
 	Dir      string
 	Record   int           // size of a record in bytes
@@ -36,7 +36,7 @@ type LogResult struct {
 // progressEvery is the interval at which LogWrites.Progress is called.
 const progressEvery = 250 * time.Millisecond
 
-// Run measures until a limit is reached or ctx is canceled. The error is one sentence.
+// Run measures until a limit is reached or ctx is canceled. The error is a complete sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GiveBackPages releases the pages of our binary that were used so far, and resets the maximum of
-// our memory (SelfUsage.MaxRSS). Most of these pages belong to libraries that other commands need,
-// and would be counted as memory of a generator or an embedded member. Pages that are needed again
-// come from the page cache.
+// GiveBackPages releases the pages of quorumbench's binary that were used so far, and resets the
+// maximum of the process's memory (SelfUsage.MaxRSS). Most of these pages belong to libraries that
+// only other commands need. Without GiveBackPages, they would be counted as memory of a generator
+// or of an embedded member. If a released page is needed again, the kernel reads it from the page
+// cache.
 func GiveBackPages() {
 	own, err := os.Executable()
 	if err != nil {
@@ -25,12 +26,12 @@ func GiveBackPages() {
 		return
 	}
 	for _, m := range maps {
-		if m.Pathname == own && !m.Perms.Write { // writable pages may be modified and cannot be read from the file again
+		if m.Pathname == own && !m.Perms.Write { // writable pages may be modified; the file does not contain their modifications
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.StartAddr, m.EndAddr-m.StartAddr, unix.MADV_DONTNEED) // an error is harmless
 		}
 	}
 	if f, err := os.OpenFile("/proc/self/clear_refs", os.O_WRONLY, 0); err == nil {
-		_, _ = f.WriteString("5") // proc_pid_clear_refs(5): sets the maximum to the current size
+		_, _ = f.WriteString("5") // proc_pid_clear_refs(5): sets the maximum to the current memory
 		_ = f.Close()
 	}
 }

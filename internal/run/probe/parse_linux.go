@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// userHZ is the unit of times in /proc, in ticks per second. The kernel uses 100 in user space on
-// every architecture that Go supports.
+// userHZ is the number of ticks per second in the times in /proc. The kernel uses 100 in user space
+// on every architecture that Go supports.
 const userHZ = 100
 
 // statLine is a parsed /proc/PID/stat (proc_pid_stat(5)).
@@ -21,7 +21,7 @@ type statLine struct {
 	threads, started, rssPages int64
 }
 
-// parseStat parses the line. The name refers to b.
+// parseStat parses the line. The returned name shares the memory of b.
 func parseStat(b []byte) (s statLine, ok bool) {
 	// The name is in parentheses and may contain any character, including parentheses.
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
@@ -58,8 +58,8 @@ func parseStat(b []byte) (s statLine, ok bool) {
 	return s, s.user >= 0 && s.system >= 0 && s.started >= 0 && s.rssPages >= 0
 }
 
-// parseCPU parses the processor lines in /proc/stat. It returns the sum for all processors, and
-// appends the busy time of each to cores.
+// parseCPU parses the processor lines in /proc/stat. It returns the sum over all processors, and
+// appends the busy time of each processor to cores.
 func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool) {
 	for len(b) > 0 {
 		l := line(&b)
@@ -143,8 +143,8 @@ func parseNetDev(b []byte, m *MachineUsage) {
 }
 
 // inTable returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two lines for
-// each protocol: one with names, and one with the numbers in the same order. A missing number is
-// -1.
+// each protocol: the first contains the names, and the second contains the numbers in the same
+// order. A missing number is returned as -1.
 func inTable(b []byte, protocol string, names ...string) []int64 {
 	found := make([]int64, len(names))
 	for i := range found {
@@ -170,7 +170,7 @@ func inTable(b []byte, protocol string, names ...string) []int64 {
 }
 
 // parseSockets parses the TCP line in /proc/net/sockstat. It returns the number of sockets in use
-// and the number of pages in all buffers.
+// and the number of memory pages that all their buffers use.
 func parseSockets(b []byte) (inUse, pages int64) {
 	inUse, pages = -1, -1
 	for len(b) > 0 {
@@ -191,7 +191,8 @@ func parseSockets(b []byte) (inUse, pages int64) {
 	return inUse, pages
 }
 
-// parseLoad parses the one-minute average in /proc/loadavg. It returns -1 if it is missing.
+// parseLoad parses the one-minute load average in /proc/loadavg. It returns -1 if the average is
+// missing.
 func parseLoad(b []byte) float64 {
 	load, err := strconv.ParseFloat(string(word(&b)), 64)
 	if err != nil || !(load >= 0 && load < 1e9) {
@@ -200,8 +201,8 @@ func parseLoad(b []byte) float64 {
 	return load
 }
 
-// parseFDLimit parses the soft limit for open files in /proc/PID/limits. It returns -1 if there is
-// none.
+// parseFDLimit parses the soft limit for open files in /proc/PID/limits. It returns -1 if the limit
+// is missing or unlimited.
 func parseFDLimit(b []byte) int64 {
 	_, rest, ok := bytes.Cut(b, []byte("Max open files"))
 	if !ok {

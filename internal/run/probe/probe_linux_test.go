@@ -49,7 +49,7 @@ func TestSystemAndThread(t *testing.T) {
 	}
 }
 
-// write creates files in a test's root, where we are process 1.
+// write creates files in a temporary file system root, in which the test is process 1.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

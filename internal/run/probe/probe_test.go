@@ -20,8 +20,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// A thousand writes are enough for a p99. A slow disk makes as many writes as it can in the time
-// limit, and the measurement does not wait endlessly for a very slow disk.
+// A thousand writes are enough for a p99. On a slow disk, the measurement makes as many writes as
+// the time limit permits. On a very slow disk, it also ends.
 func TestFsyncBounds(t *testing.T) {
 	made := func(each time.Duration) (n int) {
 		for b := boundsOf(FsyncWrites); b.needsMore(n, time.Duration(n)*each); n++ {
@@ -66,7 +66,7 @@ func root(t *testing.T, dir string) *os.Root {
 	return r
 }
 
-// A percentile with fewer than ten greater values is unknown: the largest of 100 values is not
+// A percentile is unknown if fewer than ten values are greater: the largest of 100 values is not
 // their p99.
 func TestNearestRank(t *testing.T) {
 	upTo := func(n int) (all []int64) {

@@ -13,11 +13,11 @@ import (
 )
 
 // Sampler reads the resource usage of processes and of the machine. It caches properties that do
-// not change, and limits the cost of expensive readings. It is safe for concurrent use.
+// not change, and limits the cost of its expensive readings. It is safe for concurrent use.
 type Sampler struct {
 	root string // file system root; differs from "/" only in tests
 	cpu  func() time.Duration
-	own  int // ID of our process, which is not a foreign program
+	own  int // ID of this process, which is not counted as a foreign program
 
 	mu       sync.Mutex
 	file     kernelFile
@@ -50,8 +50,8 @@ func newSampler(root string) *Sampler {
 	}
 }
 
-// ThreadCPU returns the processor time, user and system, that the calling thread has used. The
-// goroutine must be locked to the thread.
+// ThreadCPU returns the user and system time that the calling thread has used. The calling
+// goroutine must be locked to its thread.
 func ThreadCPU() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
@@ -60,26 +60,26 @@ func ThreadCPU() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Limits for the expensive parts of sampling: the mean share of one processor that each part may
-// use.
+// Limits on the expensive parts of sampling. Each limit is the mean share of one processor that the
+// part may use.
 const (
 	threadsShare  = 0.003
 	programsShare = 0.003
 	socketsShare  = 0.002
 )
 
-// thrift decides when an expensive part of sampling is due again, so that it uses at most the given
-// share of a processor on average.
+// thrift decides when an expensive part of sampling is due again. On average, the part uses at most
+// the given share of a processor.
 type thrift struct {
 	share float64
 	next  time.Time
 }
 
-// leastBetween is less than the interval between samples, so that the part is also included in a
-// sample that is slightly early.
+// leastBetween is the minimum time between two executions of an expensive part. It is shorter than
+// the interval between samples, so that a sample that is slightly early also includes the part.
 const leastBetween = 500 * time.Millisecond
 
-// spend calls part if it is due.
+// spend calls part if part is due, and reports whether it did.
 func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (done bool) {
 	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // if next is further away, the clock was set back
 		return false
@@ -91,7 +91,7 @@ func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (don
 	return true
 }
 
-// Processes returns the usage of each process, in order.
+// Processes returns the usage of each process, in the order of pids.
 func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,12 +149,12 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	return row
 }
 
-// openFiles returns the number of files that a process has open, or -1 if we may not read it. Since
-// Linux 6.2, it is the size of the folder that lists them.
+// openFiles returns the number of files that a process has open, or -1 if this process may not read
+// the number. Since Linux 6.2, the size of the folder that lists the open files is their number.
 func (s *Sampler) openFiles(pid int) int {
 	path := s.path(pid, "fd")
 	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // a folder in a test has another size
+	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // in tests, the folder's size is not the number of files
 		return int(stat.Size)
 	}
 	names, ok := listed(path)
@@ -175,8 +175,8 @@ func listed(path string) (names []string, ok bool) {
 	return names, err == nil
 }
 
-// switches counts the context switches of all threads of a process, because the status file of the
-// process contains only those of its first thread.
+// switches adds up the context switches of all threads of a process, because the status file of a
+// process contains only the switches of its first thread.
 func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	threads, ok := listed(s.path(pid, "task"))
 	if !ok {
@@ -191,8 +191,8 @@ func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	return voluntary, involuntary
 }
 
-// Machine returns the usage of the machine; ok is false if it is unknown. The processes with the
-// given IDs are not reported as foreign programs.
+// Machine returns the usage of the machine; ok is false if the usage is unknown. The processes in
+// pids are not reported as foreign programs.
 func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool)
 	return row, true
 }
 
-// disks returns the entries in /proc/diskstats that are whole disks and have been used.
+// disks returns the usage of each whole disk in /proc/diskstats that has completed any requests.
 func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	for len(b) > 0 {
 		d, ok := parseDisk(line(&b))
@@ -242,9 +242,9 @@ func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	return all
 }
 
-// wholeDisk reports whether a device is a whole disk. It excludes partitions, which are not listed
-// in /sys/block, memory devices, and devices that are made of other devices, whose usage would be
-// counted twice.
+// wholeDisk reports whether a device is a whole disk. Partitions, which are not listed in
+// /sys/block, and memory devices are not. Devices that consist of other devices are not either,
+// because their usage would be counted twice.
 func wholeDisk(block, name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "dm-", "md"} {
 		if strings.HasPrefix(name, prefix) {

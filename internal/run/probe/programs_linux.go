@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// programs compares the processor time of all processes with the previous reading.
+// programs compares the processor time of all processes with that in the previous reading.
 type programs struct {
 	thrift
 	at   time.Time // time of the previous reading
@@ -21,10 +21,11 @@ type program struct {
 const (
 	// mostPrograms limits the number of programs in a sample.
 	mostPrograms = 32
-	// longestApart limits the time between two readings that are compared, in addition to the pause
-	// that their cost requires. The usage between two readings is attributed to the later reading.
+	// longestApart limits the time between two readings that are compared. The pause that the cost
+	// of the readings requires is added to this limit. The usage between two readings is attributed
+	// to the later reading.
 	longestApart = 2500 * time.Millisecond
-	// leastProcessors is the smallest usage, in processors, of a program that is listed.
+	// leastProcessors is the smallest usage, in processors, at which a program is listed.
 	leastProcessors = 0.02
 )
 
@@ -34,9 +35,9 @@ type programKey struct {
 	group int64
 }
 
-// read returns the usage of processes since the previous reading, except our processes, whose IDs
-// are given. It returns nil if there was no recent reading. For a process that was started since
-// then, all of its usage is included.
+// read returns the usage of processes since the previous reading, except of the processes in ours.
+// It returns nil if the previous reading is missing or too old. For a process that was started
+// since the previous reading, all of its usage is included.
 func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsage) {
 	wait := p.next.Sub(p.at)
 	p.spend(now, s.cpu, func() {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files returns a root with the kernel's files about the machine and about process 7, which has two
-// threads.
+// files returns a file system root with the kernel's files about the machine and about process 7,
+// which has two threads.
 func files(t *testing.T, more map[string]string) string {
 	t.Helper()
 	all := map[string]string{
@@ -47,8 +47,8 @@ var someTime = time.Unix(1_763_818_441, 0)
 
 const psi = "some avg10=0.06 avg60=0.21 avg300=0.99 total=8537362\nfull avg10=0.00 avg60=0.13 avg300=0.96 total=1250000\n"
 
-// Processes are read on kernels with control groups of versions 1 and 2, and on a kernel without
-// pressure files.
+// Processes are read on kernels with version 1 and version 2 of control groups, and on a kernel
+// without pressure files.
 func TestSamplerReadsProcesses(t *testing.T) {
 	want := ProcessUsage{
 		PID: 7, OK: true, Started: 999, UserSeconds: 2.5, SystemSeconds: 1.25, RSS: 256 * int64(os.Getpagesize()),
@@ -80,7 +80,7 @@ func TestSamplerReadsProcesses(t *testing.T) {
 		rows := s.Processes(someTime, []int{7, 8})
 		want.Group = c.group
 		got := rows[0]
-		got.SendQueue, got.ReceiveQueue, got.ReceivedBytes, got.SentBytes, got.Retransmitted = 0, 0, 0, 0, 0 // read from the live system
+		got.SendQueue, got.ReceiveQueue, got.ReceivedBytes, got.SentBytes, got.Retransmitted = 0, 0, 0, 0, 0 // these values are read from the live system
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -105,7 +105,7 @@ func TestSamplerReadsMachines(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" || !ok {
 		t.Errorf("%v:\n%s", ok, diff)
 	}
-	// A kernel that reports only the usage of its processors.
+	// This kernel reports only the usage of its processors.
 	m, ok = newSampler(write(t, map[string]string{"proc/stat": "cpu 1 2 3 4\n"})+"/").Machine(someTime, nil)
 	if !ok || m.Load1 != -1 || m.Pressure != unknownPressure || m.Disks != nil || m.SentSegments != -1 || m.ListenDrops != -1 || m.TCPBytes != -1 {
 		t.Errorf("%+v, %v", m, ok)
@@ -127,7 +127,7 @@ func TestDisksAreAdded(t *testing.T) {
 	}
 }
 
-// If a process ID is reused, the new process is recognized, and its cached properties are read
+// If a process ID is reused, the sampler recognizes the new process and reads its cached properties
 // again.
 func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	root := files(t, nil)
@@ -152,8 +152,8 @@ func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	}
 }
 
-// Programs are listed with their usage between two samples, summed by name and group. Nothing is
-// listed after a gap between samples.
+// The sampler lists programs with their usage between two samples, added up by name and process
+// group. After a gap between samples, it lists nothing.
 func TestProgramUsage(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
@@ -176,13 +176,13 @@ func TestProgramUsage(t *testing.T) {
 		t.Errorf("of the first sample: %v", got)
 	}
 	process(20, "cc1", 20, 550, 1)
-	process(30, "cc1", 20, 25, 900) // started since the previous sample
+	process(30, "cc1", 20, 25, 900) // the process was started since the previous sample
 	process(31, "cc1", 31, 10, 900)
 	process(21, "idle", 21, 501, 1)
 	if got, want := read(1), []ProgramUsage{{"cc1", 20, 0.75, 1}, {"cc1", 31, 0.1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
-	process(20, "new", 20, 30, 1000) // reuses the ID of a process that has exited
+	process(20, "new", 20, 30, 1000) // the process reuses the ID of a process that has exited
 	if got, want := read(2), []ProgramUsage{{"new", 20, 0.3, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
@@ -192,7 +192,7 @@ func TestProgramUsage(t *testing.T) {
 	}
 }
 
-// An expensive part runs as often as its share of a processor permits.
+// An expensive part is executed as often as its share of a processor permits.
 func TestThrift(t *testing.T) {
 	used := time.Duration(0)
 	of := func(cost time.Duration, at ...float64) (done []bool) {
@@ -233,7 +233,8 @@ func TestSamplerReadsThisMachine(t *testing.T) {
 	}
 }
 
-// Unread bytes on a connection are counted at both of its ends.
+// Bytes that wait on a connection are counted, whether they wait at the sending or at the receiving
+// end.
 func TestSocketsQueue(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -316,9 +317,9 @@ func FuzzKernelFiles(f *testing.F) {
 	})
 }
 
-// BenchmarkSampling takes one sample of ten processes and the machine, which happens every second.
-// It should take less than 10 ms of processor time, which is 1 % of a processor. cpu-ns/op is the
-// time of all threads, including garbage collection.
+// BenchmarkSampling takes one sample of ten processes and the machine. A run takes such a sample
+// every second, so a sample should take less than 10 ms of processor time, which is 1 % of a
+// processor. cpu-ns/op is the processor time of all threads, including garbage collection.
 func BenchmarkSampling(b *testing.B) {
 	s, ok := NewSampler()
 	if !ok {
@@ -359,10 +360,10 @@ func BenchmarkSampling(b *testing.B) {
 	b.ReportMetric((Self().CPUSeconds-used)*1e9/float64(b.N), "cpu-ns/op")
 }
 
-// idleThreads is the number of waiting threads in each of the benchmark's processes.
+// idleThreads is the number of waiting threads in each process that the benchmark samples.
 const idleThreads = 20
 
-// TestBeIdle is the process that the benchmark samples. It has twenty waiting threads.
+// TestBeIdle runs as the process that the benchmark samples. It has twenty waiting threads.
 func TestBeIdle(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_IDLE") == "" {
 		t.Skip("this is a process of BenchmarkSampling's")
@@ -376,7 +377,7 @@ func TestBeIdle(t *testing.T) {
 	_, _ = unix.Read(0, make([]byte, 1))
 }
 
-// When a limit throttles a real process, the counter of its group rises.
+// When a CPU limit throttles a real process, the counter of the process's group rises.
 func TestSamplerSeesALimit(t *testing.T) {
 	ours := groupsOf("/", "self")
 	if len(ours.cpu) == 0 {

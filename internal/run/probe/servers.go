@@ -10,22 +10,23 @@ import (
 // Server describes the server at an endpoint, as seen from this machine.
 type Server struct {
 	Here bool // whether the address belongs to this machine
-	// PID is the ID of the process that listens there, or 0 if it is unknown. Program is the name
-	// of this process.
+	// PID is the ID of the process that listens at the endpoint, or 0 if unknown. Program is the
+	// name of this process.
 	PID     int
 	Program string
 }
 
 // Forwards reports whether the process is a program that is known to forward its input to another
-// process, so that its processor time is not the server's.
+// process. If so, its processor time is not that of the server.
 func (l *Server) Forwards() bool {
 	return slices.Contains([]string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "conmon", "kubectl", "ssh", "sshd", "socat", "haproxy", "nginx", "envoy", "traefik",
 	}, l.Program)
 }
 
-// FindServers finds out which of the endpoints (HOST:PORT) are on this machine, and which processes
-// listen there. An endpoint whose name cannot be resolved is considered not to be on this machine.
+// FindServers determines which of the endpoints (HOST:PORT) are on this machine, and which
+// processes listen there. An endpoint whose name cannot be resolved is assumed to be on another
+// machine.
 func FindServers(ctx context.Context, endpoints []string) []Server {
 	all, wanted := make([]Server, len(endpoints)), make([]netip.AddrPort, len(endpoints))
 	own := ownAddresses()

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// findServers finds the processes that listen on the wanted addresses, as far as it has permission:
-// /proc/net/tcp and tcp6 list the listening sockets, and /proc/PID/fd shows which process has a
-// socket open.
+// findServers finds the processes that listen on the wanted addresses. /proc/net/tcp and tcp6 list
+// the listening sockets, and /proc/PID/fd shows which process has opened a socket. findServers
+// ignores processes whose files it is not permitted to read.
 func findServers(proc string, wanted []netip.AddrPort, all []Server) {
-	sockets := map[string][]int{} // indexes in wanted, by the link to the listening socket
+	sockets := map[string][]int{} // indexes in wanted, by the link text of the listening socket in /proc/PID/fd
 	for _, table := range []string{"tcp", "tcp6"} {
 		text, _ := os.ReadFile(filepath.Join(proc, "net", table))
 		for line := range strings.Lines(string(text)) {
@@ -34,7 +34,7 @@ func findServers(proc string, wanted []netip.AddrPort, all []Server) {
 		return
 	}
 	processes, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
-	slices.SortFunc(processes, func(a, b string) int { return len(a) - len(b) }) // a server usually has a lower ID than its children
+	slices.SortFunc(processes, func(a, b string) int { return len(a) - len(b) }) // a server usually has a lower ID than its child processes, which share its sockets
 	for _, dir := range processes {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		files, _ := os.ReadDir(filepath.Join(dir, "fd"))
@@ -53,7 +53,7 @@ func findServers(proc string, wanted []netip.AddrPort, all []Server) {
 	}
 }
 
-// parseListener parses a line in /proc/net/tcp or tcp6. ok is false unless the socket is listening.
+// parseListener parses a line in /proc/net/tcp or tcp6. ok is false if the socket is not listening.
 func parseListener(line string) (at netip.AddrPort, inode string, ok bool) {
 	const local, state, number = 1, 3, 9
 	fields := strings.Fields(line)
@@ -66,7 +66,7 @@ func parseListener(line string) (at netip.AddrPort, inode string, ok bool) {
 	if !ok || err != nil || perr != nil || len(raw)%4 != 0 {
 		return at, "", false
 	}
-	for i := 0; i < len(raw); i += 4 { // 32-bit words are in the machine's byte order
+	for i := 0; i < len(raw); i += 4 { // each 32-bit word is in the machine's byte order
 		binary.BigEndian.PutUint32(raw[i:], binary.NativeEndian.Uint32(raw[i:]))
 	}
 	ip, ok := netip.AddrFromSlice(raw)

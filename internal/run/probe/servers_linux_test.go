@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A listening server is found by its socket, through any name of this machine, whether it listens
-// on all addresses or on one address.
+// A listening server is found through any name of this machine, whether the server listens on all
+// addresses or on one address.
 func TestFindServers(t *testing.T) {
 	listen := func(network, at string) (port string) {
 		l, err := net.Listen(network, at)

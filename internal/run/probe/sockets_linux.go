@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets finds the TCP connections of processes. The kernel lists all connections (sock_diag(7)),
-// and /proc/PID/fd contains the numbers of a process's sockets.
+// sockets finds the TCP connections of processes. The kernel lists all connections (sock_diag(7))
+// with their socket numbers. /proc/PID/fd shows which socket numbers belong to a process.
 type sockets struct {
 	thrift
-	owner map[uint32]int     // process ID by socket number; 0 if the process is not sampled
-	seen  map[uint32]carried // traffic by socket number in the previous reading
-	sum   map[int]carried    // traffic by process ID since sampling began
+	owner map[uint32]int     // process ID by socket number; 0 if the socket belongs to no sampled process
+	seen  map[uint32]carried // traffic in the previous reading, by socket number
+	sum   map[int]carried    // traffic since sampling began, by process ID
 }
 
 // carried is the traffic of connections.
-type carried struct{ received, sent, again int64 } // number of bytes received, of bytes acknowledged, and of retransmitted segments
+type carried struct{ received, sent, again int64 } // numbers of received bytes, of acknowledged bytes, and of retransmitted segments
 
 // socket is a TCP connection.
 type socket struct {
@@ -29,8 +29,8 @@ type socket struct {
 	carried
 }
 
-// add adds each process's connections to its row. The values remain unknown if a reading is not due
-// or if the kernel does not list connections.
+// add adds the figures of each process's connections to the process's row. The figures remain
+// unknown if no reading is due or if the kernel does not list connections.
 func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	k.spend(now, s.cpu, func() {
 		all, ok := tcpSockets()
@@ -69,7 +69,7 @@ func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	})
 }
 
-// resolve finds the processes of new sockets.
+// resolve finds the processes to which new sockets belong.
 func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	owner, known := make(map[uint32]int, len(all)), true
 	for _, one := range all {
@@ -113,8 +113,8 @@ const (
 	tcpListening = 10
 )
 
-// tcpSockets returns the TCP connections in our network namespace, except connections without a
-// process.
+// tcpSockets returns the TCP connections in this process's network namespace, except connections
+// that no longer belong to a process.
 func tcpSockets() (all []socket, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -152,8 +152,8 @@ func tcpSockets() (all []socket, ok bool) {
 	return all, true
 }
 
-// parseSocketList parses a packet of the kernel's answer and appends its connections to all. done
-// is set for the last packet; ok is false if b is invalid.
+// parseSocketList parses one packet of the kernel's answer and appends its connections to all. done
+// is true for the last packet; ok is false if b is invalid.
 func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		length, kind := int(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint16(b[4:])
@@ -177,7 +177,8 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	return all, false, true
 }
 
-// carriedBy parses a connection's traffic from its attributes. Older kernels do not count bytes.
+// carriedBy reads a connection's traffic from the attributes of the connection. Older kernels do
+// not report numbers of bytes.
 func carriedBy(b []byte) (c carried) {
 	for len(b) >= 4 {
 		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])

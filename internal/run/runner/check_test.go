@@ -35,8 +35,8 @@ func serve(t *testing.T, st store.Store, script string) served {
 	return served{st, endpoint}
 }
 
-// perf returns a check with the given rate of writes, number of clients and duration. Further
-// parameters override its defaults.
+// perf returns the scenario of a check with the given rate of writes, number of clients and
+// duration. The parameters in more override the defaults of the check.
 func perf(s served, rate float64, clients int, duration string, more ...string) (*scenario.Scenario, error) {
 	c := scenario.NewCommand("check-perf")
 	all := append([]string{
@@ -49,7 +49,7 @@ func perf(s served, rate float64, clients int, duration string, more ...string) 
 	return c.Scenario(registry.Catalog{}, scenario.Ask{Store: s.Name(), Attach: &scenario.Attach{Endpoints: []string{s.endpoint}}, Seed: 1, Repeats: 1})
 }
 
-// checked runs a check and returns its trial.
+// checked runs the check and returns its trial.
 func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario, show func(Progress)) (*record.Trial, error) {
 	t.Helper()
 	dir, err := Run(ctx, Options{
@@ -70,7 +70,7 @@ func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario,
 	return &run.Trials[0], err
 }
 
-// check runs a check that must have a result.
+// check runs a check and fails the test if the check has no result.
 func check(t *testing.T, of served, rate float64, clients int, duration string, more ...string) *record.Trial {
 	t.Helper()
 	s, err := perf(of, rate, clients, duration, more...)
@@ -84,7 +84,8 @@ func check(t *testing.T, of served, rate float64, clients int, duration string, 
 	return result
 }
 
-// empty reports whether no keys are left, by running another check, which would find them.
+// empty reports whether the store contains none of a check's keys. It runs another check, which
+// would find them.
 func empty(t *testing.T, of served) bool {
 	t.Helper()
 	s, err := perf(of, 10, 10, "100ms")
@@ -99,8 +100,8 @@ func empty(t *testing.T, of served) bool {
 	return err == nil
 }
 
-// Exactly rate x seconds writes are due, however long the responses take. etcd's own check reaches
-// only 1,784 of 8,000 writes per second with a latency of 2 ms.
+// Exactly rate × seconds writes are due, no matter how long the responses take. By comparison,
+// etcd's own check reaches only 1,784 of 8,000 writes per second if the latency is 2 ms.
 func TestOneScheduleForAllClients(t *testing.T) {
 	for _, name := range []string{"l", "xl"} {
 		l := scenario.PerfLoads[name]
@@ -119,7 +120,7 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
 			c := serve(t, st, "delay=1ms")
-			// With as many clients as writes, no write has to wait for a connection at the end.
+			// With as many clients as writes, no write waits for a connection, not even at the end.
 			result := check(t, c, 200, 200, "1s")
 			if result.Due != 200 || result.Errors > 0 || result.Cleanup.Err() != nil || !empty(t, c) {
 				t.Errorf("%d due, errors %v, clean-up %+v", result.Due, result.ErrorsByKind, result.Cleanup)
@@ -128,8 +129,8 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 	}
 }
 
-// A stall of 0.9 s is fully included in the slowest write's response time, which begins when the
-// write was due. Package analyze tests the analysis of checks.
+// The response time of the slowest write fully includes a stall of 0.9 s, because the response time
+// begins when the write was due. Package analyze tests the analysis of checks.
 func TestSlowestWriteIncludesTheStall(t *testing.T) {
 	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 	result := check(t, c, 500, 50, "2s")
@@ -146,8 +147,8 @@ func TestCountsErrorsOfACheck(t *testing.T) {
 	}
 }
 
-// Existing keys remain. The error does not explain how to remove the keys, because they may belong
-// to another user.
+// Existing keys are not removed. The error does not explain how to remove them, because they may
+// belong to another user.
 func TestPrefixMustBeEmpty(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestInterruptedCheckCleansUp(t *testing.T) {
 	}
 }
 
-// plain is etcd without deletion by prefix.
+// plain is an etcd store that cannot delete by prefix.
 type plain struct{ *etcd.Store }
 
 func (p plain) Capabilities() kv.Capabilities {
@@ -209,13 +210,13 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 	c := serve(t, etcd.New(), "")
 	swept := served{plain{etcd.New()}, c.endpoint}
 	result := check(t, swept, 500, 20, "1s")
-	// A write that a busy machine did not send was not executed.
+	// A write that was not sent because the machine was busy was not executed.
 	if result.Due != 500 || result.Cleanup.Err() != nil || result.Cleanup.Deleted < int64(result.Operations) || !empty(t, c) {
 		t.Errorf("%d due, %d done, %+v", result.Due, result.Operations, result.Cleanup)
 	}
 }
 
-// An unsupported clean-up is rejected when the scenario is validated.
+// A clean-up that the store does not support is rejected when the scenario is validated.
 func TestRefusesUnsupportedCleanups(t *testing.T) {
 	refused := 0
 	for _, st := range registry.All() {

@@ -21,15 +21,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// settable is a clock that is ahead of the system's clock and can be set.
+// settable is a clock that can be set. It is ahead of the system's clock by `ahead`.
 type settable struct{ ahead atomic.Int64 }
 
 func (s *settable) clock() agent.Clock {
 	return agent.Clock{After: time.After, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }}
 }
 
-// onAgents runs a trial with a member on db and workers on gen1 and gen2, with the given clocks. It
-// calls at in the given second of the window.
+// onAgents runs a trial with a member on the host db and workers on the hosts gen1 and gen2, which
+// have the given clocks. It calls at during the given second of the window.
 func onAgents(t *testing.T, clocks map[string]*settable, second int, at func()) *record.Run {
 	t.Helper()
 	targets := map[string]agent.Target{}
@@ -76,8 +76,8 @@ trials:
 	return run
 }
 
-// rightFigures checks that a trial's figures are as on machines with correct clocks, and that its
-// rows are within the run.
+// rightFigures checks that a trial has the same figures as on machines with correct clocks, and
+// that the times in its rows are within the run.
 func rightFigures(t *testing.T, run *record.Run) {
 	t.Helper()
 	trial := &run.Trials[0]
@@ -150,8 +150,8 @@ func TestCorrectsConstantClockErrors(t *testing.T) {
 	}
 }
 
-// If the clocks on a worker's host and on the member's host are set by an hour during a load, the
-// figures are correct and the verdict names the hosts.
+// If the clocks of a worker's host and of the member's host are set forward or back by an hour
+// during a load, the figures are still correct and the verdict names both hosts.
 func TestCorrectsClocksSetDuringALoad(t *testing.T) {
 	clocks := map[string]*settable{"db": {}, "gen1": {}}
 	run := onAgents(t, clocks, 0, func() {

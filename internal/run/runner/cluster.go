@@ -17,8 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// enter returns the cluster for a trial. It reuses the current cluster if that has the same launch
-// settings and all its members are running. Otherwise it starts or attaches to another cluster.
+// enter returns the cluster for a trial. It reuses the current cluster if the cluster has the same
+// launch settings and all its members are running. Otherwise it starts a new cluster or attaches to
+// a running one.
 func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
 	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.allRunning() {
 		return r.now.trial, nil
@@ -137,7 +138,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
-// durability measures fdatasync in the members' data folders, once for each device, and returns the
+// durability measures fdatasync in the members' data folders, once on each device, and returns the
 // slowest result.
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
@@ -146,8 +147,8 @@ func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, 
 	return d, err
 }
 
-// slowest records the slowest of several measurements. If one of the measurements has too few
-// samples for a percentile, the percentile is unknown.
+// slowest records the slowest of several measurements in d. If any measurement has too few samples
+// for the p99, the recorded p99 is unknown.
 func slowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {
@@ -164,8 +165,8 @@ func slowest(d *record.Durability, all []probe.FsyncResult) {
 	}
 }
 
-// loopback returns true if all endpoints are loopback addresses. It returns nil otherwise, because
-// other addresses may also belong to this machine.
+// loopback returns true if all endpoints are loopback addresses. Otherwise it returns nil, meaning
+// unknown, because other addresses may also belong to this machine.
 func loopback(endpoints []string) *bool {
 	all := len(endpoints) > 0
 	for _, e := range endpoints {
@@ -184,8 +185,9 @@ func loopback(endpoints []string) *bool {
 	return &all
 }
 
-// dataDir returns the folder in which clusters keep their data. It also notes the folder for
-// cleanOrphans. If the run created the folder, it is removed after the last cluster.
+// dataDir returns the folder in which clusters keep their data, and writes a note about this folder
+// for cleanOrphans. If the run created the folder, the run removes it after stopping its last
+// cluster.
 func (r *run) dataDir() (string, error) {
 	dir := r.DataDir
 	if dir == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 )
 
-// After a member was lost, even if it is only suspended, the next trial gets a new cluster. A
-// cluster that the run did not start is used as it is.
+// If a member was lost or is suspended, the next trial gets a new cluster. A cluster that the run
+// did not start is always reused.
 func TestClusterWithALostMemberIsIncomplete(t *testing.T) {
 	for _, test := range []struct {
 		now  running

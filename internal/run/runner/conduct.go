@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// Run conducts the scenario's trials and returns the run directory, even if there is an error. If
-// ctx is canceled, Run records the results so far and returns ctx's error.
+// Run conducts the scenario's trials and returns the run directory, even if an error ends the run.
+// If ctx is canceled, Run records the results so far and returns ctx's error.
 func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err := FindServers(&o); err != nil {
 		return "", err
@@ -25,7 +25,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
 	err = also(err, r.release(context.WithoutCancel(ctx)))
-	// Members have their full time to stop, even after Ctrl-C.
+	// The context has no cancellation, so that members have their full time to stop even after
+	// Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	if len(r.reached) > 0 {
 		_ = r.out.SetHosts(r.recordedHosts(true)) // the writer remembers an error
@@ -43,8 +44,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	return r.out.Dir(), err
 }
 
-// interrupted returns the error for a run whose ctx has been canceled. It includes errors about
-// keys that may remain in the store.
+// interrupted returns the error of a run whose ctx was canceled. If keys may remain in the store,
+// the error also says so.
 func interrupted(ctx context.Context, err error) error {
 	var left *trial.KeysLeftError
 	if errors.As(err, &left) {
@@ -98,7 +99,8 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	return r.observed(err)
 }
 
-// observed returns the run, whose record reports to the observer unless err is set.
+// observed attaches the observer to the record of the run, unless err is set. It returns the run
+// and err.
 func (r *run) observed(err error) (*run, error) {
 	if err == nil {
 		r.out.Observe(r.Observer)

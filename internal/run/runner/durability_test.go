@@ -10,8 +10,8 @@ import (
 
 func knownFigure(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 
-// The slowest of several disks determines the result. If one of the disks has too few samples for a
-// p99, the p99 is unknown.
+// The result is that of the slowest disk. If any disk has too few samples for a p99, the p99 is
+// unknown.
 func TestTheSlowestDiskDecides(t *testing.T) {
 	quick := probe.FsyncResult{P50: knownFigure(1e6), P99: knownFigure(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
 	slow := probe.FsyncResult{P50: knownFigure(20e6), Count: 150, FileSystem: "ext4", Durable: true}

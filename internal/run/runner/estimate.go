@@ -7,22 +7,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Assumed times until the first trial has ended: how long a trial takes in addition to its warm-up
-// and window, and how long a cluster takes to start.
+// Times that are assumed until the first trial has ended. aroundTrial is the time that a trial
+// takes in addition to its warm-up and window. toStart is the time for starting a cluster.
 const (
 	aroundTrial = 300 * time.Millisecond
 	toStart     = 3 * time.Second
 )
 
-// around sums up the time that trials took in addition to their warm-up and window. before is the
-// time before the load, for starting clusters, preloading and connecting. after is the time after
-// the load, for draining, cleaning up and checking.
+// around adds up the time that finished trials took in addition to their warm-up and window.
+// `before` is the time before the loads: for starting clusters, preloading and connecting. `after`
+// is the time after the loads: for draining, cleaning up and checking.
 type around struct {
 	trials        int
 	before, after time.Duration // sums for all trials
 }
 
-// add adds a finished trial. turn and load are the times at which the trial and its load began, and
+// add adds a finished trial. The trial began at the time turn, and its load began at the time load.
 // length is the duration of the load.
 func (a *around) add(turn, load, ended time.Time, length time.Duration) {
 	a.trials++
@@ -30,7 +30,7 @@ func (a *around) add(turn, load, ended time.Time, length time.Duration) {
 	a.after += max(ended.Sub(load)-length, 0)
 }
 
-// mean returns the mean times before and after a trial's load.
+// mean returns the mean times that trials take before and after their loads.
 func (a *around) mean() (before, after time.Duration) {
 	if a.trials == 0 {
 		return 0, aroundTrial
@@ -39,15 +39,14 @@ func (a *around) mean() (before, after time.Duration) {
 	return a.before / n, a.after / n
 }
 
-// paceFrom is the part of a window that must have passed before the trial's rate is considered
-// known.
+// paceFrom is the time after which a window is long enough to determine the trial's rate.
 const paceFrom = 500 * time.Millisecond
 
-// pace estimates the rates of trials that are limited by a total number of operations.
+// pace estimates the rates of trials whose loads end after a given number of operations.
 type pace struct {
-	byName map[string]float64 // operations per second of finished trials, by trial name
-	last   float64            // operations per second of the last finished trial
-	opened time.Time          // time at which the current trial's window opened; zero if not yet
+	byName map[string]float64 // operations per second in finished trials, by trial name
+	last   float64            // operations per second in the last finished trial
+	opened time.Time          // time at which the current trial's window opened; zero if it is not open yet
 	count  uint64             // number of operations that have ended in the window
 	at     time.Time          // time at which count was updated
 }
@@ -81,22 +80,24 @@ func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
 	}
 }
 
-// estimate contains the data for estimating the remaining time of a run.
+// estimate contains the data from which the remaining time of a run is estimated.
 type estimate struct {
 	trials   []scenario.Trial // all trials in order
 	ended    int              // number of finished trials
 	at       int              // number of trials that have begun
-	running  time.Duration    // time since the current trial's load began; 0 if none is running
+	running  time.Duration    // time since the current trial's load began; 0 if no load is running
 	starting bool             // whether the first cluster still has to be started
 	pace     *pace
 	around   around
 }
 
 // times estimates the finished share of the current trial, and the remaining time of the trial and
-// of the whole run. A trial that has not begun takes the time that it requests. If it is limited by
-// a total, the time follows from the rate of its earlier repeat or of the last trial. The time
-// before and after loads is assumed to be the mean from the finished trials. The time for stopping
-// the last cluster is ignored. A result is 0 if it is unknown.
+// of the whole run. A result is 0 if it is unknown.
+//
+// A trial that has not begun is assumed to take the time that its load requests. If its load ends
+// after a given number of operations, the time is computed from the rate of an earlier repeat, of
+// the current trial or of the last trial. The times before and after loads are assumed to be the
+// means of the finished trials. The time for stopping the last cluster is ignored.
 func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
@@ -125,7 +126,7 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 	return share, trial, run
 }
 
-// remaining returns the finished share and the remaining time of the current load.
+// remaining returns the finished share and the remaining time of the current trial's load.
 func (e *estimate) remaining(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
 		left = d - min(e.running, d)
@@ -141,7 +142,7 @@ func (e *estimate) remaining(t *scenario.Trial) (share float64, left time.Durati
 	return min(done/total, 1), seconds(rest), true
 }
 
-// takes returns the duration of a trial that has not begun.
+// takes returns the estimated duration of a trial that has not begun.
 func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	d, known := e.load(t)
 	if !known {
@@ -151,7 +152,7 @@ func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	return before + d + after, true
 }
 
-// load returns the duration of a trial's warm-up and window.
+// load returns the estimated duration of a trial's warm-up and window.
 func (e *estimate) load(t *scenario.Trial) (time.Duration, bool) {
 	d, known := t.Load.EstimatedDuration()
 	if known {
@@ -170,7 +171,7 @@ func (e *estimate) load(t *scenario.Trial) (time.Duration, bool) {
 	return d + seconds(float64(t.Load.Total)/rate), true
 }
 
-// seconds converts seconds to a Duration without overflow.
+// seconds converts a number of seconds to a Duration. Large numbers do not overflow.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, float64(1<<62)/1e9) * 1e9)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// guard returns the guard for a running cluster. All trials of the run on this cluster share it.
+// guard returns the guard for a running cluster. All trials of the run that use this cluster share
+// one guard.
 func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *guard.Guard {
 	if g := r.guards[spec.Cluster.Key]; g != nil {
 		return g
@@ -24,7 +25,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		say = func(string) {}
 	}
 	if access.Dial == nil {
-		access.Dial = store.NewRememberingDial() // so that keys can be removed even if host names can no longer be resolved
+		access.Dial = store.NewRememberingDial() // so that keys can still be removed if host names can no longer be resolved
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),
@@ -37,7 +38,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	return g
 }
 
-// flagsOf returns the flags with which a command connects to the cluster, without secrets.
+// flagsOf returns the flags, without secrets, with which a command connects to the cluster.
 func flagsOf(st store.Store, a *scenario.Attach) string {
 	flags := []string{"--store", st.Name(), "--endpoints", strings.Join(a.Endpoints, ",")}
 	for _, of := range [][2]string{{"--cacert", a.CACert}, {"--cert", a.Cert}, {"--key", a.CertKey}} {

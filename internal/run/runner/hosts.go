@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach connects to a host. All other code is independent of how the host is reached.
+// reach connects to a host. No other code depends on how the host is reached.
 func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	if h.Via != scenario.ViaLocal {
 		a, err := r.Agent(ctx, h)
@@ -32,12 +32,12 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	}, nil
 }
 
-// atOnce limits how many hosts are connected to concurrently, because each connection takes several
-// round trips and a handshake.
+// atOnce is the maximum number of hosts to which reachHosts connects concurrently. The connections
+// are concurrent because each takes several round trips and a handshake.
 const atOnce = 16
 
-// reachHosts connects to the scenario's hosts, on which members are then placed. If it returns an
-// error, the caller must still call leaveHosts.
+// reachHosts connects to the scenario's hosts and makes them available for members. If it returns
+// an error, the caller must still call leaveHosts.
 func (r *run) reachHosts(ctx context.Context) error {
 	all := make([]*reached, len(r.Scenario.Hosts))
 	group, ctx := errgroup.WithContext(ctx)
@@ -67,11 +67,11 @@ func (r *run) reachHosts(ctx context.Context) error {
 	return err
 }
 
-// mostLeaving limits the number of errors that are reported when the run disconnects from its
-// hosts.
+// mostLeaving is the maximum number of errors that leaveHosts reports individually.
 const mostLeaving = 3
 
-// leaveHosts ends the sessions with the hosts. It adds errors from this to err.
+// leaveHosts ends the sessions with the hosts. It returns err, joined with the errors from ending
+// the sessions.
 func (r *run) leaveHosts(err error) error {
 	errs := make([]error, len(r.reached))
 	var leaving sync.WaitGroup
@@ -92,7 +92,7 @@ func (r *run) leaveHosts(err error) error {
 		}
 	}
 	if more > mostLeaving {
-		err = fmt.Errorf("%w; and disconnecting from %s failed", err, text.Plural(uint64(more-mostLeaving), "more host"))
+		err = fmt.Errorf("%w; disconnecting from %s also failed", err, text.Plural(uint64(more-mostLeaving), "more host"))
 	}
 	return err
 }
@@ -109,11 +109,11 @@ func (r *run) generators(spec *scenario.Trial) []host.Host {
 	return all
 }
 
-// generator returns the first host that generates the trial's load. The conditions describe its
-// machine.
+// generator returns the first host that generates the trial's load. The trial's recorded conditions
+// describe this host's machine.
 func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(spec)[0] }
 
-// sources returns the hosts that a trial uses, or nil if all of them use our clock.
+// sources returns the hosts that a trial uses, or nil if none of them has its own clock.
 func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	apart := false
 	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // members and workers are placed on hosts in turn
@@ -142,7 +142,7 @@ func (r *run) named(names []string) []*reached {
 	return out
 }
 
-// membersOn returns the hosts for a trial's members.
+// membersOn returns the hosts on which a trial's members are placed.
 func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	for _, h := range r.named(r.Scenario.MembersOn(spec)) {
 		hosts = append(hosts, h.host)
@@ -153,8 +153,8 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	return hosts
 }
 
-// worker returns the worker that generates the trial's load. It may combine several workers, which
-// are placed on hosts in turn, or in this process.
+// worker returns the worker that generates the trial's load. It may be a combination of several
+// workers. These are placed on the scenario's hosts in turn, or in this process.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
 	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
 	switch {
@@ -164,7 +164,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 		return load.NewLocals(n, r.Lookup)
 	}
 	all, workersOf := make(load.Workers, n), map[*reached]int{}
-	process := func(i int) *reached { // nil for local hosts, which are in our process
+	process := func(i int) *reached { // returns nil for local hosts, whose workers are in this process
 		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
 			return h
 		}
@@ -190,7 +190,8 @@ func (r *run) hostName(of host.Host) string {
 	return ""
 }
 
-// recordedHosts returns the hosts for the record. If ended is set, it includes their clocks.
+// recordedHosts returns the hosts for the record. If ended is set, the records include the states
+// of the hosts' clocks.
 func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	for _, h := range r.reached {
 		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name}
@@ -202,7 +203,7 @@ func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	return all
 }
 
-// hosts returns the hosts for members.
+// hosts returns the default hosts for members.
 func (r *run) hosts() []host.Host {
 	if len(r.Hosts) > 0 {
 		return r.Hosts
@@ -210,8 +211,8 @@ func (r *run) hosts() []host.Host {
 	return []host.Host{r.host}
 }
 
-// describeHosts asks every host for its description. It returns each machine once, starting with
-// the generator's machine.
+// describeHosts asks every host for its description. It returns each machine once, beginning with
+// the machine of this process.
 func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.about = map[host.Host]host.Description{}
 	var places []host.Place

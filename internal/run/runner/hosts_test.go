@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// The test binary is also the members' server.
+// The test binary also runs as the server of the members.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == "member" && os.Args[2] == etcd.Name {
 		if err := etcd.New().RunMember(context.Background(), os.Args[4]); err != nil {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// elsewhere is a host that claims to be another machine.
+// elsewhere is a local host that claims to be on another machine.
 type elsewhere struct{ *host.Local }
 
 func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
@@ -37,7 +37,7 @@ func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
 	return d, err
 }
 
-// A run with members on two hosts, one of which is another machine, records the figures, logs and
+// A run has members on two hosts, one of which is another machine. It records the figures, logs and
 // machines of both hosts.
 func TestRunOnTwoHosts(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// An interrupted run returns the error of the interruption, and an error about keys that may be
-// left.
+// An interrupted run returns the interruption's error, joined with any error about keys that may
+// remain.
 func TestInterruptedRunReportsRemainingKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,7 +9,7 @@ import (
 )
 
 // asNamed conducts the trials that Next returns. Consecutive trials with the same cluster settings
-// share a cluster, and only the first of them writes the keys.
+// share a cluster, and only the first of these trials preloads keys.
 func (r *run) asNamed(ctx context.Context) error {
 	var before *record.Trial
 	for {

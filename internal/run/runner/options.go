@@ -13,41 +13,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Next returns the next trial of a run in which each trial depends on earlier results. It receives
-// the result of the last trial, with its path in the run directory. In the first call it receives
-// nil.
+// Next returns the next trial of a run in which each trial depends on earlier results. In the first
+// call, before is nil. In later calls, before is the result of the previous trial, with its path in
+// the run directory.
 type Next func(before *record.Trial) (PlannedTrial, error)
 
 // PlannedTrial is the result of Next.
 type PlannedTrial struct {
 	Trial *scenario.Trial // the next trial, or nil to end the run
-	// Fresh restarts a cluster that the run started, without data from earlier trials, and writes
-	// the keys again.
+	// If Fresh is set and the run started the current cluster, the run replaces it by a new cluster
+	// without data. The next trial then preloads the keys again.
 	Fresh bool
-	Found record.Searches // the searches so far, which are recorded
-	// Unprepared is called if the trial did not begin because its preload failed. It returns
-	// whether the run continues without this trial. If it is nil, the run ends.
+	Found record.Searches // the results of the searches so far, which the run records
+	// Unprepared is called if the preload of the trial failed, so that its load did not begin. It
+	// returns true if the run is to continue without this trial. If Unprepared is nil, the run
+	// ends.
 	Unprepared func(why error) bool
 }
 
 // Options configure a run.
 type Options struct {
 	Scenario *scenario.Scenario
-	// Out is the run directory, which must be empty or absent. If Out is empty, a new folder is
-	// created in Root.
+	// Out is the run directory, which must be empty or must not exist. If Out is empty, the run
+	// creates a new folder in Root.
 	Out, Root string
-	// Resume is a run to continue in its own directory, or nil to begin a new run. The scenario,
-	// seed and versions must equal those recorded in Resume.
+	// Resume is the run to continue in its own directory, or nil to begin a new run. The scenario,
+	// the seed and the versions must equal those recorded in Resume.
 	Resume *record.Resumption
-	// Asked is recorded. It contains the changes that the command line makes to the scenario.
+	// Asked contains the changes that the command line makes to the scenario. They are recorded.
 	Asked record.Asked
-	// Calibration is recorded. It contains the differences that this machine can measure. It may be
-	// nil.
+	// Calibration contains the differences that this machine can measure. They are recorded.
+	// Calibration may be nil.
 	Calibration *record.Calibration
-	// DataDir is the folder in which members keep their data. If it is empty, a folder in the run
-	// directory is used. The data is removed at the end.
+	// DataDir is the folder in which members keep their data. If DataDir is empty, the run uses a
+	// folder in the run directory. The run removes the data at the end.
 	DataDir string
-	// Hosts are the machines on which members are placed in turn. If there are none, members are
+	// Hosts are the machines on which members are placed in turn. If Hosts is empty, members are
 	// placed on this machine.
 	Hosts []host.Host
 	// Agent begins a session with a host's agent. It may be nil if no host in the scenario is
@@ -58,28 +59,29 @@ type Options struct {
 	// Self is the path of the quorumbench binary, for embedded stores.
 	Self string
 	Tool record.Tool
-	// Enough is called after each round if the scenario's trials are repeated Until its figures are
-	// precise. It receives all finished trials. It returns the reason why no more repeats are
-	// needed, or "" if more are needed.
+	// Enough is called after each round if the scenario repeats its trials Until their figures are
+	// precise. Enough receives the results of all finished trials. It returns the reason why no
+	// more repeats are needed, or "" if more repeats are needed.
 	Enough func([]*record.Trial) record.Ending
-	// Script replaces the load of the only trial. It may be nil. If it is set, Replayed returns its
-	// results after the trial.
+	// Script replaces the load of the only trial. It may be nil. If Script is set, Replayed returns
+	// its results after the trial.
 	Script   app.Script
 	Replayed func() *record.Replay
-	// Next provides the trials instead of the scenario. It may be nil.
+	// Next provides the trials, in place of those in the scenario. It may be nil.
 	Next Next
-	// VerifyResponses verifies the responses in trials that ask for it.
+	// VerifyResponses verifies the responses in trials whose loads require verification.
 	VerifyResponses trial.VerifyResponses
-	// Say receives sentences about changes to running clusters and about data of killed runs that
-	// was removed. It may be nil.
+	// Say receives complete sentences about changes to running clusters and about the removal of
+	// data that killed runs left. It may be nil.
 	Say func(string)
-	// Progress receives the run's progress about four times per second and at each change of the
-	// stage. It is not called concurrently. It may be nil.
+	// Progress receives the run's progress about four times per second, and whenever the stage
+	// changes. It is not called concurrently. It may be nil.
 	Progress func(Progress)
 	// Second receives every recorded second of a trial. It is not called concurrently. It must not
-	// modify the second and must not keep it, because its histograms are reused. It may be nil.
+	// modify the second, and must not keep it, because its histograms are reused. Second may be
+	// nil.
 	Second func(*scenario.Trial, *measure.Second)
-	// Observer receives events and samples of machines while they are recorded.
+	// Observer receives events and samples of machines as soon as they are recorded.
 	Observer record.Observer
 	// Unrecorded receives the result of a trial if the result could not be recorded, for example
 	// because the disk was full. It may be nil.

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// A killed run leaves its members' data in the folder that --out or --data-dir specified. Therefore
-// each run writes a note about its data folder to the user's cache folder, and the next run of any
-// scenario cleans up the folders in these notes. A note is used only if no other user can write to
-// the note or the data folder.
+// A killed run does not remove its members' data from the folder that --out or --data-dir
+// specified. Therefore each run writes a note about its data folder to the user's cache folder. The
+// next run of any scenario reads these notes and cleans up the folders. It uses a note only if no
+// other user can write to the note or to the data folder.
 
 // note describes a folder in which clusters may keep data.
 type note struct {
@@ -23,8 +23,8 @@ type note struct {
 	Made []host.Made `json:"made,omitempty"` // folders that the run created and may remove
 }
 
-// noteAge is the age that a note must have before it can be removed while the data folder exists. A
-// younger note may belong to a run that is about to put data into the folder.
+// noteAge is the minimum age at which a note can be removed although its data folder exists. A
+// younger note may belong to a run that has not yet written data to the folder.
 const noteAge = time.Hour
 
 func notesDir() (string, error) {
@@ -54,7 +54,7 @@ func openNotes() *host.Folder {
 }
 
 // noteData writes a note that clusters may keep data in dir. made contains the folders that the run
-// created. If the user has no cache folder, there are no notes.
+// created. If the user has no cache folder, noteData does nothing.
 func noteData(dir string, made []host.Made) {
 	path, err := notesDir()
 	if err != nil {
@@ -88,7 +88,7 @@ func readNote(notes *host.Folder, name string) (n note, ok bool) {
 	return n, err == nil && json.Unmarshal(b, &n) == nil && filepath.IsAbs(n.Dir)
 }
 
-// cleanOrphans removes the data of runs whose process has exited, and reports each removal.
+// cleanOrphans removes the data of runs whose processes have exited. It calls say for each removal.
 func cleanOrphans(now time.Time, say func(string)) {
 	notes := openNotes()
 	if notes == nil {
@@ -110,8 +110,8 @@ func cleanOrphans(now time.Time, say func(string)) {
 	}
 }
 
-// clean removes orphans in the data folder, and then the folders that the run created. It reports
-// whether the data folder no longer exists.
+// clean removes orphaned data in the data folder, and then the folders that the run created. It
+// reports whether the data folder is gone.
 func (n note) clean(say func(string)) bool {
 	removed, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
 	for _, orphan := range removed {

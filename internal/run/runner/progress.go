@@ -12,7 +12,7 @@ import (
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.pace.record(p.Ended, measure.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
-		r.trialBegan = measure.Now() // the time that preloading and connecting take cannot be estimated
+		r.trialBegan = measure.Now() // excludes preloading and connecting, because their durations cannot be estimated
 	}
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The remaining time is estimated from the trials that have not ended. It is 0 when the run has
-// stopped, even if it was interrupted.
+// The remaining time is the sum over the trials that have not ended. It is 0 once the run has
+// stopped, even if the run was interrupted.
 func TestLeft(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
 	r := run{plan: []scenario.Trial{one, one}}
@@ -26,7 +26,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// The remaining time of trials that are limited by a total is estimated from the rate so far.
+// If trials end after a given number of operations, their remaining time is estimated from the rate
+// so far.
 func TestLeftOfTotals(t *testing.T) {
 	total := scenario.Trial{Name: "a", Load: scenario.Load{Total: 10_000}}
 	other := scenario.Trial{Name: "b", Load: scenario.Load{Total: 20_000, Warmup: time.Second}}
@@ -58,8 +59,8 @@ func TestLeftOfTotals(t *testing.T) {
 	}
 }
 
-// When a trial has ended, the estimate includes the time before and after loads (a start, a
-// preload, a check). Until then the estimate is a lower bound.
+// Once a trial has ended, the estimate includes the times before and after loads (for a start, a
+// preload and a check). Until then, the estimate is a lower bound.
 func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	one := scenario.Trial{Name: "put", Load: scenario.Load{Warmup: time.Second, Duration: 4 * time.Second}}
 	var said Progress
@@ -70,14 +71,14 @@ func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 		t.Errorf("before a trial has ended the estimate is %v, at least: %v", said.Left, said.AtLeast)
 	}
 	turn := time.Unix(1000, 0)
-	load := turn.Add(7 * time.Second)                                              // time to start and preload
+	load := turn.Add(7 * time.Second)                                              // 7 s for starting and preloading
 	r.around.add(turn, load, load.Add(5*time.Second+3*time.Second), 5*time.Second) // the check takes 3 s
 	r.ended = 1
 	r.report(Progress{})
 	if want := 2 * (7 + 5 + 3) * time.Second; said.AtLeast || said.Left != want {
 		t.Errorf("after a trial that took 15 s the estimate is %v, at least: %v", said.Left, said.AtLeast)
 	}
-	// For the current trial, the rest of its load and the time after the load remain.
+	// The remaining time of the current trial is the rest of its load and the time after the load.
 	e := estimate{trials: r.plan, ended: 1, at: 2, running: 2 * time.Second, pace: &r.pace, around: r.around}
 	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
 		t.Errorf("while it runs the estimate is %v and %v", trial, all)

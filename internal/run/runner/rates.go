@@ -8,13 +8,13 @@ import (
 )
 
 // rates contains the throughput of the trials that have run.
-type rates map[string][]float64 // by trial name; one value per repeat, in the order in which they ran
+type rates map[string][]float64 // by trial name; the values are those of the repeats, in the order in which they ran
 
 func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
 
 // settle computes the rate of a trial whose rate is specified as a percentage of another trial's
-// throughput. It uses the throughput in the same repeat if that has already run, and otherwise the
-// last repeat.
+// throughput. It uses the throughput of the same repeat of the other trial if that repeat has run.
+// Otherwise it uses the other trial's last repeat.
 func (r rates) settle(t *scenario.Trial) error {
 	rate := &t.Load.Rate
 	if rate.Of == "" {
@@ -29,7 +29,7 @@ func (r rates) settle(t *scenario.Trial) error {
 		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial completed no operations", t.Name, rate.Percent, rate.Of)
 	}
 	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, which is %.0f operations per second and more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s; this would be %.0f operations per second, which is more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.Of, rate.PerSecond)
 	}
 	return nil
 }

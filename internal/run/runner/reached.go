@@ -12,23 +12,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// newHost returns the machine of this process. The search for free ports begins at a random port
-// that does not depend on the run's seed, so that two concurrent runs do not search in the same
-// place.
+// newHost returns this process's machine as a host. The search for free ports begins at a random
+// port that does not depend on the run's seed. Two concurrent runs therefore begin their searches
+// at different ports.
 func newHost() *host.Local {
 	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.WallClockAhead)
 }
 
-// reached is a host in the scenario to which the run is connected.
+// reached is a host in the scenario to which the run has connected.
 type reached struct {
 	scenario.Host
 	host   host.Host
 	worker func() load.Worker   // creates a worker on the host
 	leave  func() error         // may be nil
-	before *record.ClockReading // reading of the host's clock when the run connected
+	before *record.ClockReading // state of the host's clock when the run connected
 }
 
-// clock returns the current estimate of the host's clock, or nil if the host uses our clock.
+// clock returns the current estimate of the host's clock, or nil if the host uses the clock of this
+// process.
 func (h *reached) clock() *host.Clock {
 	of, ok := h.host.(host.Clocked)
 	if !ok {
@@ -37,7 +38,7 @@ func (h *reached) clock() *host.Clock {
 	return new(of.Clock())
 }
 
-// recordedClock returns the state of the host's clock from the connection until now.
+// recordedClock returns the states of the host's clock when the run connected and now.
 func (h *reached) recordedClock() *record.Clock {
 	now := h.clock()
 	if now == nil || h.before == nil {
@@ -48,13 +49,13 @@ func (h *reached) recordedClock() *record.Clock {
 	return c
 }
 
-// reading returns the estimate at the time of its measurement.
+// reading returns the estimate of a clock at the time when it was measured.
 func reading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// also joins err and the errors in more, except those whose text err already contains: if an agent
-// is lost, every request to it fails with the same error.
+// also joins err and the errors in more. It omits errors whose text err already contains: if an
+// agent is lost, every request to it fails with the same error.
 func also(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

@@ -18,12 +18,13 @@ import (
 type resumed struct {
 	*record.Resumption
 	versions map[string]string // server versions, by cluster key
-	total    time.Duration     // duration of the earlier part
-	spent    time.Duration     // part of total up to the end of the last result that take returned
+	total    time.Duration     // duration of the earlier part of the run
+	spent    time.Duration     // the part of total up to the end of the last trial that finishedTrial returned
 }
 
-// takeUp returns an error if the scenario or the version of quorumbench differs from the recorded
-// one, because a report covers only one of each.
+// takeUp prepares a run to be resumed. It returns an error if the scenario or the version of
+// quorumbench differs from the recorded one, because a report covers only one scenario and one
+// version.
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
 	if was.Capacity != nil || was.CapacityOver != nil {
@@ -53,7 +54,7 @@ func takeUp(o *Options) (*resumed, error) {
 	for i := range r.Kept {
 		t, spec := &r.Kept[i], &plan[i]
 		if t.Name != spec.Name || t.Number != spec.Number || t.Repeat != spec.Repeat || t.Seed != spec.Load.Seed {
-			return nil, fmt.Errorf("cannot resume the run: its trial %d is %s, but that of the scenario is %s", i+1,
+			return nil, fmt.Errorf("cannot resume the run: its trial %d is %s, but the trial with this number in the scenario is %s", i+1,
 				text.Line(t.Name, text.MaxField), title(spec))
 		}
 		if j := slices.IndexFunc(was.Clusters, func(c record.Cluster) bool { return c.ID == t.Cluster && c.Started }); j >= 0 {
@@ -63,8 +64,8 @@ func takeUp(o *Options) (*resumed, error) {
 	return r, nil
 }
 
-// planned returns a scenario's trials in order. If the scenario is repeated until its figures are
-// precise, it returns at least the given number of trials.
+// planned returns a scenario's trials in order. If the scenario repeats its trials until their
+// figures are precise, planned returns at least the given number of trials.
 func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 	if s.Until == nil {
 		return s.Trials
@@ -86,20 +87,20 @@ func rule(u *record.Until) string {
 	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics)
 }
 
-// differentHosts returns how the scenario's hosts differ from the recorded hosts, or "" if they are
-// equal.
+// differentHosts describes how the scenario's hosts differ from the recorded hosts. It returns ""
+// if they are equal.
 func differentHosts(was []record.Host, is []scenario.Host) string {
 	if len(was) > 0 && len(is) == 0 {
-		return "it ran on hosts that are not in its scenario (for example, with --on kubernetes) and no longer exist"
+		return "it ran on hosts that are not in its scenario and no longer exist (for example, with --on kubernetes)"
 	}
 	if !slices.EqualFunc(was, is, func(w record.Host, i scenario.Host) bool { return w.Name == i.Name && w.Via == i.Via.String() }) {
-		return "the scenario's hosts differ from the recorded ones"
+		return "the hosts in the scenario differ from the recorded hosts"
 	}
 	return ""
 }
 
-// sameMachines returns an error if the run would continue on other machines, because a report
-// compares the trials of a run with each other.
+// sameMachines returns an error if the machines are not the ones on which the run started, because
+// a report compares the trials of a run with each other.
 func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
@@ -114,7 +115,8 @@ func (r *resumed) sameMachines(is []measure.Machine) error {
 	return nil
 }
 
-// finishedTrial returns the result of the n-th trial if the trial was finished in the earlier part.
+// finishedTrial returns the result of the trial with index n if the trial was finished in the
+// earlier part of the run.
 func (r *resumed) finishedTrial(n int) (*record.Trial, bool) {
 	if r == nil || n >= len(r.Kept) {
 		return nil, false
@@ -123,7 +125,8 @@ func (r *resumed) finishedTrial(n int) (*record.Trial, bool) {
 	return &r.Kept[n], true
 }
 
-// sameServer returns an error if the server's version differs from that in the earlier trials.
+// sameServer returns an error if the server's version differs from the version in the earlier
+// trials.
 func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	if r == nil {
 		return nil
@@ -135,7 +138,8 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	return nil
 }
 
-// timeAfterTaken returns the time in the earlier part after the last result that take returned.
+// timeAfterTaken returns the duration of the earlier part after the end of the last trial that
+// finishedTrial returned.
 func (r *resumed) timeAfterTaken() time.Duration {
 	if r == nil {
 		return 0
@@ -143,7 +147,7 @@ func (r *resumed) timeAfterTaken() time.Duration {
 	return r.total - r.spent
 }
 
-// earlierTime returns the duration of the earlier part.
+// earlierTime returns the duration of the earlier part of the run.
 func (r *resumed) earlierTime() time.Duration {
 	if r == nil {
 		return 0

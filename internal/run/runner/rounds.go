@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// rounds repeats the trials until the figures are precise enough or the time is used up. Each round
-// runs every trial once.
+// rounds repeats the trials until their figures are precise enough or the time limit is reached.
+// Each round runs every trial once.
 type rounds struct {
-	most   time.Duration // limits the total time of all rounds, measured from began
+	most   time.Duration // limit on the total time of all rounds, which is measured from `began`
 	began  time.Time
 	now    func() time.Time
 	play   func(ctx context.Context, round int) error // runs a round, numbered from 1
@@ -20,9 +20,9 @@ type rounds struct {
 }
 
 // conduct runs rounds, and returns the reason why it stopped. The first round always runs, because
-// the scenario allows enough time for it. Another round begins only if it would end in time,
-// assuming that it takes as long as the longest round so far. A round that takes longer is not
-// interrupted.
+// the scenario's time limit is long enough for it. Another round begins only if it would end within
+// the limit, assuming that it takes as long as the longest round so far. conduct does not interrupt
+// a round that takes longer.
 func (r *rounds) conduct(ctx context.Context) (record.Ending, error) {
 	var longest time.Duration
 	for round := 1; round <= scenario.MaxRepeats; round++ {
@@ -57,9 +57,9 @@ func (r *run) untilPrecise(ctx context.Context) error {
 			if ended = append(ended, results...); err != nil {
 				return err
 			}
-			// Repeats on the same cluster share its state and the size of its data, so they are not
-			// independent. Therefore each round starts new clusters. A cluster that was already
-			// running is used as it is.
+			// Repeats on the same cluster would not be independent, because the cluster keeps its
+			// state and its data. Therefore each round starts new clusters. A cluster that was
+			// already running is reused as it is.
 			if r.now != nil && r.now.own == nil {
 				return nil
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// script runs rounds on a clock that each round advances.
+// script runs rounds that only advance a simulated clock.
 type script struct {
 	rounds
 	clock  time.Time
@@ -40,8 +40,8 @@ func scripted(most time.Duration, take func(round int) time.Duration, enough fun
 
 func never(int) record.Ending { return "" }
 
-// A round begins if and only if it would end in time, assuming that it takes as long as the longest
-// round so far.
+// A round begins if and only if it would end within the time limit, assuming that it takes as long
+// as the longest round so far.
 func TestRoundsEndInTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -64,7 +64,7 @@ func TestRoundsEndInTime(t *testing.T) {
 			t.Fatalf("it took %v of %v", took, most)
 		}
 	}
-	// Rounds of equal length run until the next one would no longer fit.
+	// Rounds of equal length run until the next round would no longer fit into the time limit.
 	s := scripted(30*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
 	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
 		t.Errorf("%d rounds of 7 minutes in 30, %v", s.played, err)
@@ -98,7 +98,7 @@ func TestRoundsEnd(t *testing.T) {
 }
 
 // side describes simulated repeats: their spread, and the share of invalid repeats, whose values
-// are far off.
+// are far from the true value.
 type side struct {
 	name, baselineOf string
 	spread, invalid  float64
@@ -116,7 +116,7 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 	return t
 }
 
-// repeated runs rounds of a minute until the analysis finds that they are sufficient.
+// repeated runs rounds of one minute until the analysis finds that the repeats are sufficient.
 func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *compare.Repeating) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -135,8 +135,8 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 	return why, compare.NewRepeating(until, ended)
 }
 
-// Sides with a greater spread need more repeats, and the ratio of two sides needs more than each
-// side. Suspect repeats are not counted, whatever they measured.
+// A side with a greater spread needs more repeats. The ratio of two sides needs more repeats than
+// each of the sides. Suspect repeats are not counted, whatever their values are.
 func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	mean := func(sides ...side) float64 {
@@ -163,12 +163,12 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	if both := mean(side{name: "a", spread: 0.06}, side{name: "b", spread: 0.06, baselineOf: "a"}); both < 1.5*lively || both > 2.5*lively {
 		t.Errorf("a ratio takes %v repeats, a side %v", both, lively)
 	}
-	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // until ten repeats are valid
+	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // the rounds continue until ten repeats are valid
 		t.Errorf("with half of them invalid it takes %v repeats", half)
 	}
 }
 
-// The rounds stop if a figure cannot become precise.
+// The rounds stop if a figure cannot become precise enough.
 func TestRepeatingGivesUp(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	all := side{name: "a", spread: 0.01, invalid: 1}
@@ -239,8 +239,8 @@ func TestRunUntilPrecise(t *testing.T) {
 	}
 }
 
-// The record of a run that was interrupted in its second round is readable and shows how far the
-// run proceeded.
+// The record of a run that was interrupted in its second round is readable, and shows how many
+// rounds the run had planned and finished.
 func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	of := serve(t, etcd.New(), "")
 	ctx, cancel := context.WithCancel(t.Context())

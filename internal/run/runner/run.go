@@ -1,5 +1,5 @@
-// Package runner conducts a run: it runs the trials in order, lets trials share a cluster, and
-// computes rates from the throughput of earlier trials.
+// Package runner conducts a run. It runs the trials in order, lets trials share a cluster, and
+// computes rates that depend on the throughput of earlier trials.
 package runner
 
 import (
@@ -25,7 +25,7 @@ type run struct {
 	began      time.Time
 	plan       []scenario.Trial // all trials, or the trials of the rounds that have begun
 	at         int              // number of trials that have begun
-	ended      int              // number of trials that have finished or will not run anymore
+	ended      int              // number of trials that have finished or will no longer run
 	now        *running
 	trialBegan time.Time
 	pace       pace
@@ -46,6 +46,6 @@ type running struct {
 	about record.Cluster // description of our own cluster; its ID is set once it has been recorded
 }
 
-// allRunning reports whether all members are running and none is suspended. A cluster that the run
-// did not start is used as it is.
+// allRunning reports whether all members are running and none is suspended. It always returns true
+// for a cluster that the run did not start.
 func (n *running) allRunning() bool { return n.own == nil || !n.lost && n.own.AllRunning() }

@@ -19,9 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// Server returns the path of the server binary for a cluster: the user's binary (Exec), the
-// installed server for the cluster's Version, or "" for the store's default. It returns an error if
-// the server is missing.
+// Server returns the path of the server binary for a cluster. This is the user's binary (Exec), the
+// installed server of the cluster's Version, or "" for the store's default. Server returns an error
+// if the binary is missing.
 func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
@@ -33,8 +33,8 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 }
 
 // FindServers checks that this machine has everything that the clusters' servers need, such as
-// their files and Java, so that a long run does not fail halfway. The error names the missing
-// server. FindServers starts nothing.
+// their files and Java. A long run therefore does not fail halfway because something is missing.
+// The error names the missing server. FindServers does not start any server.
 func FindServers(o *Options) error {
 	self := o.Self
 	if self == "" { // a dry run does not set Self
@@ -59,7 +59,7 @@ func FindServers(o *Options) error {
 	return findUpgrades(o, self)
 }
 
-// server returns the server from which a trial's members are restarted in a rolling upgrade.
+// server returns the server with which a trial's members are restarted in a rolling upgrade.
 func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
 	if s.Version, s.Exec = fault.ParseServer(to); o.elsewhere(t) {
 		return s, nil // each host finds its own server
@@ -76,7 +76,7 @@ func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err er
 	return s, err
 }
 
-// findUpgrades checks that the servers for rolling upgrades exist.
+// findUpgrades checks that the servers to which rolling upgrades change exist.
 func findUpgrades(o *Options, self string) error {
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
@@ -102,8 +102,8 @@ func findUpgrades(o *Options, self string) error {
 	return nil
 }
 
-// elsewhere reports whether all of a trial's members are started on other hosts, so that this
-// process starts none.
+// elsewhere reports whether this process starts none of a trial's members, because all of them are
+// placed on other hosts.
 func (o *Options) elsewhere(t *scenario.Trial) bool {
 	on := o.Scenario.MembersOn(t)
 	on = on[:min(len(on), t.Cluster.Members)] // members are placed on hosts in turn
@@ -112,7 +112,8 @@ func (o *Options) elsewhere(t *scenario.Trial) bool {
 	})
 }
 
-// eachCluster calls do for each cluster that the run starts, with the first trial on the cluster.
+// eachCluster calls do once for each cluster that the run starts, with the first trial that uses
+// the cluster.
 func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
@@ -132,8 +133,9 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	return nil
 }
 
-// findServersThere asks the hosts that build commands themselves whether they can start the
-// servers, because each host has its own servers. The error names the host.
+// findServersThere checks that the hosts of the members support the faults in the scenario. It also
+// asks each host that builds its own commands whether it can start the servers, because each host
+// has its own servers. The error names the host.
 func (r *run) findServersThere(ctx context.Context) error {
 	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster
@@ -166,7 +168,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 	return nil
 }
 
-// launchable asks the hosts of a trial's members whether they can start a server.
+// launchable asks the hosts of a trial's members whether they can start the server s.
 func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Server) error {
 	c := &t.Cluster
 	settings, err := json.Marshal(c.Settings)
@@ -185,8 +187,8 @@ func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Serve
 	return nil
 }
 
-// networkable returns nil if a cluster's members can have their own networks on a host, and
-// otherwise the reason.
+// networkable returns an error if a cluster needs separate networks for its members but the host
+// does not support this.
 func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	if !c.Network {
 		return nil
@@ -198,10 +200,10 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	return n.Networkable(ctx)
 }
 
-// startable asks the store for a cluster's commands, with placeholder addresses, and checks that
-// the programs in these commands exist.
+// startable checks that the programs exist that the store runs for a cluster's members. To find
+// these programs, it asks the store for the members' commands, with placeholder addresses.
 func startable(st store.Store, c *scenario.Cluster, server, self string) error {
-	if server != "" { // as when the cluster is started
+	if server != "" { // the path is also made absolute when the cluster is started
 		var err error
 		if server, err = filepath.Abs(server); err != nil {
 			return err

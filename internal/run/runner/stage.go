@@ -20,8 +20,8 @@ const (
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // waits for operations in flight
 	CleaningUp Stage = "cleaning up"
-	// Stages of verifying the responses: first all keys are read from each member, and then the
-	// history is verified.
+	// The stages of verification: the trial reads all keys from each member, and then verifies the
+	// history.
 	ReadingBack Stage = "reading the members"
 	Verifying   Stage = "verifying the responses"
 	Stopping    Stage = "stopping" // stops a cluster
@@ -31,12 +31,12 @@ const (
 // Progress describes the progress of a run.
 type Progress struct {
 	Stage  Stage
-	Trial  int    // number of the trial in the order of running, starting at 1; 0 before the first
-	Trials int    // number of trials including repeats; 0 if it depends on the results
-	Name   string // name of the trial, with its repeat, or of the cluster that is started or stopped
+	Trial  int    // number of the trial in execution order, starting at 1; 0 before the first trial
+	Trials int    // number of trials including repeats; 0 if the number depends on the results
+	Name   string // name of the trial with its repeat, or name of the cluster that is being started or stopped
 	// PerSecond is the number of operations that succeeded in the last second. P99 is the 99th
-	// percentile of the response time, in nanoseconds, in the last second whose operations have all
-	// ended. P99 is 0 if that second has too few operations or is too old.
+	// percentile of the response times, in nanoseconds, in the latest second whose operations have
+	// all ended. P99 is 0 if that second has too few operations or is too old.
 	PerSecond float64
 	P99       float64
 	Errors    uint64 // errors in the trial so far, including its warm-up
@@ -45,22 +45,22 @@ type Progress struct {
 	// time since the window opened; it stops when the window closes.
 	Done     uint64
 	InWindow time.Duration
-	// Share is the finished share of the trial's warm-up and window, from 0 to 1. TrialLeft is
-	// their remaining time. Both are 0 if unknown.
+	// Share is the share of the trial's warm-up and window that is finished, from 0 to 1. TrialLeft
+	// is the remaining time of the warm-up and the window. Both are 0 if unknown.
 	Share     float64
 	TrialLeft time.Duration
 	// Elapsed and Left are the elapsed and the remaining time of the whole run. Left is 0 if
-	// unknown. For trials that are limited by a total number of operations, Left is an estimate
-	// from the rates so far. It includes the time before and after loads (starts, preloads, drains,
-	// clean-ups, checks), which is assumed to be as in the finished trials. AtLeast is set if no
-	// trial has finished yet, so that Left does not include this time.
+	// unknown. If a trial ends after a given number of operations, its remaining time is estimated
+	// from the rates so far. Left includes the times before and after loads (starts, preloads,
+	// drains, clean-ups, checks), which are assumed to be the same as in the finished trials.
+	// AtLeast is set if no trial has finished yet, so that Left does not include these times.
 	Elapsed, Left time.Duration
 	AtLeast       bool
 	// Result is the result of the trial that has just ended. It is set in the stage TrialDone.
 	Result *record.Trial
 }
 
-// title returns a trial's name, and its repeat if there are several.
+// title returns a trial's name and, if the trial is repeated, the number of its repeat.
 func title(t *scenario.Trial) string {
 	switch {
 	case t.Repeats > 1:

@@ -14,7 +14,7 @@ import (
 )
 
 // trials runs the trials one after the other, and returns the results of the trials that have
-// ended.
+// ended. It does not run the trials that were finished in the earlier part of a resumed run.
 func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*record.Trial, err error) {
 	for _, spec := range all {
 		if result, had := r.before.finishedTrial(r.at); had {

@@ -17,17 +17,19 @@ const (
 	// MaxPerKind is the maximum number of events that are kept individually for each member and
 	// kind. Further events are only counted.
 	MaxPerKind = 200
-	maxText    = 500 // maximum number of bytes that are kept of an event's log line
+	maxText    = 500 // maximum number of bytes of an event's log line that are kept
 )
 
-// LogEvent is an event that a member's log reports, or the sum of all events of one member and kind
-// that exceed MaxPerKind.
+// LogEvent is either one event that a member's log reports, or a sum of events. A sum contains all
+// events of one member and kind beyond the first MaxPerKind.
 type LogEvent struct {
 	Member string
 	Kind   store.SignalKind
-	// Time is the time at which the event ended. In a sum, it is that of the last event.
+	// Time is the time at which the event ended. In a sum, it is the time at which the last event
+	// ended.
 	Time time.Time
-	// Duration is the duration of the event, or 0 if unknown. In a sum, it is the longest duration.
+	// Duration is the duration of the event, or 0 if unknown. In a sum, it is the duration of the
+	// longest event.
 	Duration time.Duration
 	// Term is the term of an election, or 0 if unknown.
 	Term uint64
@@ -35,17 +37,18 @@ type LogEvent struct {
 	// longest event.
 	Line string
 
-	// Count is the number of events; it is 1 except in a sum. In a sum, Total is the sum of the
+	// Count is 1 for one event. In a sum, Count is the number of events, Total is the sum of their
 	// durations, and First is the time of the first event.
 	Count uint64
 	Total time.Duration
 	First time.Time
 }
 
-// Signaller parses a log line (store.Store.Signal).
+// Signaller parses a log line, as store.Store.Signal does.
 type Signaller func(line []byte) (store.Signal, bool)
 
-// Listener turns log lines into events since a given time. It is not safe for concurrent use.
+// Listener turns log lines into events. It ignores events before a given time. It is not safe for
+// concurrent use.
 type Listener struct {
 	signal Signaller
 	from   time.Time
@@ -63,16 +66,19 @@ func NewListener(signal Signaller, from time.Time) *Listener {
 	return &Listener{signal: signal, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
-// Reading describes when a line was read and how to convert its timestamp.
+// Reading describes when a line was read, and how to convert the line's timestamp to the clock of
+// this process.
 type Reading struct {
 	At time.Time
-	// Ahead is how far the clock of the line's timestamp was ahead of our clock. If Unsure is set,
-	// Ahead is unknown, and the time at which the line was read is used instead.
+	// Ahead is how far the clock of the line's timestamp was ahead of the clock of this process. If
+	// Unsure is set, Ahead is unknown, and Line uses the time at which the line was read in place
+	// of the timestamp.
 	Ahead  time.Duration
 	Unsure bool
 }
 
-// Line parses a line from a member's log. ok is set if the line is an event.
+// Line parses a line from a member's log. ok is true if the line is an event that the caller should
+// record individually.
 func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, ok bool) {
 	s, ok := l.signal(line)
 	if !ok {
@@ -117,8 +123,8 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	return LogEvent{}, false
 }
 
-// Overflow returns the sums of the events that exceed MaxPerKind, sorted by the time of the first
-// event.
+// Overflow returns the sums of the events beyond the first MaxPerKind of each member and kind. They
+// are sorted by the time of the first event.
 func (l *Listener) Overflow() []LogEvent {
 	all := make([]LogEvent, 0, len(l.beyond))
 	for _, h := range l.beyond {
@@ -130,5 +136,5 @@ func (l *Listener) Overflow() []LogEvent {
 	return all
 }
 
-// shortened returns the part of a line that an event keeps.
+// shortened returns the part of a line that an event stores.
 func shortened(line []byte) string { return text.Line(string(line), maxText) }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// words is a log whose lines are "KIND NANOSECONDS-AFTER-NOON DURATION".
+// words is a log with lines of the form "KIND NANOSECONDS-AFTER-NOON DURATION".
 type words struct{}
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -28,8 +28,8 @@ func (words) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// Counts, sums, the longest duration and both times are correct for every member and kind, however
-// many events there are.
+// For every member and kind, the count, the sum, the longest duration, and the times of the first
+// and the last event are correct, no matter how many events occur.
 func TestCountsOfManyEvents(t *testing.T) {
 	type sums struct {
 		count          uint64
@@ -112,8 +112,8 @@ func TestLinesAreShortened(t *testing.T) {
 	}
 }
 
-// The timestamp of a line is converted from its machine's clock. If that clock was set in the
-// meantime, the time of reading is used.
+// The timestamp of a line is converted from the clock of the line's machine. If that clock was set
+// in the meantime, the time at which the line was read is used.
 func TestLinesOfAnotherClock(t *testing.T) {
 	at := noon.Add(time.Minute)
 	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))

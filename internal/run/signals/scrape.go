@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// maxScrape limits the size of a member's metrics text in bytes.
+	// maxScrape limits the size in bytes of the text that contains a member's metrics.
 	maxScrape = 32 << 20
-	// maxMetricBytes limits the size in bytes of the lines that are parsed, because a parsed series
-	// takes many times the memory of its line.
+	// maxMetricBytes limits the total size in bytes of the lines that are parsed. A parsed series
+	// takes many times as much memory as its line.
 	maxMetricBytes = 1 << 20
 	// longestLine limits the size of a line in bytes.
 	longestLine = 64 << 10
@@ -39,12 +39,12 @@ const (
 type Scraper struct {
 	endpoint string
 	sources  []store.MetricSource
-	chosen   int // index of the source that has responded, or -1 if none has
+	chosen   int // index of the source that has responded, or -1 if no source has responded
 	access   store.Access
 	client   *http.Client
 }
 
-// NewScraper returns a scraper for the member at an endpoint; ok is false if the store's members
+// NewScraper returns a scraper for the member at an endpoint; ok is false if members of this store
 // report no metrics.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
 	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), chosen: -1, access: a}
@@ -58,7 +58,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 // Close closes the connection, if one is open.
 func (s *Scraper) Close() { s.client.CloseIdleConnections() }
 
-// Read returns the current metrics. The error is a sentence.
+// Read returns the member's current metrics. The error is a complete sentence.
 func (s *Scraper) Read(ctx context.Context) (store.Sample, error) {
 	if s.chosen >= 0 {
 		return s.read(ctx, s.sources[s.chosen])
@@ -81,14 +81,14 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	}
 	text, err := s.ask(ctx, source.Command)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not respond to %s: %s", s.endpoint, source.Command, errorText(ctx, err))
+		return nil, fmt.Errorf("%s does not respond to the command %s: %s", s.endpoint, source.Command, errorText(ctx, err))
 	}
 	sample := pick(parseLines(text), source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, text); remedy != "" {
-			return nil, fmt.Errorf("%s rejects %s: %s", s.endpoint, source.Command, remedy)
+			return nil, fmt.Errorf("%s rejects the command %s: %s", s.endpoint, source.Command, remedy)
 		}
-		return nil, fmt.Errorf("the response of %s to %s contains no known metric", s.endpoint, source.Command)
+		return nil, fmt.Errorf("the response of %s to the command %s contains no known metric", s.endpoint, source.Command)
 	}
 	return sample, nil
 }
@@ -130,7 +130,8 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	return sample, nil
 }
 
-// refused returns an error that contains the member's response and how to permit the request.
+// refused returns an error that contains the member's response and explains how to permit the
+// request.
 func refused(source store.MetricSource, response *http.Response) error {
 	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
 	body, _ := io.ReadAll(io.LimitReader(response.Body, text.MaxServerText)) // an error is ignored because the status is enough
@@ -144,7 +145,8 @@ func refused(source store.MetricSource, response *http.Response) error {
 	return errors.New(words)
 }
 
-// remedyOf returns how an operator can permit a request that a member rejected with the given text.
+// remedyOf returns an instruction for an operator about how to permit the request, if the member
+// rejected it with a known text. Otherwise it returns "".
 func remedyOf(source store.MetricSource, text string) string {
 	for _, r := range source.Refusals {
 		if strings.Contains(text, r.Text) {
@@ -154,8 +156,8 @@ func remedyOf(source store.MetricSource, text string) string {
 	return ""
 }
 
-// ask sends a command to the member's client port and reads the response until the connection is
-// closed.
+// ask sends a command to the member's client port. It reads the response until the member closes
+// the connection.
 func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	conn, err := s.access.ConnectSecure(ctx, s.endpoint)
 	if err != nil {
@@ -174,9 +176,10 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	return string(text), err
 }
 
-// Connect measures one network round trip: how long the member's kernel takes to accept a TCP
-// connection, without the member's program. If secure is not nil, Connect also completes the TLS
-// handshake, because servers log connections without one. The handshake is not timed.
+// Connect measures one network round trip: the time in which the member's kernel accepts a TCP
+// connection, without involving the member's program. If secure is not nil, Connect also completes
+// the TLS handshake, because servers log connections that end without a handshake. The handshake is
+// not part of the measured time.
 func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
 	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
@@ -198,7 +201,7 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 	return took, nil
 }
 
-// errorText returns the text of an error for a user.
+// errorText returns the text of an error in a form for users.
 func errorText(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
@@ -212,8 +215,8 @@ func errorText(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// metricLines reads only those lines of a Prometheus text that belong to the named metrics. A
-// server may have any number of other metrics.
+// metricLines reads only those lines of a Prometheus text that belong to the given metrics. A
+// server may report any number of other metrics.
 type metricLines struct {
 	from  *bufio.Reader
 	names [][]byte
@@ -221,7 +224,7 @@ type metricLines struct {
 	line  []byte // the rest of the current line; refers to the reader's buffer
 }
 
-// namesIn returns the names with which the lines of the metrics begin.
+// namesIn returns the names with which the lines of the given metrics begin.
 func namesIn(metrics []store.MetricName) (names [][]byte) {
 	for _, m := range metrics {
 		for _, name := range []string{m.Name, m.Sum, m.Count} {
@@ -241,7 +244,7 @@ func (w *metricLines) Read(p []byte) (int, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return 0, fmt.Errorf("a line is longer than %d bytes", longestLine)
 		case len(line) == 0 && err != nil:
-			return 0, err // the end of the text, or an error
+			return 0, err // the text has ended, or reading failed
 		case !w.wants(line):
 			continue
 		}
@@ -255,7 +258,8 @@ func (w *metricLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wants reports whether a line is a sample of a named metric or declares its type.
+// wants reports whether a line is a sample of one of the given metrics or declares the type of such
+// a metric.
 func (w *metricLines) wants(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
 		line = rest
@@ -268,14 +272,14 @@ func (w *metricLines) wants(line []byte) bool {
 	return false
 }
 
-// found contains the values in a text by name. Values of series that differ only in their labels
-// are added up.
+// found contains the values in a text by metric name. If several series differ only in their
+// labels, their values are added up.
 type found map[string]store.Reading
 
 func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
 // parsePrometheus parses Prometheus's text format. It also stores the sum and the count of each
-// timer under their own names. Untyped values are treated like gauges.
+// histogram and summary under names of their own. It treats untyped values as gauges.
 func parsePrometheus(r io.Reader) (found, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
@@ -318,8 +322,8 @@ func (f found) timer(name string, r store.Reading) {
 	f.add(name+"_count", store.Reading{Value: r.Count})
 }
 
-// parseLines parses lines that contain a name, optional {LABELS}, white space and a number. It
-// skips other lines, because the responses also contain other text.
+// parseLines parses lines that consist of a name, optional {LABELS}, white space and a number. It
+// skips all other lines, because responses also contain other text.
 func parseLines(text string) found {
 	f := found{}
 	for line := range strings.Lines(text) {
@@ -342,8 +346,8 @@ func parseLines(text string) found {
 	return f
 }
 
-// pick selects the shared metrics from the values of a source. If a metric has several names, it
-// adds up the values that exist.
+// pick selects the metrics with the given names from the values of a source. If several names
+// belong to the same metric, pick adds up the values that exist.
 func pick(f found, names []store.MetricName) store.Sample {
 	sample := store.Sample{}
 	for _, n := range names {
@@ -356,7 +360,7 @@ func pick(f found, names []store.MetricName) store.Sample {
 	return sample
 }
 
-// named returns the value for one name.
+// named returns the value of the metric n; ok is false if f does not contain it.
 func named(f found, n store.MetricName) (store.Reading, bool) {
 	if n.Name != "" {
 		r, ok := f[n.Name]

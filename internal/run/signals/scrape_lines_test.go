@@ -15,7 +15,7 @@ func readMetricLines(text string) (string, error) {
 	return string(b), err
 }
 
-// Only the wanted lines of a text are read, however many metrics it contains.
+// Only the wanted lines of a text are parsed, no matter how many other metrics the text contains.
 func TestReadsOnlyLinesOfNamedMetrics(t *testing.T) {
 	text := "# HELP etcd_disk what it is\n# TYPE etcd_disk histogram\netcd_disk_bucket{le=\"1\"} 3\nother 1\n\na_sum 2\na_count 1"
 	want := "# TYPE etcd_disk histogram\netcd_disk_bucket{le=\"1\"} 3\na_sum 2\na_count 1"

@@ -77,7 +77,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 	}
 }
 
-// wordServer sends a response to one command, as ZooKeeper does.
+// wordServer responds to one command and then closes the connection, as ZooKeeper does.
 func wordServer(t *testing.T, answer string) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +100,7 @@ func wordServer(t *testing.T, answer string) (endpoint string) {
 }
 
 func TestMonitorWordIsRead(t *testing.T) {
-	elsewhere := store.Access{} // an address that only the access's dialer can resolve
+	elsewhere := store.Access{} // an address that only the dialer in access can resolve
 	elsewhere.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", strings.Replace(endpoint, "nowhere.invalid", "127.0.0.1", 1))
 	}
@@ -121,8 +121,8 @@ func TestMonitorWordIsRead(t *testing.T) {
 	}
 }
 
-// No program listens on this address. A port that was just released could already be
-// used by another program.
+// No program listens on this address. In contrast, another program could already use a port that a
+// test has just released.
 const nobody = "127.0.0.1:1"
 
 func TestFailedScrapeNamesTheCause(t *testing.T) {
@@ -158,7 +158,7 @@ func TestScrapeNamesTheSettingThatAllowsIt(t *testing.T) {
 		endpoint, want string
 	}{
 		{zookeeper.New(), wordServer(t, "mntr is not executed because it is not in the whitelist.\n"), "4lw.commands.whitelist"},
-		{consul.New(), answering(403, "Permission denied: token with AccessorID 'x' lacks permission 'agent:read' on \"n\""), "give the token agent:read"},
+		{consul.New(), answering(403, "Permission denied: token with AccessorID 'x' lacks permission 'agent:read' on \"n\""), "give the token the right agent:read"},
 		{consul.New(), answering(415, "Prometheus is not enabled since its retention time is not positive"), "telemetry.prometheus_retention_time"},
 		{etcd.New(), answering(404, "404 page not found"), "--listen-metrics-urls"},
 		{etcd.New(), answering(200, "# nothing"), "--listen-metrics-urls"},

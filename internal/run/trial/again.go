@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// preload writes the load's keys, if the load asks for a preload. If a member of a running cluster
-// fails during the preload, the preload restarts on the remaining members. preload returns the
-// members that are left.
+// preload writes the load's keys if the load requires a preload. If a member of a running cluster
+// fails during the preload, the preload starts again on the remaining members. preload returns the
+// remaining members.
 func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, clean *cleaner) (*members, error) {
 	if !t.Spec.Load.Preload {
 		return m, nil
@@ -36,8 +36,8 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 }
 
 // measureAnswering calls measure. If a member of a running cluster fails before the load sends its
-// first operation, the measurement restarts on the remaining members. measureAnswering returns the
-// members that the load ran on.
+// first operation, measureAnswering calls measure again for the remaining members. It returns the
+// members on which the load ran.
 func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
 	result, err := t.measure(ctx, a, m, out, clean)
 	for again := t.withoutDead(ctx, a, m, err); again != nil; again = t.withoutDead(ctx, a, m, err) {
@@ -50,8 +50,8 @@ func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *mem
 }
 
 // withoutDead handles a load that did not begin because a member of a running cluster failed. If
-// the load's target does not need that member, withoutDead assigns the target's remaining endpoints
-// to the load and returns the remaining members. Otherwise it returns nil.
+// the load's target does not need that member, withoutDead assigns the remaining endpoints of the
+// target to the load and returns the remaining members. Otherwise it returns nil.
 func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members, err error) *members {
 	var unopened *unopenedError
 	if !t.Cluster.attached() || ctx.Err() != nil || !errors.As(err, &unopened) {
@@ -62,7 +62,7 @@ func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members,
 		return nil
 	}
 	now, failed := t.assignment(again)
-	fewer := len(again.absent) > len(m.absent) // otherwise the load could restart endlessly
+	fewer := len(again.absent) > len(m.absent) // the load restarts only if fewer members remain, so that it does not restart endlessly
 	if failed != nil || !fewer || slices.Equal(now.Endpoints, a.Endpoints) {
 		again.close()
 		return nil

@@ -8,9 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Limits of the wait for members that lack acknowledged writes. After a partition is healed,
-// Consul's servers need 30 to 60 s to find each other again. If the ports of all these members are
-// closed, the wait lasts only as long as a restart takes.
+// Limits on the wait for members that lack acknowledged writes. The limit catchUpTime is long,
+// because Consul's servers need 30 to 60 s to find each other again after a partition is healed.
+// The limit restartTime applies if the ports of all members that lack writes are closed, and is as
+// long as a restart takes.
 const (
 	catchUpTime = 2 * time.Minute
 	restartTime = 10 * time.Second
@@ -31,9 +32,9 @@ func (m *members) newest(ctx context.Context) int64 {
 	return revision
 }
 
-// catchUp waits until every member reports that it has all writes that existed at the time of the
-// call. behind contains the members that do not report this in time, and waited is the duration of
-// the wait. If the wait is long, catchUp calls slow repeatedly.
+// catchUp waits until every member reports that it has applied all writes that existed when catchUp
+// was called. behind contains the members that did not report this in time, and waited is the
+// duration of the wait. If the wait is long, catchUp calls slow repeatedly.
 func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
@@ -60,7 +61,7 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 	}
 }
 
-// ended reports whether the ports of all these members are closed.
+// ended reports whether the ports of all the given members are closed.
 func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	for i := range these {
 		if !m.admin.Role(ctx, i).Gone {
@@ -70,7 +71,8 @@ func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	return true
 }
 
-// hasApplied reports whether a member has applied all writes up to the given revision.
+// hasApplied reports whether the member with index i has applied all writes up to the given
+// revision.
 func hasApplied(ctx context.Context, a store.Applier, i int, revision int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lagging is a cluster whose second member applies the newest write late.
+// lagging is a cluster whose second member applies the newest write late, at the time `from`.
 type lagging struct {
 	answers
-	from time.Time // time at which the member has applied the write
+	from time.Time // time from which the member has applied the write
 	gone bool      // its port is closed
 }
 
@@ -35,9 +35,9 @@ func (l *lagging) Role(_ context.Context, i int) store.Member {
 	return store.Member{Gone: l.gone && i == 1}
 }
 
-// catchUp waits for a member that lacks an acknowledged write: with Consul, this takes up to a
-// minute after a partition was healed. It waits for a member that has exited only as long as a
-// restart takes.
+// catchUp waits for a member that lacks an acknowledged write. With Consul, such a member may need
+// up to a minute after a partition was healed. For a member that has exited, catchUp waits only as
+// long as a restart takes.
 func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		after         time.Duration

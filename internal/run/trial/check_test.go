@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// If there are fewer operations than keys, written returns all keys that the load tried to write,
-// whatever the outcome of the writes. Otherwise it returns nil.
+// If the history contains fewer operations than keys, `written` returns all keys that the load
+// tried to write, whatever the outcomes of the writes were. Otherwise it returns nil.
 func TestCollectsWrittenKeys(t *testing.T) {
 	for _, test := range []struct {
 		keys uint64

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// claim claims the load's keys from the running cluster's guard, which checks that the load changes no
-// other keys.
+// claim claims the load's keys from the running cluster's guard. The guard checks that the load
+// changes no other keys.
 func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil
@@ -22,8 +22,8 @@ func (t *Trial) claim(ctx context.Context) error {
 	return t.Cluster.Guard.Claim(ctx, t.writes())
 }
 
-// checkRights returns an error if the load makes a change to the whole cluster for which its user
-// lacks the right. It is called before the load writes anything.
+// checkRights returns an error if the load changes the whole cluster but its user lacks the right
+// to do so. checkRights is called before the load writes anything.
 func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if t.Cluster.Guard == nil {
 		return nil
@@ -45,9 +45,9 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// sweeps reports whether the trial removes its keys one by one. It does so in a running cluster if
-// no command of the store would remove exactly these keys: if they have no prefix, or if the store
-// cannot delete by prefix.
+// sweeps reports whether the trial removes its keys one by one. In a running cluster, it does so if
+// the store has no command that would remove exactly these keys: if the keys have no prefix, or if
+// the store cannot delete by prefix.
 func (t *Trial) sweeps() bool {
 	l := &t.Spec.Load
 	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.Keep || l.Overwrite || t.ofScript() {
@@ -56,7 +56,7 @@ func (t *Trial) sweeps() bool {
 	return strings.Trim(l.Prefix, "/") == "" || !t.Cluster.Store.Capabilities().Has(kv.PrefixDelete)
 }
 
-// ofScript reports whether the keys come from an application or a recording.
+// ofScript reports whether an application or a recording determines the keys.
 func (t *Trial) ofScript() bool { return t.Spec.Load.Arrival == scenario.Recorded }
 
 // writes describes the changes that the load makes to the cluster.

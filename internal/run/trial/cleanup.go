@@ -16,14 +16,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Limits of the clean-up. A store may report that a large removal timed out but still continue it,
-// so the cleaner counts the remaining keys afterwards.
+// Limits of the clean-up. A store may report that a large removal timed out, but continue the
+// removal. Therefore the cleaner counts the remaining keys afterwards.
 const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
-	// cleanupTry limits one request. A paused member does not respond, and the next request goes to
-	// another member.
+	// cleanupTry limits the duration of one request. If a paused member does not respond, the next
+	// request is sent to another member.
 	cleanupTry = 20 * time.Second
 )
 
@@ -34,19 +34,19 @@ type cleaner struct {
 	admin    store.Admin  // of all members
 	names    map[string]string
 	patience time.Duration
-	mute     map[string]bool // by endpoint: whether the member rejects maintenance because it has no vote
+	mute     map[string]bool // by endpoint: whether the member rejects maintenance requests because it has no vote
 	began    bool            // whether keys may have been written
 	due      uint64          // number of the load's operations, including its warm-up
 }
 
-// newCleaner returns the load's cleaner, or a guard.NotEmptyError if keys with the load's prefix
-// already exist.
+// newCleaner returns the load's cleaner, or nil if the trial does not remove its keys. It returns a
+// guard.NotEmptyError if keys with the load's prefix already exist.
 func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
 	if !t.Spec.Load.Cleanup.Keys && !t.sweeps() {
 		return nil, nil
 	}
 	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
-	if t.Cluster.Guard == nil { // otherwise the guard has already checked this
+	if t.Cluster.Guard == nil { // if the cluster has a guard, the guard has already checked this
 		if err := c.mustBeEmpty(ctx); err != nil {
 			return nil, err
 		}
@@ -74,15 +74,15 @@ func (c *cleaner) begin() {
 	}
 }
 
-// took adds operations that may have written keys.
+// took adds to the number of operations that may have written keys.
 func (c *cleaner) took(due uint64) {
 	if c != nil {
 		c.due += due
 	}
 }
 
-// run removes the keys, however the load ended. It also compacts and defragments the databases if
-// the load asks for it.
+// run removes the keys, no matter how the load ended. If the load requires this, run also compacts
+// and defragments the databases.
 func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
@@ -119,8 +119,8 @@ func (c *cleaner) recordSizes(ctx context.Context, out *record.Cleanup) {
 	}
 }
 
-// KeysLeftError reports that keys may remain after a failed or interrupted trial, because the
-// clean-up failed. It is joined with the error that ended the trial.
+// KeysLeftError reports that keys may remain after a failed or interrupted trial because the
+// clean-up failed. The error is joined with the error that ended the trial.
 type KeysLeftError struct{ Why error }
 
 // Error returns a sentence.
@@ -134,13 +134,13 @@ func keysLeft(c *record.Cleanup) error {
 	return nil
 }
 
-// failed cleans up after a trial that has no result. If the clean-up fails, its error is added to
-// err.
+// failed cleans up after a trial that has no result. It returns err, joined with the error of the
+// clean-up, if any.
 func (c *cleaner) failed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }
 
-// remove removes the keys repeatedly until no key is left or the time is up.
+// remove removes the keys, and repeats this until no key is left or the time limit is reached.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
 	if g := c.t.Cluster.Guard; g != nil && !c.t.sweeps() {
 		return g.Clear(ctx, c.prefix())
@@ -158,7 +158,7 @@ func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64
 			failed = err
 		}
 		if failed == nil {
-			failed = fmt.Errorf("keys with prefix %q are left", c.prefix())
+			failed = fmt.Errorf("keys with the prefix %q remain", c.prefix())
 		}
 		if !pause(ctx, cleanupPause) {
 			return deleted, failed
@@ -178,8 +178,8 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 	return d.DeletePrefix(ctx, []byte(c.prefix()))
 }
 
-// sweep deletes the load's keys one by one, for stores that cannot delete by prefix. The keys are
-// known, because the key of operation n is a function of the seed and n.
+// sweep deletes the load's keys one by one, if they cannot be deleted by prefix. The keys are
+// known, because the key of operation n depends only on the seed and n.
 func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
 	a := *of
 	a.Preloaded, a.Leases = nil, nil
@@ -187,7 +187,7 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 		a.Endpoints = a.Voters
 	}
 	l := &a.Load
-	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // a warm-up draws different keys
+	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // the operations of a warm-up have other keys
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
 	l.Total, l.Watch = c.due, nil
@@ -223,13 +223,13 @@ func (c *cleaner) space(ctx context.Context) []record.Space {
 	return out
 }
 
-// reclaim compacts the history once and then defragments the members one after the other, because a
-// member does not respond while it defragments.
+// reclaim compacts the history once, and then defragments one member after the other. It does not
+// defragment them at the same time, because a member does not respond while it defragments.
 func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) {
 	if c.t.Spec.Load.Cleanup.Compact {
 		m, ok := c.admin.(store.Operator)
 		if !ok {
-			return errors.New("the store does not support compaction") // the scenario was checked for it
+			return errors.New("the store does not support compaction") // a scenario is checked for this in advance
 		}
 		if out.Revision, err = m.Compact(ctx); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	defer func() { _ = admin.Close() }() // no request is pending
 	m, ok := admin.(store.Operator)
 	if !ok {
-		return fmt.Errorf("the member at %s does not support defragmentation", endpoint) // the scenario was checked for it
+		return fmt.Errorf("the member at %s does not support defragmentation", endpoint) // a scenario is checked for this in advance
 	}
 	return m.Defragment(ctx)
 }
@@ -274,7 +274,8 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "choose another prefix for the trials with cleanup"}
 }
 
-// count returns the number of the load's keys that exist. If it is above 0, more keys may exist.
+// count returns the number of the load's keys that exist. If the result is greater than 0, it may
+// be lower than the actual number.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
 	l := &c.t.Spec.Load
 	in := guard.PrefixInterval(l.Prefix)

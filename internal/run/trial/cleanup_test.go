@@ -38,7 +38,7 @@ func putKey(t *testing.T, of *Trial, key string) {
 	}
 }
 
-// cleanerOf returns a cleaner for the keys that start with /check/ on a null server.
+// cleanerOf returns a cleaner for the keys with the prefix /check/ on a null server.
 func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	t.Helper()
 	access := store.Access{Endpoints: storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})}
@@ -53,8 +53,8 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	return c
 }
 
-// If a clean-up runs out of time, this is reported together with the error that interrupted the
-// trial.
+// If a clean-up exceeds its time limit, the returned error reports this, in addition to the
+// interruption of the trial.
 func TestReportsAFailedCleanUp(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
 	putKey(t, c.t, "/check/mine")

@@ -9,19 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clockSeen is the estimate of a host's clock at a time on our clock.
+// clockSeen is the estimate of a host's clock at a given time of this process's clock.
 type clockSeen struct {
 	at time.Time
 	host.Clock
 }
 
-// reading returns the estimate extrapolated to another time.
+// reading returns the estimate, extrapolated to another time.
 func (c *clockSeen) reading(at time.Time) record.ClockReading {
 	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.ErrorBound(at))}
 }
 
-// clockBetween returns the state of a clock in a window, from the estimates since the trial began,
-// or nil if there are no estimates.
+// clockBetween returns the state of a clock in a window, according to the estimates since the trial
+// began. It returns nil if no estimates exist.
 func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	if len(seen) == 0 {
 		return nil
@@ -55,18 +55,18 @@ func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Ev
 	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, text.Duration(float64(by.Abs())), or)}
 }
 
-// ownClock detects when this machine's clock is set, by comparing it with the clock that provides
-// the trial's times.
+// ownClock detects when this machine's clock is set. To do so, it compares this clock with the
+// clock that provides the trial's times.
 type ownClock struct {
-	was time.Duration // how far this machine's clock was ahead
+	was time.Duration // how far this machine's clock was ahead at the last comparison
 	record.ClockSet
 }
 
-// leastSet is the smallest change that is reported as setting the clock.
+// leastSet is the smallest change of the clock that is reported.
 const leastSet = time.Millisecond
 
-// look compares is, which is how far the clock is ahead now, with the previous call. It returns by
-// how much the clock was set in between.
+// look returns by how much the clock was set since the previous call, or 0. The argument `is` is
+// how far the clock is ahead now.
 func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	if by = is - c.was; by.Abs() < leastSet {
 		return 0
@@ -77,5 +77,5 @@ func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	return by
 }
 
-// clockSet is the event kind that reports that a clock was set.
+// clockSet is the kind of an event that reports that a clock was set.
 const clockSet = "clock_set"

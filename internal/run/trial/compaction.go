@@ -16,7 +16,7 @@ import (
 const compactTimeout = 5 * time.Second
 
 // compact compacts the store's history at intervals until ctx is canceled. A failed compaction does
-// not stop the load; notes reports it.
+// not stop the load; the method notes reports it.
 func (w *monitor) compact(ctx context.Context) {
 	what := w.t.Spec.Load.Compact
 	if what.Every <= 0 {
@@ -45,7 +45,7 @@ func (w *monitor) compact(ctx context.Context) {
 	}
 }
 
-// notes returns a note about failed compactions, if there were any.
+// notes returns a note about failed compactions, or nil if none failed.
 func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
@@ -53,8 +53,8 @@ func (w *monitor) notes() []string {
 	return []string{fmt.Sprintf("%s during the load failed; the first error: %s", text.Plural(uint64(w.uncompacted.times), "compaction"), w.uncompacted.why)}
 }
 
-// compactFirst compacts the store's history before the load, if the load asks for it. The store is
-// then measured as if each key had been written only once.
+// compactFirst compacts the store's history before the load, if the load requires this. The load
+// then measures the store as if each key had been written only once.
 func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	if !t.Spec.Load.CompactFirst {
 		return nil
@@ -68,5 +68,5 @@ func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	return nil
 }
 
-// firstCompactionTimeout is long enough for a history that contains a large preload.
+// firstCompactionTimeout is long enough for compacting the history of a large preload.
 const firstCompactionTimeout = time.Minute

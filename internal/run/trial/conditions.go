@@ -10,7 +10,7 @@ import (
 )
 
 // shortOf returns the store's explanations for those consistency levels in the mix that are weaker
-// in this store than the name of the level promises. It returns nil if there are none.
+// in this store than their names promise. It returns nil if the mix contains no such level.
 func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.ShortOf {
@@ -26,7 +26,7 @@ func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	return out
 }
 
-// assignment combines the load with the endpoints of its target.
+// assignment returns the load, assigned to the endpoints of its target.
 func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	endpoints, voters, err := t.aims(m)
 	if err != nil {

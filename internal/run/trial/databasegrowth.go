@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// databaseGrowth returns the growth of all members' databases between two times, in bytes, or nil
-// if a size is unknown at one of these times. It must not be called while the members are scraped.
+// databaseGrowth returns the growth of all members' databases between two times, in bytes. It
+// returns nil if a size is unknown at one of these times. Do not call it while the members are
+// scraped.
 func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	sum := 0.0
 	for _, m := range s.members {
@@ -23,9 +24,9 @@ func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	return new(int64(math.Round(sum)))
 }
 
-// sizeAt returns the first size that was measured at or soon after the given time. It does not
-// interpolate, because a database grows in steps. Members are asked when the window opens, when it
-// closes and after the load.
+// sizeAt returns the first size that was measured at the given time or soon afterwards. It does not
+// interpolate, because a database grows in steps. The sizes are measured when the window opens,
+// when it closes, and after the load.
 func sizeAt(all []sized, at time.Time) (float64, bool) {
 	for _, s := range all {
 		if !s.at.Before(at) {
@@ -35,5 +36,5 @@ func sizeAt(all []sized, at time.Time) (float64, bool) {
 	return 0, false
 }
 
-// sizeStale limits how much later than the requested time a size may have been measured.
+// sizeStale limits how long after the requested time a size may have been measured.
 const sizeStale = 2 * scrapeEvery

@@ -8,7 +8,7 @@ import (
 )
 
 // dataDir times fdatasync in the data folder of a running cluster, if the scenario specifies this
-// folder. If timing fails, it returns a note with the reason.
+// folder. If the measurement fails, dataDir returns a note with the reason.
 func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	attach := t.Spec.Cluster.Attach
 	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
@@ -18,11 +18,11 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	all, err := t.Host.Fsync(ctx, []string{attach.DataDir}, probe.FsyncWrites)
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil // the record says that the trial was interrupted
+		return nil, nil // the record already says that the trial was interrupted
 	case err != nil:
 		return nil, []string{err.Error()}
 	}
-	f := all[0] // there is one result, because one folder is on one device
+	f := all[0] // one folder is on one device, so exactly one result exists
 	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
 		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
 	}}

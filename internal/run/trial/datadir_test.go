@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// interrupting is a host on which the trial is interrupted while fdatasync is timed.
+// interrupting is a host on which the trial is interrupted while fdatasync is being timed.
 type interrupting struct {
 	host.Host
 	interrupt func()
@@ -20,7 +20,7 @@ func (h interrupting) Fsync(ctx context.Context, _ []string, _ int) ([]probe.Fsy
 	return nil, ctx.Err()
 }
 
-// An interruption is not a failure of the data folder and causes no note.
+// If timing the data folder is interrupted, this does not count as a failure and causes no note.
 func TestInterruptedDataDirLeavesNoNote(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	of := &Trial{Host: interrupting{interrupt: cancel}}

@@ -9,25 +9,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Elections are known from two sources: the log of the elected member, which contains the exact
-// time, and the members' status, which shows the election some time later.
+// Elections are known from two sources: the log of the elected member, and the members' status. The
+// log contains the exact time. The status shows an election only some time afterwards.
 const (
-	// clocksDiffer limits the difference between the clock of a log and our clock.
+	// clocksDiffer limits the difference between the clock of a log and the clock of this process.
 	clocksDiffer = time.Second
-	// logsLag is the maximum time between the moment when an election is seen in the status and the
-	// moment when its line appears in the log.
+	// logsLag is the maximum delay after which an election that was seen in the status also appears
+	// in a log.
 	logsLag = time.Second
 )
 
-// elections contains each election during a load once.
+// elections contains each election during a load exactly once.
 type elections struct {
 	mu     sync.Mutex
 	logged []election // reported by logs
 	seen   []election // seen in the status, but not in a log yet
-	kept   []election // seen in the status only
+	kept   []election // seen in the status and not reported by any log
 }
 
-// election is one source's information about an election.
+// election is what one of the sources reports about an election.
 type election struct {
 	member string // name of the elected member
 	term   uint64 // 0 if unknown
@@ -51,7 +51,7 @@ func (l *elections) add(e election) {
 }
 
 // unlogged removes and returns the elections that were seen in the status before the given time and
-// that no log reports. The time of such an election is the time at which it was seen.
+// that no log has reported. The time of such an election is the time at which it was seen.
 func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,9 +69,10 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 	return out
 }
 
-// isLogged reports whether a log reports an election that was seen in the status. If the log line
-// contains a term, the terms must be equal. Otherwise the line must have been written between the
-// last confirmation of the previous leader and the moment when the new leader was seen.
+// isLogged reports whether a log also reports an election that was seen in the status. If the log
+// line contains a term, the terms must be equal. Otherwise the line must have been written between
+// the time at which the previous leader was last confirmed and the time at which the new leader was
+// seen.
 func (l *elections) isLogged(seen *election) bool {
 	for _, t := range l.logged {
 		switch {
@@ -87,12 +88,12 @@ func (l *elections) isLogged(seen *election) bool {
 	return false
 }
 
-// countBetween counts the elections between two times, both included.
+// countBetween counts the elections between two times, including both times.
 func (l *elections) countBetween(from, to time.Time) int {
 	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 
-// count counts the elections for whose time is returns true.
+// count counts the elections at times for which the function `is` returns true.
 func (l *elections) count(is func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func atSecond(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
 
-// If a log reports an election, the log's time is used. The election is counted once, whichever
-// source reports it first.
+// If a log reports an election, the time in the log is used. The election is counted once, no
+// matter which source reports it first.
 func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		log, seen election
@@ -52,7 +52,7 @@ func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 	}
 }
 
-// Only elections in the window are counted, without those in the warm-up and the drain.
+// Only elections in the window are counted. Elections in the warm-up and the drain are not.
 func TestElectionsAreCountedInTheWindow(t *testing.T) {
 	l := &elections{}
 	for _, s := range []float64{1, 2, 3} {

@@ -13,7 +13,7 @@ import (
 )
 
 // breakMembers injects the load's faults during the window. It returns when the cluster has
-// recovered from all faults or the run has ended.
+// recovered from all faults or when the run has ended.
 func (w *monitor) breakMembers(run, ctx context.Context) {
 	all := w.t.Spec.Load.Happenings()
 	if len(all) == 0 {
@@ -49,8 +49,8 @@ func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
 	return t.Cluster.Store.Admin(access)
 }
 
-// attribute finds out which lost members, elections and failed operations were caused by injected
-// faults, and which had another cause.
+// attribute determines which lost members, elections and failed operations injected faults have
+// caused, and which had other causes. It stores the results in o.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
 	names := map[uint64]string{}

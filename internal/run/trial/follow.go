@@ -11,8 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// followed returns the configuration for following the members. If the load's target is a role, the
-// members are asked more often, because the load must move when the role moves.
+// followed returns the configuration of the follower, which asks the members for their status. If
+// the load's target is a role, the follower asks more often, because the load must move when
+// another member takes the role.
 func (w *monitor) followed() cluster.Config {
 	every := cluster.SlowInterval
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
@@ -27,8 +28,8 @@ func (w *monitor) followed() cluster.Config {
 	}
 }
 
-// aim sets the generator's endpoints and term before it runs. at contains the endpoints that the
-// generator was prepared for.
+// aim sets the generator's endpoints and term before the generator runs. at contains the endpoints
+// for which the generator was prepared.
 func (w *monitor) aim(g driven, at []string) {
 	w.generator, w.aimed = g, at
 	w.term(w.m.leaderTerm())
@@ -41,7 +42,7 @@ func (w *monitor) term(term uint64) {
 	}
 }
 
-// retarget moves the load to the present endpoints of its target, if they have changed.
+// retarget moves the load to the current endpoints of its target, if these have changed.
 func (w *monitor) retarget() {
 	target := w.t.Spec.Load.Target
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
@@ -54,7 +55,7 @@ func (w *monitor) retarget() {
 }
 
 // handleChanges moves the load if its target has changed, and then records the changes of the
-// members. It must not be called concurrently.
+// members. Do not call it concurrently.
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
 		if c.What == cluster.LeaderSeen {
@@ -75,11 +76,11 @@ func (w *monitor) note(c cluster.Change, name string) {
 	switch c.What {
 	case cluster.LeaderSeen:
 		if c.Before == 0 {
-			return // the leader did not change
+			return // this is the first known leader, not a change
 		}
 		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
 		w.elections.add(e)
-		if w.t.logs.followed == nil { // no other source will report the election
+		if w.t.logs.followed == nil { // without logs, no other source reports the election
 			w.settle(c.At.Add(1))
 		}
 	case cluster.Lost:
@@ -90,7 +91,7 @@ func (w *monitor) note(c cluster.Change, name string) {
 }
 
 // settle records the elections that were seen in the status before the given time and that no log
-// reports.
+// has reported.
 func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // the writer remembers an error

@@ -54,12 +54,12 @@ func (w *monitor) answer(i int, e store.Member) {
 	w.handleChanges(w.m.update(i, 3, time.Now(), time.Now(), e))
 }
 
-// After each election, the load moves once to its target's new endpoints, and later operations have
-// the new term.
+// After an election, the load moves once to the new endpoints of its target, and later operations
+// have the new term.
 func TestTheLoadMovesWithItsTarget(t *testing.T) {
 	for mode, want := range map[kv.Mode][][]string{
 		kv.LeaderOnly: {{"c:1"}},
-		kv.Followers:  {{"b:1"}, {"a:1", "b:1"}}, // the first member does not respond during the election, and responds again later
+		kv.Followers:  {{"b:1"}, {"a:1", "b:1"}}, // the first member does not respond during the election, but responds again later
 		kv.All:        nil,
 	} {
 		w, g := following(t, mode)
@@ -68,7 +68,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 			w.answer(2, leading(2, 5)[2])
 			w.answer(1, leading(2, 5)[1])
 		}
-		w.answer(0, leading(0, 4)[0]) // the first member still believes that it is leader
+		w.answer(0, leading(0, 4)[0]) // the first member still considers itself the leader
 		w.answer(0, leading(2, 5)[0])
 		if !slices.EqualFunc(g.to, want, slices.Equal) {
 			t.Errorf("target %v: the load moved to %v, not %v", mode, g.to, want)
@@ -91,7 +91,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 	}
 }
 
-// A new leader may be elected between the preparation and the start of the load.
+// If a new leader is elected after the load was prepared, the load starts on the new leader.
 func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	w, _ := following(t, kv.LeaderOnly)
 	before, err := w.m.targets(w.t.Spec.Load.Target, true)

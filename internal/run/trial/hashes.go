@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Limits of the comparison of the members' data.
+// Limits on the comparison of the members' data.
 const (
 	hashTimeout = 30 * time.Second
-	hashSettles = 3 * time.Second // maximum time in which the members must reach the same applied and compacted revision
+	hashSettles = 3 * time.Second // time within which all members must reach the same applied revision and the same compacted revision
 )
 
-// hashes asks all members for the hash of their data. It repeats this until the hashes of all
-// members cover the same revisions.
+// hashes asks all members for the hash of their data. It repeats the request until the hashes of
+// all members cover the same revisions.
 func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	if !t.Spec.Load.CompareHashes {
 		return nil
@@ -58,7 +58,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 }
 
 // sameRevision reports whether all hashes have the same revision and the same compacted revision.
-// Only then can they be compared.
+// Hashes can be compared only if it returns true.
 func sameRevision(all []store.MemberHash) bool {
 	for _, h := range all {
 		if h.Revision != all[0].Revision || h.Compacted != all[0].Compacted {

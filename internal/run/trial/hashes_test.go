@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// hasher returns the given lists of hashes one after the other, and repeats the last one.
+// hasher returns the given lists of hashes one after the other, and then repeats the last list.
 type hasher struct {
 	plain
 	store.Operator
 	hashes [][]store.MemberHash
 	err    error
-	behind int    // number of requests during which a member lags
+	behind int    // number of requests for which a member is behind
 	cancel func() // called in the first request; may be nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// byHost returns what was observed in a window on each of the scenario's hosts.
+// byHost returns the observations of each of the scenario's hosts in a window.
 func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
 	for i := range s.sources {
 		one := &s.sources[i]

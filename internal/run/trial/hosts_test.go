@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// served is a machine with an agent and a clock that differs from ours.
+// served is a machine with an agent. Its clock differs from the clock of this process.
 type served struct {
 	*scripted
 	clock   host.Clock
@@ -36,8 +36,8 @@ func serving(name string) *served {
 	return s
 }
 
-// If several hosts see the same processes of a machine, only one host is asked for all of them, and
-// the cost is divided among the hosts.
+// If several hosts see the same processes of a machine, only one of these hosts is asked about all
+// the processes. The cost is divided among the hosts.
 func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	here, one, other, apart, there := newScripted("here"), serving("here"), serving("here"), serving("here"), serving("a")
 	for i, m := range []*scripted{here, one.scripted, other.scripted, apart.scripted, there.scripted} {
@@ -85,9 +85,9 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	}
 }
 
-// A host that only generates load has a row for its process and a row for its machine. A host that
-// only runs members has no row for the process that serves it. The usage of other programs is known
-// on each of these machines, which are not the controller's.
+// A host that only generates load has a row for the generator's process and a row for the machine.
+// A host that only runs members has no row for the process that serves the host. The usage of other
+// programs is known on each of these machines, although none of them is the controller's machine.
 func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	here, gen, db := newScripted("here"), serving("a"), serving("b")
 	db.processes[41] = probe.ProcessUsage{}
@@ -136,7 +136,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	}
 }
 
-// An agent on a machine that is sampled through another host is not counted as another program.
+// If a machine is sampled through another host, its agents are not counted as other programs.
 func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	here, gen := newScripted("here"), serving("here")
 	asked := &machine{Local: host.NewLocal(nil, nil), about: here.about}
@@ -151,8 +151,8 @@ func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	}
 }
 
-// The shares match the simulated usage for any sample times and any number of our processes, and
-// stay between 0 and 1.
+// The computed shares match the simulated usage, for any sample times and any number of our
+// processes.
 func TestSharesOfAMachine(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 1000 {
@@ -186,7 +186,7 @@ func TestSharesOfAMachine(t *testing.T) {
 	}
 }
 
-// The error bound of a clock in a window holds at every time in the window.
+// The bound on a clock's error in a window is valid at every time in the window.
 func TestAClockOverAWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 1000 {
@@ -218,7 +218,7 @@ func TestAClockOverAWindow(t *testing.T) {
 	}
 }
 
-// When a host's clock is set, one event with the host's name is recorded.
+// When a host's clock is set, exactly one event is recorded. The event contains the host's name.
 func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	gen := serving("a")
 	s, err := newSampler(t.Context(), newScripted("here"), nil, Source{Name: "gen", Host: gen, Load: true})
@@ -238,8 +238,8 @@ func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	}
 }
 
-// Each time our clock is set, an event is recorded and the change is added to the sum. The clock's
-// offset before the trial is ignored.
+// Each time the clock of this machine is set, an event is recorded and the change is added to the
+// sum. The clock's offset before the trial is ignored.
 func TestReportsOurClockThatWasSet(t *testing.T) {
 	s, err := newSampler(t.Context(), newScripted("here"), nil)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// revokeTimeout limits the revocation of a load's leases.
+// revokeTimeout limits the time for revoking a load's leases.
 const revokeTimeout = 30 * time.Second
 
-// TTLs of a load's leases. Leases that are never kept alive, because they only own a lock, must
-// outlive the load.
+// TTLs of a load's leases. Some leases are never kept alive, because they only own a lock. Such
+// leases must outlive the load.
 const (
-	leaseTTL  = 100 * time.Second // the TTL in etcd's benchmark
+	leaseTTL  = 100 * time.Second // the same TTL as in etcd's benchmark
 	endlessly = 24 * time.Hour
 )
 
-// ttl returns a TTL for the load's leases that is long enough that no lease expires during the
+// ttl returns a TTL for the load's leases. The TTL is so long that no lease expires during the
 // load.
 func ttl(l *scenario.Load) time.Duration {
 	for _, o := range l.Mix {
 		if o.Kind != kv.KeepAlive {
 			continue
 		}
-		// In an open loop, the interval at which each lease is kept alive depends on the rate.
+		// In an open loop, each lease is kept alive at an interval that depends on the rate.
 		turn := time.Duration(0)
 		if l.Arrival != scenario.Closed && l.Rate.PerSecond > 0 {
 			turn = time.Duration(float64(l.Clients) / l.Rate.PerSecond * float64(time.Second))
@@ -41,8 +41,8 @@ func ttl(l *scenario.Load) time.Duration {
 	return endlessly
 }
 
-// grant grants the leases that the load needs. release revokes them and must be called however the
-// trial ends. If revoking fails, release returns a sentence for a note.
+// grant grants the leases that the load needs. The caller must call release, no matter how the
+// trial ends. release revokes the leases. If this fails, release returns a sentence for a note.
 func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
 	if !load.NeedsLeases(&t.Spec.Load, t.Cluster.Store.Capabilities()) {
 		return func() string { return "" }, nil

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// findLocalMembers finds the members of a running cluster that run on the generator's machine. They
-// are the processes that listen on the given endpoints or on endpoints in the store's member list.
+// findLocalMembers finds the members of a running cluster that run on the generator's machine.
+// These are the processes that listen on the given endpoints or on endpoints in the store's member
+// list.
 func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
 	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
@@ -20,7 +21,7 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	endpoints := slices.Clone(m.given)
-	named, _ := m.admin.Members(ctx) // without a member list, only the given endpoints are searched
+	named, _ := m.admin.Members(ctx) // if the store returns no member list, only the given endpoints are searched
 	for i := range named {
 		if e := named[i].Endpoint; e != "" && !slices.Contains(endpoints, e) {
 			endpoints = append(endpoints, e)
@@ -29,7 +30,8 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c.recordLocalMembers(endpoints, probe.FindServers(ctx, endpoints))
 }
 
-// recordLocalMembers records the servers that were found at the endpoints.
+// recordLocalMembers records the servers that listen on the endpoints. found contains the server at
+// each endpoint.
 func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 	c.Local, c.Unfound = nil, ""
 	var unseen, forwarded []string
@@ -47,17 +49,17 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 			c.Local = append(c.Local, l.PID)
 		}
 	}
-	const effect = "it is unknown how much processor time other programs took from the members (R23)"
+	const effect = "quorumbench cannot determine how much processor time other programs took from the members (R23)"
 	switch {
 	case len(unseen) > 0:
-		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there: %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
+		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
 	case len(forwarded) > 0:
-		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program: %s.", strings.Join(forwarded, ", "), effect)
+		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program, so %s.", strings.Join(forwarded, ", "), effect)
 	}
 }
 
-// unfoundNotes returns the note about members on the generator's machine whose processes are
-// unknown, if there are any.
+// unfoundNotes returns a note if the processes of some members on the generator's machine are
+// unknown. Otherwise it returns nil.
 func (c *Cluster) unfoundNotes() []string {
 	if c.Unfound == "" {
 		return nil
@@ -65,11 +67,11 @@ func (c *Cluster) unfoundNotes() []string {
 	return []string{c.Unfound}
 }
 
-// localProcesses returns the IDs of the member processes that were found, by name. These processes
-// have no rows in machines.csv.
+// localProcesses returns the IDs of the member processes that were found. The keys are names for
+// the processes. The processes have no rows in machines.csv.
 func (c *Cluster) localProcesses() map[string]int {
 	all := map[string]int{}
-	if c.Unfound == "" { // otherwise processor time of the missing members would be counted as other programs'
+	if c.Unfound == "" { // if members are missing, their processor time would be counted as that of other programs
 		for _, pid := range c.Local {
 			all[fmt.Sprintf("member with process %d", pid)] = pid
 		}

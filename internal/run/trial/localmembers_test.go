@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// R23 needs the process IDs of attached members, or a note with the reason why they are unknown.
+// Rule R23 needs the process IDs of the members of a running cluster, or a note with the reason why
+// the IDs are unknown.
 func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	endpoints := []string{"127.0.0.1:2379", "localhost:2379", "192.0.2.1:2379"}
 	here := probe.Server{Here: true, PID: 41, Program: "etcd"}
@@ -34,8 +35,8 @@ func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	}
 }
 
-// The processor time of members that were found is not counted as another program's, and they have
-// no rows.
+// The processor time of members that were found is not counted as that of other programs. These
+// members have no rows.
 func TestSamplesMembersOnTheGeneratorsMachine(t *testing.T) {
 	h := newScripted("here")
 	h.processes[41] = probe.ProcessUsage{}

@@ -7,16 +7,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// readEvery is the interval at which the members' logs are read. eventsFrom limits how long before
-// the load an event may have happened to be recorded with the trial.
+// readEvery is the interval at which the members' logs are read. eventsFrom is how long before the
+// start of the load an event may have happened so that it is still recorded with the trial.
 const (
 	readEvery   = time.Second
 	eventsFrom  = time.Second
 	signalClock = time.Millisecond // resolution of the times in logs
 )
 
-// logs contains the members' logs, which are followed from just before the preload. Both fields are
-// nil if there are no logs, for example in a running cluster.
+// logs contains the members' logs. The logs are followed from just before the preload. Both fields
+// are nil if no logs are available, for example in a running cluster.
 type logs struct {
 	followed []hostLogs
 	signal   signals.Signaller
@@ -27,7 +27,7 @@ type hostLogs struct {
 	host.Logs
 	on      host.Host
 	paths   []string
-	members []string // name of each file's member
+	members []string // the member to which each file belongs
 }
 
 func (l *logs) close() {
@@ -36,8 +36,8 @@ func (l *logs) close() {
 	}
 }
 
-// listener returns a listener for the events in the logs since shortly before the load began, or
-// nil if there are no logs.
+// listener returns a listener for the events in the logs since shortly before the load began. It
+// returns nil if no logs are available.
 func (l *logs) listener(began time.Time) *signals.Listener {
 	if l.followed == nil {
 		return nil

@@ -31,8 +31,8 @@ const (
 	mostNames = 32 // program names
 )
 
-// machineRows returns the rows for a machine, its disks, and the programs on it that do not belong
-// to the benchmark.
+// machineRows returns the rows for a machine, for its disks, and for those programs on the machine
+// that do not belong to the benchmark.
 func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
 	r := record.NewMachineRow(s.At, h.machine)
@@ -62,7 +62,7 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	return append(rows, h.programRows(s)...)
 }
 
-// networkRow returns the row for the network of a host that does not share its machine's network.
+// networkRow returns the row for the network of a host that does not use its machine's network.
 func (h *sampled) networkRow(s host.Sample) *record.MachineRow {
 	r := record.NewMachineRow(s.At, h.network)
 	r.Machine = h.machine
@@ -77,11 +77,11 @@ func networkUse(r *record.MachineRow, m *probe.MachineUsage) {
 	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
 }
 
-// programRows returns one row for all other programs of the same name.
+// programRows returns the rows for other programs. All programs with the same name share one row.
 func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 	for _, p := range s.Machine.Programs {
 		if slices.Contains(*h.ours, p.Group) {
-			continue // this is one of our process groups, such as a member
+			continue // the program belongs to the benchmark, for example as a member
 		}
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
@@ -110,11 +110,11 @@ func stalled(r *record.MachineRow, p *probe.Pressure) {
 	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
 }
 
-// amount converts a count to the value in a row. A negative count means that it is unknown.
+// amount converts a count to a value in a row. A negative count means that the value is unknown.
 func amount(n int64) float64 { return length(float64(n)) }
 
-// length converts a number to the value in a row, rounded to a millionth. A negative number means
-// that it is unknown.
+// length converts a number to a value in a row, rounded to a millionth. A negative number means
+// that the value is unknown.
 func length(x float64) float64 {
 	if x < 0 {
 		return math.NaN()

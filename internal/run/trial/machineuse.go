@@ -6,12 +6,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// machineUse contains how much processor time a machine, and our processes on it, had used at
-// several times.
+// machineUse contains samples of the processor time that a machine and our processes on it have
+// used.
 type machineUse struct {
 	cpus int
-	// Processor time of the machine: in total, for anything, for programs, and stolen by its
-	// hypervisor.
+	// Processor time of the machine: in total; used for any purpose; used by programs; and stolen
+	// by its hypervisor.
 	total, busy, programs, stolen []usedBy
 	ours                          map[string][]usedBy // of our processes, by process ID and name
 }
@@ -36,13 +36,13 @@ func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
 	}
 }
 
-// leastCovered is the smallest share of a window that the samples must cover. If they cover less,
-// they do not represent the window.
+// leastCovered is the smallest share of a window that samples must cover in order to represent the
+// window.
 const leastCovered = 0.5
 
 // shares returns three shares of the machine's processor time between two times: the share that was
-// used by anything, the share that the hypervisor stole, and the share that other programs used.
-// They are nil if the samples do not cover enough of the time.
+// used for any purpose, the share that the hypervisor stole, and the share that other programs
+// used. All three are nil if the samples do not cover enough of that time.
 func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64) {
 	if len(u.total) < 2 {
 		return nil, nil, nil

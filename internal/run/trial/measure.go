@@ -24,20 +24,21 @@ func (e *unopenedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *unopenedError) Unwrap() error { return e.why }
 
-// answered returns notes about responses that are not wrong but stale or not verifiable.
+// answered returns notes about responses that are stale or cannot be verified. Neither counts as a
+// wrong response.
 func answered(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned an older value that quorumbench had written, or found no value although quorumbench had written one.", n))
 	}
 	if n := m.Outcomes[kv.Unverifiable]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads returned a value of less than %d bytes, which contains no checksum and cannot be verified.", n, keys.HeadLen))
+		notes = append(notes, fmt.Sprintf("%d reads returned a value of less than %d bytes. Such a value contains no checksum, so quorumbench cannot verify it.", n, keys.HeadLen))
 	}
 	return notes
 }
 
-// memberList returns the members for the record. A member's ID is the one in its responses, by
-// which operations are attributed to members. If its responses contain no ID, the ID in its status
-// is used.
+// memberList returns the members for the record. The ID of a member is taken from its responses,
+// because operations are attributed to members by this ID. If the responses contain no ID, the ID
+// in the member's status is used.
 func memberList(status *store.Status, memberOf map[string]uint64) []record.Member {
 	all := make([]record.Member, 0, len(status.Members))
 	for i := range status.Members {
@@ -47,8 +48,8 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	return all
 }
 
-// measure runs the load and returns its result. It returns an unopenedError if the load sent
-// nothing.
+// measure runs the load and returns its result. If the load sent nothing, measure returns an
+// unopenedError.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
@@ -66,7 +67,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	t.report(Progress{Stage: "connecting"})
 	started := measure.Now()
 	history := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _ = history.close(false) }() // already closed by answers unless something failed
+	defer func() { _ = history.close(false) }() // answers has already closed it, unless something failed
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: history.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
@@ -101,22 +102,23 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	return t.conclude(ctx, &c, w, res, &observed)
 }
 
-// explainFailure returns the reason why a load has no result: the error from running the load, or
-// the failure that caused this error. It returns nil if there is a result.
+// explainFailure returns the reason why a load has no result. The reason is the error from running
+// the load, or the failure that caused this error. explainFailure returns nil if the load has a
+// result.
 func (w *monitor) explainFailure(res *load.Result, err, lost error, history *historian) error {
 	switch {
 	case w.err != nil && (err != nil || res == nil):
 		return w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return lost
-	case err != nil && w.begun == [2]bool{}: // nothing was recorded or will be
+	case err != nil && w.begun == [2]bool{}: // nothing was recorded, and nothing will be
 		history.remove()
 		return &unopenedError{err}
 	}
 	return err
 }
 
-// conclude completes the observations of a finished load, and returns the result of the trial.
+// conclude completes the observations of a finished load, and returns the trial's result.
 func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
 	if t.Replayed != nil {
 		observed.Replay = t.Replayed()
@@ -143,8 +145,8 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	return &result, nil
 }
 
-// askAgain asks the members for their status after the window. It has its own time limit, so that
-// it works even if the trial was interrupted.
+// askAgain asks the members for their status after the window has closed. It has its own time
+// limit, so that it works even if the trial was interrupted.
 func (t *Trial) askAgain(m *members) []cluster.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()

@@ -60,7 +60,8 @@ func (w *monitor) listen(ctx context.Context) {
 	}
 }
 
-// read records the events in new log lines. It skips logs that cannot be read.
+// read records the events in the lines that were added to the logs. It skips logs that cannot be
+// read.
 func (w *monitor) read(ctx context.Context) {
 	for _, f := range w.t.logs.followed {
 		for more := true; more; {
@@ -78,12 +79,12 @@ func (w *monitor) read(ctx context.Context) {
 	}
 }
 
-// readLastLogs reads the logs once more after the load has ended and the members were asked for the
-// last time. By then, everything about the load has been logged. readLastLogs also records the
-// totals of events that were counted but not recorded individually.
+// readLastLogs reads the logs once more, after the load has ended and the members were asked for
+// the last time. By then, all events of the load are in the logs. readLastLogs also records the
+// sums of events that were counted but not recorded individually.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
-		w.read(ctx) // listen may have stopped within a batch; the first read completes this batch
+		w.read(ctx) // listen may have stopped in the middle of a batch; the first read completes the batch
 		w.read(ctx)
 		for _, h := range w.heard.Overflow() {
 			w.recordEvent(h)

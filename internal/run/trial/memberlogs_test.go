@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lastLine records whether the last line was read.
+// lastLine is a log that records whether its last line was read.
 type lastLine struct {
 	text []byte
 	came bool
@@ -24,7 +24,7 @@ func (l *lastLine) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ending is a log that stops its reader after the first Read.
+// ending is a log that stops its reader after the reader's first call of Read.
 type ending struct {
 	host.Logs
 	stop func()
@@ -35,7 +35,7 @@ func (e *ending) Read(ctx context.Context) ([]host.Line, bool, error) {
 	return e.Logs.Read(ctx)
 }
 
-// The last lines are read even if the listener was stopped within a batch of lines.
+// The last lines are read even if the listener was stopped in the middle of a batch of lines.
 func TestTheLastLinesAreRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")
 	follow, err := host.NewLocal(nil, nil).Follow(t.Context(), []string{file})

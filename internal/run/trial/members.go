@@ -16,20 +16,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// members contains what is known about the cluster's members, and their roles in each term.
+// members contains the cluster's members, as far as they are known, and their roles in each term.
 type members struct {
 	admin store.Admin
 	given []string          // endpoints that the user gave
-	total int               // number of the cluster's members, if it exceeds the number of members that are asked
+	total int               // number of the cluster's members, if this is more than the number of members that are asked
 	named map[string]string // names that quorumbench gave to the members, by endpoint
-	// others contains all members of the cluster, if they are not exactly the members at the given
-	// endpoints.
+	// others contains all members of the cluster. It is empty if these are exactly the members at
+	// the given endpoints.
 	others []store.Member
 	// absent contains the errors of members that did not respond before the load, by endpoint. The
 	// load runs without these members.
 	absent map[string]error
-	mute   map[string]bool // by endpoint: absent members that did not report their status; they may come back
-	// twice contains notes about members for which two endpoints were given.
+	mute   map[string]bool // by endpoint: whether an absent member did not report its status; such a member may come back
+	// twice contains notes about members that were given with two endpoints.
 	twice []string
 
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ type members struct {
 	version string
 	known   record.Roles
 	gone    []loss            // members lost during this trial
-	silent  bool              // a member did not respond to the last request, but its port may be open
+	silent  bool              // set if a member did not respond to the last request although its port may be open
 	names   map[string]string // names that the members report, by endpoint
 }
 
@@ -50,7 +50,7 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 		return nil, err
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, ctx.Err() // the members did not have the full time to respond
+		return nil, ctx.Err() // the members did not have enough time to respond
 	}
 	m.mu.Lock()
 	m.version = cmp.Or(status.Version, m.version)
@@ -63,9 +63,9 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	return changes, err
 }
 
-// meet asks all members for their status, and waits at most within. If a member does not respond
-// and may only be slow, meet asks all members once more: without the member's ID, the role of its
-// operations would be unknown.
+// meet asks all members for their status. It waits no longer than the time `within`. If a member
+// that may only be slow does not respond, meet asks all members once more. Without the member's ID,
+// the role of the member that executed an operation would be unknown.
 func meet(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
 	for range 2 {
 		m = &members{admin: admin, given: given, named: named}
@@ -79,8 +79,9 @@ func meet(ctx context.Context, admin store.Admin, given []string, named map[stri
 	return m, err
 }
 
-// update records the response of the i-th of n members and returns the resulting changes. asked and
-// ended are the times at which the request was sent and answered.
+// update records the response of the member with index i, out of n members, and returns the
+// resulting changes. asked is the time at which the request was sent, and ended is the time at
+// which it was answered.
 func (m *members) update(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,8 +114,9 @@ func (m *members) update(i, n int, asked, ended time.Time, e store.Member) []clu
 // close closes the administration connections.
 func (m *members) close() { _ = m.admin.Close() }
 
-// nameOf returns the name that quorumbench gave to a member. Otherwise it returns the name that the
-// member reports or has reported earlier, or else the endpoint.
+// nameOf returns the name that quorumbench gave to a member. If quorumbench gave it no name, nameOf
+// returns the name that the member reports or has reported before. If neither exists, it returns
+// the endpoint.
 func (m *members) nameOf(e *store.Member) string {
 	if m.names == nil {
 		m.names = map[string]string{}
@@ -125,7 +127,8 @@ func (m *members) nameOf(e *store.Member) string {
 	return cmp.Or(m.named[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
-// add records the role of a member in a term, and the time at which it was first seen.
+// add records a member's role in a term. at is the time at which the member was first seen in this
+// role.
 func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
@@ -134,7 +137,7 @@ func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) 
 	}
 }
 
-// status returns the cluster's status as last reported by its members.
+// status returns the cluster's status, as its members last reported it.
 func (m *members) status() store.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,14 +177,14 @@ func (m *members) roles() record.Roles {
 	return slices.Clone(m.known)
 }
 
-// loss is the loss of a member.
+// loss records that a member was lost.
 type loss struct {
 	member string
 	at     time.Time
 }
 
-// lost returns the names of members that were lost during the trial, even if they came back. It
-// ignores losses at times for which excused returns true. excused may be nil.
+// lost returns the names of the members that were lost during the trial, including those that came
+// back. It ignores losses at times for which excused returns true. excused may be nil.
 func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -194,7 +197,8 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 }
 
 // targets returns the current endpoints of a target. If voting is set and the target has several
-// endpoints, it omits members without a vote, unless no member has a vote.
+// endpoints, targets omits the members without a vote. It does not omit them if no member has a
+// vote.
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.Any {
 		mute := m.withoutVote()
@@ -212,7 +216,7 @@ func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	case err != nil || len(answering) == len(all):
 		return all, err
 	case len(answering) == 0:
-		return nil, fmt.Errorf("target %v: none of its members responds: %w", t, m.absent[all[0]])
+		return nil, fmt.Errorf("target %v: no member of the target responds: %w", t, m.absent[all[0]])
 	}
 	return answering, nil
 }
@@ -229,7 +233,7 @@ func (m *members) sizes() map[string]*int64 {
 	return out
 }
 
-// scraped returns the members that are asked for metrics.
+// scraped returns the members that are asked for their metrics.
 func (m *members) scraped() []store.Member {
 	if len(m.others) > 0 {
 		return m.others
@@ -250,8 +254,8 @@ func (m *members) withoutVote() []store.Member {
 	return slices.DeleteFunc(m.allMembers(), func(e store.Member) bool { return e.Role != kv.NonVoter })
 }
 
-// allMembers returns the members that are asked for their status and the members whose endpoints
-// were not given.
+// allMembers returns the members that are asked for their status, and then the other members of the
+// cluster.
 func (m *members) allMembers() []store.Member {
 	all := m.status().Members
 	for i := range m.others {
@@ -271,7 +275,8 @@ func memberAt(all []store.Member, endpoint string) *store.Member {
 	return &all[i]
 }
 
-// describe returns a member's name and endpoint, or only the endpoint if it has no name.
+// describe returns a member's name and endpoint, or only the endpoint if the member has no other
+// name.
 func describe(e *store.Member) string {
 	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
 		return e.Endpoint

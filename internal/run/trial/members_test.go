@@ -22,8 +22,8 @@ func (answers) Members(context.Context) ([]store.Member, error) { return nil, ni
 
 func (answers) Close() error { return nil }
 
-// A member has the name that quorumbench gave to it, which its log and processes also have. It
-// keeps the name when it is lost.
+// A member has the name that quorumbench gave to it. The member's log and processes also have this
+// name. The member keeps the name when it is lost.
 func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
@@ -44,7 +44,7 @@ func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	}
 }
 
-// A member that has not responded is not lost if the request was canceled.
+// If a request was canceled, a member that has not responded is not counted as lost.
 func TestACancelledRequestLosesNoMember(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -57,7 +57,7 @@ func TestACancelledRequestLosesNoMember(t *testing.T) {
 	}
 }
 
-// later is a cluster with a member that responds only when it is asked again.
+// later is a cluster in which one member responds only when it is asked again.
 type later struct {
 	answers
 	silent int // number of requests without a response
@@ -74,8 +74,8 @@ func (l *later) Status(context.Context) (store.Status, error) {
 	return status, nil
 }
 
-// A member that responds slowly when a trial begins is asked once more and is not reported as lost.
-// A member whose process has exited is not asked again.
+// If a member responds slowly when a trial begins, it is asked once more and is not reported as
+// lost. If the member's process has exited, the member is not asked again.
 func TestASlowMemberIsAskedAgain(t *testing.T) {
 	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
 	for _, silent := range []int{0, 1, 2} {
@@ -86,7 +86,7 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 		if known := m.numbers()["b:1"] == 2; known != (silent < 2) {
 			t.Errorf("silent %d times: its number is known: %v", silent, known)
 		}
-		if lost := m.lost(nil); len(lost) > 0 { // the clock did not advance
+		if lost := m.lost(nil); len(lost) > 0 { // the member is not lost if the clock did not advance
 			t.Errorf("silent %d times: lost are %v", silent, lost)
 		}
 	}

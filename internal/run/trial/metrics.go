@@ -14,19 +14,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Intervals at which each member is asked for its metrics. At most one scrapeShare-th of the time
-// is spent waiting for responses, so members that respond slowly are asked less often. A member
-// that has never responded is also asked less often, because it probably never will respond.
+// Intervals at which each member is asked for its metrics. At most 1/scrapeShare of the time is
+// spent waiting for a member's responses, so a member that responds slowly is asked less often. A
+// member that has never responded is asked at the interval scrapeSeldom, because it will probably
+// never respond.
 const (
 	scrapeEvery  = time.Second
 	scrapeShare  = 20
 	scrapeSeldom = 10 * time.Second
-	// scrapeFirst limits how long a load waits for the first responses.
+	// scrapeFirst limits the time for which a load waits for the first responses.
 	scrapeFirst = time.Second
 )
 
-// scrapes records the members' own metrics during a load in stores.csv. It has a goroutine for each
-// member, which runs at a lower priority than the generator's loops.
+// scrapes records the metrics that the members report during a load in stores.csv. It has one
+// goroutine for each member. These goroutines have a lower priority than the generator's loops.
 type scrapes struct {
 	members []*scraped
 	quit    context.CancelFunc
@@ -39,28 +40,28 @@ type scraped struct {
 	worker  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
-	size    func(endpoint string) int64 // database size in the member's last status; 0 if unknown
+	size    func(endpoint string) int64 // returns the database size in the member's last status; 0 if unknown
 	scraper *signals.Scraper            // nil if the store's members report no metrics
-	connect bool                        // also time TCP connections to the member
-	edges   chan struct{}               // receives when the window opens or closes
+	connect bool                        // whether to also time TCP connections to the member
+	edges   chan struct{}               // receives a value when the window opens or closes
 	// quickest is the duration of the member's fastest response, or 0 before the first response. It
-	// estimates the cost of a response for the member. Slower responses are ignored, because the
-	// machine may be slow just when samples matter most.
+	// is an estimate of what a response costs the member. Slower responses are ignored, because the
+	// machine may be slow at the very times when samples matter most.
 	quickest time.Duration
 	last     record.StoreRow
 	sizes    []sized
 }
 
-// newScrapes returns the scrapes for all members that report metrics or to which connections are
-// timed.
+// newScrapes returns a scrapes for the members that report metrics and the members to which
+// connections are timed.
 func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
 			member: e, worker: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
-			// Only connections to members of a running cluster are timed. quorumbench already knows
-			// the network to members that it started. Connections that another host opens for us
-			// are not timed either.
+			// Only connections to members of a running cluster are timed. For members that
+			// quorumbench started, it already knows the network. Connections that another host
+			// opens for this process are not timed either.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
 		one.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
@@ -71,7 +72,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	return s
 }
 
-// begin starts asking all members repeatedly until stop is called.
+// begin starts asking all members repeatedly, until stop is called.
 func (s *scrapes) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
@@ -94,7 +95,7 @@ func (s *scrapes) close() {
 	}
 }
 
-// scrapeAll asks all members concurrently and records a row for each.
+// scrapeAll asks all members concurrently, and records a row for each member.
 func (s *scrapes) scrapeAll(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -105,7 +106,7 @@ func (s *scrapes) scrapeAll(within time.Duration) {
 	wg.Wait()
 }
 
-// edge requests a row immediately. The load's loops call it.
+// edge requests a row from each member immediately. The load's loops call edge.
 func (s *scrapes) edge() {
 	for _, m := range s.members {
 		select {
@@ -137,7 +138,7 @@ func (m *scraped) run(ctx context.Context) {
 	}
 }
 
-// pause returns the time until the next row, if the last row took the given time.
+// pause returns the time to wait before the next row. took is the time that the last row took.
 func (m *scraped) pause(took time.Duration) time.Duration {
 	if m.scraper != nil && m.quickest == 0 {
 		return scrapeSeldom
@@ -145,7 +146,7 @@ func (m *scraped) pause(took time.Duration) time.Duration {
 	return max(scrapeEvery-took, (scrapeShare-1)*m.quickest)
 }
 
-// row asks the member and records its response or the error.
+// row asks the member for its metrics, and records the response or the error.
 func (m *scraped) row(ctx context.Context) {
 	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
 	if m.connect {
@@ -168,7 +169,7 @@ func (m *scraped) row(ctx context.Context) {
 	if context.Cause(ctx) == context.Canceled {
 		return // the request was canceled, so its error is not a failure
 	}
-	if size := m.size(m.member.Endpoint); size > 0 { // may be known even if the metrics are not
+	if size := m.size(m.member.Endpoint); size > 0 { // the size may be known even if the metrics are not
 		if r.Metrics == nil {
 			r.Metrics = store.Sample{}
 		}
@@ -183,14 +184,14 @@ func (m *scraped) row(ctx context.Context) {
 	_ = m.out.Store(&r) // the writer remembers an error
 }
 
-// UnreadError reports that the first member's memory usage is not available.
+// UnreadError reports that the memory usage of the first member is not available.
 type UnreadError struct{ Why string }
 
 // Error returns a sentence.
 func (e *UnreadError) Error() string { return e.Why }
 
-// weigh asks all members for metrics before a load. If the load measures memory, it returns an
-// error if the first member's memory usage is not available.
+// weigh asks all members for their metrics before a load. If the load measures memory, weigh
+// returns an error if the memory usage of the first member is not available.
 func (t *Trial) weigh(s *scrapes) error {
 	if !t.Spec.Load.RequireMemory {
 		s.scrapeAll(scrapeFirst)
@@ -209,8 +210,8 @@ func (t *Trial) weigh(s *scrapes) error {
 	return nil
 }
 
-// first returns the member at the first given endpoint. If there is none, it returns the first
-// member, or nil if there are no members.
+// first returns the member at the first given endpoint. If no member has this endpoint, first
+// returns the first member, or nil if there are no members.
 func (s *scrapes) first(given []string) *scraped {
 	for _, m := range s.members {
 		if m.member.Endpoint == given[0] {
@@ -223,7 +224,7 @@ func (s *scrapes) first(given []string) *scraped {
 	return s.members[0]
 }
 
-// sized is the size of a member's database at a time.
+// sized is the size of a member's database at one point in time.
 type sized struct {
 	at    time.Time
 	bytes float64

@@ -17,8 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Each member has a row before and a row after the load, even if it reports no metrics. A database
-// size that only the member's administration interface reports is added to both rows.
+// Each member has a row before the load and a row after it, even if the member reports no metrics.
+// If only the member's administration interface reports the size of its database, this size is
+// added to both rows.
 func TestMembersMetricsAreRecorded(t *testing.T) {
 	var asked atomic.Int64
 	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,8 +75,8 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 }
 
-// A member that responds slowly once, or not at all, is asked again within a second. A member whose
-// responses are always slow is not being asked for most of the time.
+// A member that responds slowly once, or does not respond once, is asked again within a second. If
+// a member always responds slowly, quorumbench spends only a small part of the time waiting for it.
 func TestScrapingIntervals(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {

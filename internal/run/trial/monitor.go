@@ -16,20 +16,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// monitor observes a running load: it records the load's seconds, follows elections, samples the
+// monitor observes a running load. It records the load's seconds, follows elections, samples the
 // machines and reports progress.
 type monitor struct {
 	t   *Trial
 	m   *members
 	out *record.TrialWriter
-	// phases contains the times at which the phases began and the load ended.
+	// phases contains the times at which the phases began and the window closed.
 	phases phases
 	// sampler samples the machine. Only sample uses its rows.
 	sampler *sampler
 	scrapes *scrapes
 	clean   *cleaner
 	began   time.Time          // time at which the monitor was created
-	err     error              // first error in writing the record; read after the load has ended
+	err     error              // the first error from writing the record; read only after the load has ended
 	stop    context.CancelFunc // stops the load
 	full    atomic.Bool        // whether the load was stopped because the store was out of space
 
@@ -37,48 +37,49 @@ type monitor struct {
 	begun   [2]bool
 	lastP99 float64            // p99 of the last complete second
 	whole   *measure.Histogram // buffer for the response times of one second
-	lastAt  time.Time          // time at which that second was received
+	lastAt  time.Time          // time at which the last complete second was received
 
 	opened chan struct{}  // closed when the window has opened
-	faults []record.Fault // the results of injected faults; read after the load
+	faults []record.Fault // the results of injected faults; read only after the load has ended
 	window windowSeen
 
-	uncompacted uncompacted // written by compact, read after the load
+	uncompacted uncompacted // written by compact; read only after the load has ended
 
 	generator driven   // used only by handleChanges
 	aimed     []string // the generator's current endpoints; used only by handleChanges
 	follower  *cluster.Follower
-	done      func() uint64 // returns the number of operations that the load has completed; set before the follower runs
+	done      func() uint64 // returns the number of operations that the load has completed; set before the follower starts
 	elections elections
-	heard     *signals.Listener // used by listen and, when listen has returned, by measure
+	heard     *signals.Listener // used by listen, and by measure after listen has returned
 	quit      context.CancelFunc
 	running   sync.WaitGroup
-	forsake   context.CancelFunc // stops waiting for the cluster to recover
+	forsake   context.CancelFunc // ends the wait for the cluster's recovery
 }
 
-// windowSeen accumulates the seconds of the measurement window.
+// windowSeen accumulates data about the seconds of the measurement window.
 type windowSeen struct {
-	failed   []uint64 // number of failed operations, by the second in which they were due
+	failed   []uint64 // number of failed operations, by the second in which the operations were due
 	waited   []int64  // by second: measure.Disturbance.RunWait
 	pulse    measure.Pulse
 	timeline measure.WindowTimeline
 }
 
-// uncompacted counts failed compactions and contains the first error.
+// uncompacted contains the number of failed compactions and the first error.
 type uncompacted struct {
 	times int
 	why   string
 }
 
-// changed is called by the load's loops when a response contains a new term or a connection is
-// lost. It has the members asked for their status, unless they have already reported the term.
+// changed is called by the load's loops when a response contains a new term or when a connection is
+// lost. It makes the follower ask the members for their status, unless the members have already
+// reported the term.
 func (w *monitor) changed(term uint64, lost bool) {
 	if lost || term > w.m.leaderTerm() {
 		w.follower.Refresh()
 	}
 }
 
-// second records one second of the load. It must not be called concurrently.
+// second records one second of the load. Do not call it concurrently.
 func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
 	begun := w.begun[s.Phase]
@@ -116,8 +117,8 @@ func (w *monitor) second(s *measure.Second) {
 	w.mu.Unlock()
 }
 
-// keep remembers the first error and stops the load: there is no point in measuring without a
-// record.
+// keep remembers the first error and stops the load, because a measurement without a record is
+// useless.
 func (w *monitor) keep(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -125,7 +126,7 @@ func (w *monitor) keep(err error) {
 	}
 }
 
-// sample records one row per second for each process and each machine.
+// sample records one row per second for each process and one for each machine.
 func (w *monitor) sample(ctx context.Context) {
 	load.YieldTo(w.t.Worker)
 	ticker := time.NewTicker(time.Second)
@@ -153,7 +154,7 @@ func (w *monitor) sample(ctx context.Context) {
 	}
 }
 
-// look records the state of the hosts' clocks, and an event for each clock that was set.
+// look records the state of the hosts' clocks, and records an event for each clock that was set.
 func (w *monitor) look() {
 	for _, e := range w.sampler.look() {
 		_ = w.out.Event(e) // the writer remembers an error
@@ -174,14 +175,14 @@ func (w *monitor) mark(m load.Mark) {
 
 // driven is the part of a generator that reacts to changes of the members.
 type driven interface {
-	// Retarget moves the load to other endpoints.
+	// Retarget moves the load to the given endpoints.
 	Retarget(endpoints []string)
-	// Epoch sets the term for subsequent operations whose responses contain no term.
+	// Epoch sets the term of later operations whose responses contain no term.
 	Epoch(term uint64)
 }
 
-// clockSet returns how often and by how much our clock was set during the trial, or nil if it was
-// not set.
+// clockSet returns how often and by how much this machine's clock was set during the trial. It
+// returns nil if the clock was not set.
 func (w *monitor) clockSet() *record.ClockSet {
 	set := w.sampler.own.ClockSet
 	if set.Times == 0 {
@@ -194,8 +195,8 @@ func (w *monitor) clockSet() *record.ClockSet {
 	return &set
 }
 
-// stopWithoutSpace stops a load on a running cluster when the store rejects a write because it is
-// out of space.
+// stopWithoutSpace stops a load on a running cluster if the store has rejected a write because it
+// is out of space.
 func (w *monitor) stopWithoutSpace(s *measure.Second) {
 	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
 		w.full.Store(true)
@@ -216,7 +217,7 @@ func (p *phases) mark(m load.Mark) {
 	switch {
 	case !m.Ended:
 		p.starts[m.Phase] = m.At
-	case m.Phase == measure.Measured: // otherwise the load was stopped in the warm-up
+	case m.Phase == measure.Measured: // if another phase ended, the load was stopped in the warm-up
 		p.closed = m.At
 	}
 }

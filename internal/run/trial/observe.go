@@ -26,15 +26,15 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	return w, nil
 }
 
-// begin starts observing a load that is about to run on the endpoints. run is the context of the
-// whole run.
+// begin starts observing a load that is about to run on the given endpoints. run is the context of
+// the whole run.
 func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
 	run, w.forsake = w.whilePresent(run)
-	w.sampler.note(ctx) // must precede the window, because the first sample of a machine takes long
+	w.sampler.note(ctx) // must be called before the window opens, because the first sample of a machine takes long
 	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, func() { load.YieldTo(w.t.Worker) }) })
 	w.running.Go(func() { w.sample(ctx) })
@@ -44,8 +44,8 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.running.Go(func() { w.progress(ctx, g) })
 }
 
-// end stops observing after the load has ended. It returns the reason why a host with members was
-// lost before that, or nil.
+// end stops observing after the load has ended. If a host with members was lost before the load
+// ended, end returns the reason. Otherwise it returns nil.
 func (w *monitor) end() (lost error) {
 	lost = w.sampler.noteLost()
 	w.quit()
@@ -56,8 +56,8 @@ func (w *monitor) end() (lost error) {
 	return lost
 }
 
-// observed returns the resource usage of the generator, the members and the machine in the
-// measurement window.
+// observed returns the resource usage in the measurement window: of the generator, of the members
+// and of the machine.
 func (w *monitor) observed(res *load.Result) record.Observed {
 	closed, ok := w.phases.ended()
 	if !ok {
@@ -73,7 +73,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	machine, _ := os.Hostname()
 	o := observed(res.Used, store, here, machine)
 	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
-		o.ForeignShare = nil // each host has its own share; the share on this machine is set below
+		o.ForeignShare = nil // each host has its own share; the share for this machine is set below
 		for i := range o.Hosts {
 			if h := &o.Hosts[i]; h.Machine == record.MachineName {
 				o.ForeignShare = h.ForeignShare

@@ -19,13 +19,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// silent is a server that sends no responses for some time. If slope is set, it sends fewer and
-// fewer responses before that. Times are in nanoseconds after the window opened.
+// silent is a server that sends no responses during a period, the silence. If slope is set, the
+// server sends fewer and fewer responses before the silence. Times are in nanoseconds since the
+// window opened.
 type silent struct {
 	simulate.Server
 	opened              int64 // 0 if not yet
 	from, length, slope int64
-	left                []int64 // times of responses after the window opened
+	left                []int64 // times at which responses were sent, since the window opened
 	random              *rand.Rand
 }
 
@@ -43,7 +44,7 @@ func (s *silent) Serve(at int64, endpoint string, q simulate.Request) (int64, kv
 	return s.opened + since, outcome
 }
 
-// longest returns the longest time without a response that ends after the given time.
+// longest returns the longest of the periods without a response that end after the given time.
 func (s *silent) longest(after int64) (longest int64) {
 	slices.Sort(s.left)
 	for i, at := range s.left[1:] {
@@ -54,7 +55,7 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// runLoad puts the server under a load and calls second for each second of the window.
+// runLoad runs a load on the server, and calls second for each second of the window.
 func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
@@ -76,14 +77,15 @@ func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, se
 	return res
 }
 
-// fault returns an injected fault that begins shortly before the silence.
+// fault returns an injected fault that begins shortly before the server is silent.
 func (s *silent) fault() (began float64, faults []record.Fault) {
 	began = float64(s.from)/1e9 - 0.025
 	return began, []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
 }
 
-// From the generator's records, outages between 3 and 3,000 ms are found with an error of at most
-// 10 ms, whether they are abrupt or have a slope. No outage is found if there was no silence.
+// In the generator's records, outages between 3 and 3,000 ms are found with an error of at most 10
+// ms, whether they begin abruptly or with a slope. If the server was never silent, no outage is
+// found.
 func TestFindsOutagesOfAServer(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -134,8 +136,8 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		if len(f.Parts) != 1 || f.Parts[0].Member != "m1" || f.Parts[0].Outage == nil || math.Abs(*f.Parts[0].Outage-truth) > 0.010 {
 			t.Errorf("the member's silence is %+v", f.Parts)
 		}
-		// The operations that had to wait complete at once after the silence, so that one second
-		// has a surplus of completions.
+		// The operations that had to wait complete at once after the silence. One second therefore
+		// has more completions than usual.
 		if end := *f.OutageFrom + *f.Outage; f.ThroughputBack == nil || *f.ThroughputBack < end || *f.ThroughputBack > end+0.1 {
 			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputBack))
 		}
@@ -149,7 +151,7 @@ func orNone(x *float64) float64 {
 	return *x
 }
 
-// oneOf is a server with several members, one of which is silent for some time.
+// oneOf is a server with several members, one of which is silent for a period.
 type oneOf struct{ silent }
 
 func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.Outcome) {
@@ -159,8 +161,8 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 	return s.silent.Serve(at, endpoint, q)
 }
 
-// While one of three members is silent, only its clients wait. If the member is silent until the
-// end, these clients are still waiting at the end.
+// While one of three members is silent, only the clients of this member wait. If the member is
+// silent until the end of the window, these clients are still waiting then.
 func TestFindsOutagesOfClients(t *testing.T) {
 	for _, length := range []int64{900, 5000} {
 		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}

@@ -29,7 +29,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			}
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
-		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // our own processes, which are neither members nor other programs
+		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // processes of quorumbench, which are neither members nor other programs
 			if p != nil {
 				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 			}
@@ -38,8 +38,8 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 	return s, s.place(ctx)
 }
 
-// addLocalMembers adds the processes of members that were found on the generator's machine, by
-// name.
+// addLocalMembers adds the processes of members that were found on the generator's machine. The
+// keys of found are names for the processes.
 func (s *sampler) addLocalMembers(found map[string]int) {
 	h := s.hosts[0]
 	for name, pid := range found {
@@ -49,7 +49,7 @@ func (s *sampler) addLocalMembers(found map[string]int) {
 	}
 }
 
-// entryFor returns the entry for a host. It adds a new entry if there is none.
+// entryFor returns the entry of a host. If the host has no entry, entryFor adds one.
 func (s *sampler) entryFor(at host.Host) *sampled {
 	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
 	if i < 0 {
@@ -59,8 +59,8 @@ func (s *sampler) entryFor(at host.Host) *sampled {
 	return s.hosts[i]
 }
 
-// addSources adds the processes that serve hosts or generate load there. Each generator has a row;
-// our own process already has a row.
+// addSources adds the processes on other hosts that serve the hosts or generate load there. Each
+// process that generates load has a row. The process of this generator already has a row.
 func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 	for _, of := range sources {
 		d, err := of.Host.Describe(ctx)
@@ -79,7 +79,7 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 	return nil
 }
 
-// place finds out which hosts are on the same machine.
+// place determines which hosts are on the same machine.
 func (s *sampler) place(ctx context.Context) error {
 	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
 	s.forEachHost(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
@@ -120,8 +120,8 @@ func (s *sampler) place(ctx context.Context) error {
 	return nil
 }
 
-// placeNetwork sets the network of the last of these hosts, which does not use its machine's
-// network. The network is named after the first host in the scenario that uses it.
+// placeNetwork sets the network of the i-th host, which does not use its machine's network. The
+// network is named after the first host in the scenario that uses it.
 func (s *sampler) placeNetwork(i int, about []host.Description) {
 	h := s.hosts[i]
 	for k := range i {

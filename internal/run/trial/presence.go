@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whilePresent returns a context that is canceled with run, or when a host with members is lost;
-// the load is then stopped, too. Hosts that have only workers are watched by the code that runs the
-// workers.
+// whilePresent returns a context that is canceled when run is canceled or when a host with members
+// is lost. In the second case, the load is also stopped. For hosts that have only workers, the code
+// that runs the workers detects the loss.
 func (w *monitor) whilePresent(run context.Context) (present context.Context, forsake context.CancelFunc) {
 	present, cancel := context.WithCancel(run)
 	release := []func() bool{}
@@ -31,7 +31,7 @@ func (w *monitor) whilePresent(run context.Context) (present context.Context, fo
 }
 
 // presence returns a context that is canceled when the host is lost. It returns nil if the host has
-// no members or cannot be lost.
+// no members or if its loss cannot be detected.
 func (s *source) presence() context.Context {
 	if h, ok := s.Host.(host.Losable); ok && s.Members {
 		return h.Presence()
@@ -39,8 +39,8 @@ func (s *source) presence() context.Context {
 	return nil
 }
 
-// noteLost records which hosts with members were lost by the end of the load. It returns the reason
-// for the first loss.
+// noteLost records which hosts with members were lost by the time when the load ended. It returns
+// the reason why the first of them was lost.
 func (s *sampler) noteLost() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]

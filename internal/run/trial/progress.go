@@ -8,12 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// p99Lives is how long the p99 of a second is displayed. A second is complete only when all
-// operations that were due in it have ended, so no new value arrives while the store stalls.
+// p99Lives is how long the p99 of a second is displayed. The p99 of a second is known only when all
+// operations that were due in this second have ended. While the store stalls, no new p99 becomes
+// known.
 const p99Lives = 2 * time.Second
 
-// progress reports the load's progress. It computes the throughput from the operations that
-// completed within the last second, so that the throughput drops to 0 in a stall.
+// progress reports the load's progress. The reported throughput counts only operations that
+// completed within the last second, so that it drops to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -43,8 +44,8 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	}
 }
 
-// opening counts the operations that ended since progress first saw the window open. The counts are
-// only displayed and not recorded.
+// opening counts the operations that ended since progress first saw that the window is open. The
+// counts are only displayed, not recorded.
 type opening struct {
 	at           time.Time
 	done, failed uint64 // before the window
@@ -66,7 +67,7 @@ func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
 	to.Ended = to.Done + p.Failed - o.failed
 }
 
-// meter computes the rate at which a count rose in the last second.
+// meter computes the rate at which a count increased in the last second.
 type meter struct{ readings []reading }
 
 type reading struct {
@@ -74,7 +75,7 @@ type reading struct {
 	count uint64
 }
 
-// rate adds the current count and returns the rate per second, or 0 at the first call.
+// rate adds the current count and returns the increase per second. In the first call, it returns 0.
 func (m *meter) rate(now time.Time, count uint64) float64 {
 	m.readings = append(m.readings, reading{now, count})
 	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// When a closed loop waits for a processor, its clients' operations wait in the generator instead
-// of in the store. If the members use the processors meanwhile, the store completes as many
-// operations as it would have without the wait, and the throughput is right. If the processors are
-// idle or run other programs, throughput is lost. The samples of the machine show what the
-// processors ran in each second.
+// When the loops of a generator wait for a processor in a closed loop, the operations of the
+// clients wait in the generator instead of in the store. If the members use the processors in the
+// meantime, the store completes as many operations as without the wait, so the throughput is
+// correct. If the processors are idle or run other programs in the meantime, throughput is lost.
+// The samples of the machine show what the processors ran in each second.
 
-// ranForLoad returns a lower bound for the share of the generators' waits for processors during
-// which all processors of the machine ran members or generators. If several machines generate load,
-// the lowest share applies. waited contains the waiting time in each second of the window, in
-// nanoseconds. ranForLoad returns nil if there was no wait or no sample.
+// ranForLoad considers the time for which generators waited for processors. It returns a lower
+// bound for the share of this time during which all processors of the machine ran members or
+// generators. If several machines generate load, the lowest of their shares is used. waited
+// contains the waiting time in each second of the window, in nanoseconds. ranForLoad returns nil if
+// no generator waited or if no samples exist.
 func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 {
 	machines := s.sharedMachines()
 	share, all := 0.0, 0.0
@@ -36,10 +37,10 @@ func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 
 	return new(share / all)
 }
 
-// forLoad returns a lower bound for the share of a span in which every processor ran a process of
-// quorumbench or of the members, or served an interrupt. It assumes the worst case, in which idle,
-// stolen and foreign time never overlapped on two processors. For a span without samples, it uses
-// the samples of the whole window.
+// forLoad returns a lower bound for the share of a span during which every processor ran a process
+// of quorumbench or of the members, or served an interrupt. It assumes the worst case: two
+// processors were never idle, withheld by the hypervisor or used by other programs at the same
+// time. If the samples do not cover the span, forLoad uses those of the whole window.
 func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	busy, _, foreign := u.shares(from, to)
 	if busy == nil {
@@ -51,8 +52,8 @@ func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	return max(1-float64(u.cpus)*(1-*busy+*foreign), 0)
 }
 
-// sharedMachines returns the machines that generate load. It returns none if one of these machines
-// has no member, or if the members' processes are unknown.
+// sharedMachines returns the machines that generate load. It returns nil if one of these machines
+// has no member, or if the processes of the members are unknown.
 func (s *sampler) sharedMachines() (machines []*machineUse) {
 	if len(s.store.of) == 0 {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// ran is what the two processors of a machine ran in one second, in processor seconds; they were
-// idle for the rest.
+// ran contains the processor time, in seconds, that was used in one second on a machine with two
+// processors. The processors were idle for the rest of the second.
 type ran struct{ generator, member, others, stolen float64 }
 
-// A wait for a processor is attributed to the members only while members or the generator occupy
-// all processors. Each second is weighted by its waiting time.
+// A wait for a processor is attributed to the members only while members or the generator use all
+// processors. Seconds with more waiting time have more weight.
 func TestRanForLoad(t *testing.T) {
 	full := ran{generator: 0.5, member: 1.5}
 	loaded := ran{generator: 0.5, member: 0.5, others: 1}
@@ -59,9 +59,9 @@ func show(x *float64) any {
 	return *x
 }
 
-// sampledWhile returns a sampler that sampled the machine "here" once per second while the machine
-// ran did. member is the name of the member's machine, or empty if the cluster was running before
-// the trial.
+// sampledWhile returns a sampler that has sampled the machine "here" once per second. did contains
+// the machine's processor time in each second. member is the name of the machine of the member, or
+// empty if the cluster was already running before the trial.
 func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	t.Helper()
 	h := newScripted("here")
@@ -96,8 +96,8 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	}
 }
 
-// On a machine without members, no wait is attributed to members, wherever the members run. If
-// there are several machines, the lowest share is used.
+// On a machine without members, no wait is attributed to members, no matter where the members run.
+// If several machines generate load, the lowest share is used.
 func TestRanForLoadOnSeveralHosts(t *testing.T) {
 	full, slack := ran{generator: 0.5, member: 1.5}, ran{generator: 0.4, member: 1.4}
 	for _, tt := range []struct {

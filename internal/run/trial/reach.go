@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach finds out which members are running and whether they accept our connections and user.
+// reach determines which members are running, and whether they accept connections from here and the
+// given user.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
 	if !t.Cluster.attached() {
@@ -49,7 +50,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	total := len(all)
 	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	if t.Spec.Load.Target.Mode == kv.Any {
-		m.twice, m.total = twice, total // the list may be empty, because the user may not list members or no member responds
+		m.twice, m.total = twice, total // the list may be empty if the user may not list the members or if no member responds
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
 		m.absent = absent
@@ -57,7 +58,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	}
 	m.close()
 	switch {
-	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader's address is enough
+	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the address of the leader is sufficient
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
 		return nil, fmt.Errorf("target %v requires all members, but %s does not report the address of its member %s; specify the endpoints of all members",
@@ -89,8 +90,9 @@ func sameMembers(reached []store.Member) (notes []string) {
 	return notes
 }
 
-// findAnswering returns the given endpoints that can serve the load, and, for each other endpoint,
-// the reason why it cannot. It returns an error if no endpoint can serve the load.
+// findAnswering returns the given endpoints that can serve the load. For each other endpoint,
+// absent contains the reason why the endpoint cannot serve the load. findAnswering returns an error
+// if no endpoint can serve the load.
 func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []string, absent map[string]error, err error) {
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
 		return given, nil, nil
@@ -139,11 +141,11 @@ func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error 
 	return failed
 }
 
-// atGivenEndpoints replaces the listed members' endpoints by the endpoints at which the members
-// were reached, because a member behind a port forward or in a container may advertise an address
-// that is unreachable from here. Members are matched by ID. Members that do not respond or report
-// no ID cannot be matched. If the number of unmatched members equals the number of unmatched given
-// endpoints, they are paired in order.
+// atGivenEndpoints replaces the endpoints in the listed members by the endpoints at which the
+// members were reached. A member behind a port forward or in a container may advertise an address
+// that is unreachable from here. Members are matched by ID. A member that does not respond or that
+// reports no ID cannot be matched. If the number of unmatched members equals the number of
+// unmatched given endpoints, these members and endpoints are paired in order.
 func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Member {
 	out := slices.Clone(listed)
 	taken := map[string]bool{}
@@ -159,7 +161,7 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 		}
 		taken[out[i].Endpoint] = true
 	}
-	known := func(e string) bool { // whether a listed member has responded at the endpoint, even if it was matched with another endpoint
+	known := func(e string) bool { // whether a listed member has responded at the endpoint e, even if the member was matched with another endpoint
 		return slices.ContainsFunc(reached, func(r store.Member) bool {
 			return r.Endpoint == e && r.Err == nil && slices.ContainsFunc(listed, func(l store.Member) bool { return l.ID == r.ID && l.ID != 0 })
 		})
@@ -178,8 +180,8 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 	return out
 }
 
-// inOrder returns the members' endpoints in the given order if all members were given, and
-// otherwise in the order in which the cluster lists them.
+// inOrder returns the members' endpoints. If all members were given, it returns them in the given
+// order. Otherwise it returns them in the order in which the cluster lists them.
 func inOrder(given, all []string) []string {
 	if sameSet(given, all) {
 		return given
@@ -188,9 +190,9 @@ func inOrder(given, all []string) []string {
 }
 
 // excuse marks members that do not respond before the load as absent, so that they are not reported
-// as lost. The load runs without them. It returns an error if the target needs one of them. If the
-// target is all members or the followers, it also returns an error if at least half of the members
-// do not respond, among them one whose endpoint was not given.
+// as lost. The load runs without them. excuse returns an error if the target needs one of these
+// members. For the targets all and followers, it also returns an error if at least half of the
+// members do not respond and one of these has an endpoint that was not given.
 func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
 	m.absent, m.mute = map[string]error{}, map[string]bool{}
@@ -223,7 +225,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 	return nil
 }
 
-// leaderAnswers returns an error if the members report a leader that does not respond.
+// leaderAnswers returns an error if the leader that the members report does not respond.
 func (m *members) leaderAnswers(status *store.Status) error {
 	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
 	if err == nil && m.absent[endpoints[0]] == nil {
@@ -236,10 +238,10 @@ func (m *members) leaderAnswers(status *store.Status) error {
 	if !named {
 		return err
 	}
-	return fmt.Errorf("target leader: the leader is a member that does not respond, at %s; specify an endpoint at which this member can be reached", strings.Join(m.absentEndpoints(), " or "))
+	return fmt.Errorf("target leader: the leader is the member at %s, which does not respond; specify an endpoint at which this member can be reached", strings.Join(m.absentEndpoints(), " or "))
 }
 
-// absentEndpoints returns the sorted endpoints of members that do not respond.
+// absentEndpoints returns the endpoints of the members that do not respond, in sorted order.
 func (m *members) absentEndpoints() []string {
 	var out []string
 	for e := range m.absent {
@@ -249,8 +251,8 @@ func (m *members) absentEndpoints() []string {
 	return out
 }
 
-// absentMembers returns the members that did not respond before the load, with a note about each.
-// The notes include those about members that were given twice.
+// absentMembers returns the members that did not respond before the load, and a note about each of
+// them. The notes also include those about members that were given twice.
 func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	for _, e := range m.absentEndpoints() {
 		a := record.AbsentMember{Endpoint: e, Reason: text.Line(m.absent[e].Error(), store.MaxErrorText)}
@@ -260,7 +262,7 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 }
 
 // userNotes returns a note if the cluster does not check the given user. If the cluster rejects the
-// user, the load fails with its own error.
+// user, the load fails with a separate error.
 func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
 	if access.User == "" {
 		return nil
@@ -273,10 +275,10 @@ func userNotes(ctx context.Context, m *members, access *scenario.Attach) []strin
 	return nil
 }
 
-// findOthers identifies the members at all endpoints of the cluster, if these are not exactly the
-// given endpoints. During the load, these members are asked for their metrics but not for their
-// status. A member that does not respond soon has no name. If no member responds, their addresses
-// are unreachable from here, and only the given members are used.
+// findOthers identifies the members at all endpoints of the cluster, if these differ from the given
+// endpoints. During the load, these members are asked for their metrics but not for their status. A
+// member that does not respond soon has no name. If none of the members responds, their addresses
+// are unreachable from here, and only the members at the given endpoints are used.
 func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
 	if len(all) == 0 || sameSet(all, access.Endpoints) {
 		return
@@ -313,8 +315,8 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	// If the user allows more time for connecting, we also allow it for this request: a member
-	// without a leader may need seconds to respond.
+	// If the user allows more time for connecting, this request also gets more time, because a
+	// member without a leader may need seconds to respond.
 	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
 	if err != nil {
 		_ = admin.Close() // the error of the status request is more important

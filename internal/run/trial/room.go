@@ -13,14 +13,14 @@ import (
 // noSpaceAlarm is the alarm that a member raises when it is out of space.
 const noSpaceAlarm = "NOSPACE"
 
-// NoSpaceError reports that a running cluster has no space for the load. Nothing else is sent to
-// the cluster.
+// NoSpaceError reports that a running cluster has no space for the load. After this error, the load
+// sends nothing more to the cluster.
 type NoSpaceError struct{ text string }
 
 func (e *NoSpaceError) Error() string { return e.text }
 
-// checkRoom returns an error if a running cluster has no space for the load: a member has raised
-// the alarm, or the load writes more bytes than a member has left.
+// checkRoom returns an error if a running cluster has no space for the load. This is the case if a
+// member has raised the alarm, or if the load writes more bytes than a member has left.
 func (t *Trial) checkRoom(m *members) error {
 	l := &t.Spec.Load
 	if !t.Cluster.attached() || !l.WritesKeys() {
@@ -43,11 +43,11 @@ func (t *Trial) checkRoom(m *members) error {
 const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
 
 // compactedWithin is the interval at which Kubernetes compacts etcd's history. If a load writes for
-// longer, a compaction may free some of the space.
+// longer than this interval, a compaction may free some of the space.
 const compactedWithin = 5 * time.Minute
 
-// leastWritten returns the minimum number of bytes of keys and values that the load writes
-// according to its settings. For a closed loop with a duration, only the preload is counted.
+// leastWritten returns the minimum number of bytes of keys and values that a load with the given
+// settings writes. For a closed loop that ends after a duration, it counts only the preload.
 func leastWritten(l *scenario.Load) int64 {
 	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
 	var bytes int64
@@ -80,5 +80,5 @@ func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil
 	}
-	return &NoSpaceError{"the store ran out of space, so the load was stopped; until space is freed, the cluster rejects every write: " + howToRecover}
+	return &NoSpaceError{"the store ran out of space, so the load was stopped; the cluster rejects every write until you " + howToRecover}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Run conducts the trial. It records the result and returns it. If ctx is canceled, the result
-// covers the time before that. If nothing was measured by then, Run returns an error.
+// Run conducts the trial, records its result and returns it. If ctx is canceled, the result covers
+// the time before the cancellation. If nothing was measured before the cancellation, Run returns an
+// error.
 func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	members, err := t.reach(ctx)
 	if err != nil {
@@ -61,8 +62,8 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	return t.finish(result, out, cleanup, release())
 }
 
-// admit returns the load for the endpoints of its target. It returns an error if there is not
-// enough space for the load, or if the load is not permitted.
+// admit returns the load, assigned to the endpoints of its target. It returns an error if the
+// cluster has not enough space for the load or if the load is not permitted.
 func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error) {
 	a, err := t.assignment(m)
 	if err != nil {
@@ -80,8 +81,8 @@ func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error)
 	return a, nil
 }
 
-// abandon completes the record of a trial that has no result. It returns err with any further
-// errors.
+// abandon completes the record of a trial that has no result. It returns err, joined with any
+// further errors.
 func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
 	if cleanup != nil {
 		err = errors.Join(err, keysLeft(cleanup), out.WriteCleanup(cleanup))
@@ -96,7 +97,8 @@ func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Clean
 	return err
 }
 
-// finish records the result and the clean-up. note reports leases that could not be revoked.
+// finish records the result and the clean-up. note is empty, or a note about leases that could not
+// be revoked.
 func (t *Trial) finish(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
 	if note != "" {
 		result.Notes = append(result.Notes, note)

@@ -15,41 +15,42 @@ type Source struct {
 	Members, Load bool
 }
 
-// source is a Source with the samples from it.
+// source is a Source and what was observed on it.
 type source struct {
 	Source
 	on     *sampled
-	row    string // name of the row for the host's generator, or empty
+	row    string // name of the row for the host's generator; empty if the row does not exist
 	clocks []clockSeen
-	lost   string // reason why the host was lost before the load ended, or empty
+	lost   string // reason why the host was lost before the load ended; empty if it was not lost
 }
 
 // sampled describes the processes that are sampled on one host.
 type sampled struct {
 	host             host.Host
 	machine          string   // the machine's name
-	makesMachineRows bool     // whether this host provides the machine's rows; set for the first host on each machine
+	makesMachineRows bool     // whether the machine's rows are created from this host's samples; set for the first host on each machine
 	here             bool     // whether the host is on the generator's machine
-	own              int      // the first own processes are not members
+	own              int      // number of processes, at the beginning of names and pids, that are not members
 	names            []string // names of the processes; a process without a name has no row
 	pids             []int
-	began            []float64      // start time of each process in its first sample; -1 before that
+	began            []float64      // start time of each process according to its first sample; -1 before the first sample
 	folders          map[int]string // data folder of each member, by index of the process
-	// elsewhere marks processes that read and write through another process, which serves their
-	// disk.
+	// elsewhere marks the processes whose reads and writes another process performs, because it
+	// serves their disk.
 	elsewhere map[int]bool
-	weighed   time.Time // time until which folders are not measured again
-	// ours contains all of our process groups on the machine.
+	weighed   time.Time // time before which folders are not measured again
+	// ours contains all process groups on the machine that belong to the benchmark. All hosts on
+	// the machine share it.
 	ours *[]int
-	// local contains our processes on this machine that are sampled through other hosts. They must
-	// not be counted as other programs.
+	// local contains processes of quorumbench on this machine that are sampled through other hosts.
+	// They must not be counted as other programs.
 	local []int
 	// sees contains the indexes of the hosts whose processes are sampled through this host, because
-	// they all see the same processes. The first index is that of this host. It is nil if this
-	// host's processes are sampled through another host.
+	// these hosts all see the same processes. The first index is that of this host. sees is nil if
+	// this host's processes are sampled through another host.
 	sees []int
 	// network is the name of the row for the host's network, if the host does not use its machine's
-	// network. This host provides the row if makesNetwork is set.
+	// network. If makesNetwork is set, the row is created from this host's samples.
 	network      string
 	makesNetwork bool
 
@@ -58,8 +59,9 @@ type sampled struct {
 	cost       []usedBy      // values of collecting at the times of samples
 }
 
-// checkProcesses checks a sample of the processes starting with index first. It clears the usage of
-// a process that has exited and whose process ID now belongs to another process.
+// checkProcesses checks a sample of the host's processes. first is the index of the first process
+// in the sample. checkProcesses clears the usage of a process that has exited and whose process ID
+// now belongs to another process.
 func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
 	for i := range processes {
 		p, began := &processes[i], &h.began[first+i]
@@ -76,11 +78,11 @@ func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
 	}
 }
 
-// foldersShare limits the average share of a processor that measuring data folders uses.
+// foldersShare limits the share of a processor that measuring data folders uses on average.
 const foldersShare = 0.001
 
 // weigh returns the disk space in bytes that the members' data folders use, by index of the
-// process. It returns nil if it is too early to measure again or if the host does not respond.
+// process. It returns nil if the next measurement is not due yet or if the host does not respond.
 func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
 	if len(h.folders) == 0 || now.Before(h.weighed) {
 		return nil

@@ -13,22 +13,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// sampler creates the rows of machines.csv: for the generator, for the members on known hosts, and
-// for machines with their disks and other programs.
+// sampler creates the rows of machines.csv. These describe the generator, the members on known
+// hosts, and the machines with their disks and other programs.
 type sampler struct {
 	hosts []*sampled // the generator's host first
-	// sources contains the scenario's hosts that the trial uses, if some have a clock of their own.
-	// throttled contains, by row, for how long CPU limits throttled our processes there.
+	// sources contains the scenario's hosts that the trial uses. It is empty if none of these has
+	// its own clock. throttled contains, for each row, the times for which CPU limits had throttled
+	// the row's process.
 	sources   []source
 	throttled map[string][]usedBy
 	store     *storeUsage
-	local     *storeUsage   // for members that were found on the generator's machine; they have no rows
-	edges     chan struct{} // receives when the window opens or closes
+	local     *storeUsage   // for members that were found on the generator's machine and have no rows
+	edges     chan struct{} // receives a value when the window opens or closes
 	// cost contains the processor time that sampling had used on all machines together, at the
-	// times of samples. Only the sampling goroutine uses it until that goroutine has ended.
+	// times of the samples. Only the sampling goroutine may use it until that goroutine has ended.
 	cost []usedBy
-	// members returns the cluster's current members, whose processes may have been restarted. It is
-	// nil if no member can be restarted.
+	// members returns the cluster's current members, whose processes may have been restarted. The
+	// field is nil if members cannot be restarted.
 	members func() []cluster.Member
 	// ahead returns how far this machine's clock is ahead of the clock that provides the trial's
 	// times. own detects when this machine's clock is set.
@@ -53,7 +54,8 @@ func (s *sampler) renumber() {
 	}
 }
 
-// rows takes a sample of everything and returns the rows. A host that does not respond has no rows.
+// rows takes a sample of all hosts and returns the rows. It returns no rows for a host that does
+// not respond.
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
@@ -94,8 +96,8 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	return append(rows, machines...)
 }
 
-// addSample adds a sample to the figures for the window. first is the index of the sample's first
-// process.
+// addSample adds a sample to the data from which the figures for the window are computed. first is
+// the index of the first process in the sample.
 func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.local.add(sample.At, h.names[first:], sample.Processes)
@@ -111,9 +113,9 @@ func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 	}
 }
 
-// forEachHost calls do for all hosts. For hosts on other machines it calls do concurrently, so that
-// a slow machine does not delay the others. For hosts on this machine it calls do in this
-// goroutine, which has a lower priority than the generator's.
+// forEachHost calls do for all hosts. For hosts on other machines, it calls do concurrently, so
+// that a slow machine does not delay the others. For hosts on this machine, it calls do in its own
+// goroutine, which has a lower priority than the goroutines of the generator.
 func (s *sampler) forEachHost(do func(i int, h *sampled)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {
@@ -129,8 +131,8 @@ func (s *sampler) forEachHost(do func(i int, h *sampled)) {
 	elsewhere.Wait()
 }
 
-// count records the processor time that sampling has used so far. Its times are from the clock that
-// measures the window.
+// count records the processor time that sampling has used so far. The time of this record is from
+// the clock that measures the window.
 func (s *sampler) count() {
 	sum := time.Duration(0)
 	now := measure.Now()
@@ -141,8 +143,8 @@ func (s *sampler) count() {
 	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
 }
 
-// costBetween returns the processor time in seconds that sampling used between two times, or nil if
-// it is unknown.
+// costBetween returns the processor time in seconds that sampling used between two times. It
+// returns nil if this is unknown.
 func (s *sampler) costBetween(from, to time.Time) *float64 { return costBetween(s.cost, from, to) }
 
 func costBetween(cost []usedBy, from, to time.Time) *float64 {
@@ -163,8 +165,9 @@ type seen struct {
 	folders map[int]int64
 }
 
-// sample samples the processes that are sampled through a host. If whole is set, it includes the
-// machine and our own processes. Otherwise it samples only the members.
+// sample samples the processes that are sampled through a host, and stores the samples in `to`. If
+// whole is set, the sample includes the machine and the processes of quorumbench. Otherwise it
+// includes only the members.
 func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen) {
 	first := func(of *sampled) int {
 		if whole {
@@ -205,7 +208,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 }
 
-// edge requests a sample immediately. The load's loops call it.
+// edge requests a sample immediately. The load's loops call edge.
 func (s *sampler) edge() {
 	select {
 	case s.edges <- struct{}{}:
@@ -213,7 +216,8 @@ func (s *sampler) edge() {
 	}
 }
 
-// note takes a sample of only the members' processes, for the store's usage in the window.
+// note samples only the members' processes. These samples are used for the store's usage in the
+// window.
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
 	all := make([]seen, len(s.hosts))
@@ -226,7 +230,7 @@ func (s *sampler) note(ctx context.Context) {
 	s.count()
 }
 
-// look records the state of the clocks. It returns an event for each clock that was set since the
+// look records the states of the clocks. It returns an event for each clock that was set since the
 // last call.
 func (s *sampler) look() (set []record.Event) {
 	now := measure.Now()

@@ -21,8 +21,8 @@ type scripted struct {
 	processes map[int]probe.ProcessUsage
 	usage     probe.MachineUsage
 	at        time.Time
-	asked     int // requests about processes or the machine
-	timed     int // requests for only the time
+	asked     int // number of requests about processes or the machine
+	timed     int // number of requests that ask only for the time
 }
 
 func (m *scripted) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
@@ -57,7 +57,8 @@ func rowsOf(s *sampler, t *testing.T) map[string]*record.MachineRow {
 	return all
 }
 
-// A process that reuses the ID of an exited member is not attributed to that member.
+// If a process reuses the ID of a member that has exited, its usage is not attributed to that
+// member.
 func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	h := newScripted("here")
 	h.processes[41] = probe.ProcessUsage{Started: 7, UserSeconds: 5}
@@ -79,8 +80,8 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	}
 }
 
-// Other programs are processes that were not started as members on any host of the machine.
-// Processes with the same name share a row.
+// A process counts as another program if it was not started as a member on any host of the machine.
+// Other programs with the same name share a row.
 func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	here, there := newScripted("here"), newScripted("there")
 	other := newScripted("here")
@@ -104,8 +105,8 @@ func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	}
 }
 
-// A machine's disks have a row each and a total. The machine's row contains the cost of sampling on
-// this machine.
+// Each disk of a machine has a row. The machine's row contains the total of the disks and the cost
+// of sampling on this machine.
 func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	h := newScripted("here")
 	h.usage.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
@@ -139,7 +140,7 @@ func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	}
 }
 
-// Measuring a member's data folder uses no more than its share of a processor.
+// Measuring a member's data folder does not use more than its share of a processor.
 func TestSamplerWeighsDataFolders(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "log"), make([]byte, 100_000), 0o600); err != nil {

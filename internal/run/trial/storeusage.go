@@ -11,25 +11,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// storeUsage collects samples of the members' resource usage, both at the times of the rows in
-// machines.csv and when the window opens and closes. It computes their usage in the window.
+// storeUsage collects samples of the members' resource usage. The samples are taken at the times of
+// the rows in machines.csv, and when the window opens and closes. storeUsage computes the members'
+// usage in the window.
 type storeUsage struct {
 	mu   sync.Mutex
-	of   map[string]bool // by name of a member's process: whether it is on the generator's machine
+	of   map[string]bool // whether a member's process is on the generator's machine, by the process's name
 	seen map[string][]usedBy
-	// ended contains the usage of earlier processes with the same name in their last sample: the
-	// usage of a restarted member starts at 0.
+	// ended contains, for each name, the usage of the earlier processes with this name. The usage
+	// of a restarted member starts at 0 again.
 	ended map[string]usedBy
 }
 
-// usedBy is the resource usage of a process up to a time, and its memory at that time.
+// usedBy is the resource usage of a process up to a point in time, and its memory at that time.
 type usedBy struct {
 	at      time.Time
-	started float64 // start time in seconds after the machine's boot; identifies the process
-	cpu     float64 // processor seconds since its start
+	started float64 // start time in seconds since the machine booted; identifies the process
+	cpu     float64 // processor time since the process started, in seconds
 	rss     int64   // bytes
-	// written is the number of bytes that the process had the system write to disks since its
-	// start. It is negative if the system does not provide it.
+	// written is the number of bytes that the system has written to disks for the process since the
+	// process started. It is negative if the system does not provide this number.
 	written int64
 }
 
@@ -37,13 +38,13 @@ func newStoreUsage(members []cluster.Member) *storeUsage {
 	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}, ended: map[string]usedBy{}}
 	for _, m := range members {
 		for _, p := range m.Processes() {
-			u.of[p.Name] = true // place sets it to false for other machines
+			u.of[p.Name] = true // the method place sets it to false for members on other machines
 		}
 	}
 	return u
 }
 
-// add records the usage of processes at a time. It ignores processes that are not members.
+// add records the usage of processes at the given time. It ignores processes that are not members.
 func (u *storeUsage) add(at time.Time, names []string, processes []probe.ProcessUsage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -74,8 +75,8 @@ func (u *storeUsage) addEarlier(name string, now usedBy) usedBy {
 }
 
 // usageBetween returns the usage of all members' processes between two times. here is the processor
-// seconds used by those on the generator's machine. all is nil if the usage of any process is
-// unknown.
+// time in seconds of the members on the generator's machine. all is nil if the usage of any process
+// is unknown.
 func (u *storeUsage) usageBetween(from, to time.Time) (all *record.StoreUsage, here float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -105,9 +106,9 @@ func (u *storeUsage) usageBetween(from, to time.Time) (all *record.StoreUsage, h
 	return all, here
 }
 
-// valueAt returns a process's value at a time by linear interpolation between two samples. After
-// the last sample it returns the last value, because a process that is no longer sampled has
-// exited.
+// valueAt returns a process's value at the given time, interpolated linearly between two samples.
+// After the last sample, it returns the value in the last sample, because a process that is no
+// longer sampled has exited.
 func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	for i := range seen {
 		after := &seen[i]
@@ -124,8 +125,8 @@ func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	return of(&seen[len(seen)-1])
 }
 
-// mostRSS returns the largest memory of a process in the samples within a span and in the samples
-// just before and after it.
+// mostRSS returns the largest memory of a process in the samples in a span, including the last
+// sample before the span and the first sample after it.
 func mostRSS(seen []usedBy, from, to time.Time) (most int64) {
 	for i, s := range seen {
 		before := s.at.Before(from) && (i+1 == len(seen) || !seen[i+1].at.After(from))

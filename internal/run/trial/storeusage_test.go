@@ -28,8 +28,8 @@ func single(names ...string) (out []cluster.Member) {
 	return out
 }
 
-// The store's usage is the sum for the members' processes between the start and the end of the
-// window, without the generator, the warm-up and the drain.
+// The store's usage is the sum of the usage of the members' processes between the start and the end
+// of the window. It includes neither the generator nor the warm-up nor the drain.
 func TestStoreUsageCoversTheWindow(t *testing.T) {
 	u := newStoreUsage(single("m1", "m2"))
 	add := func(second float64, of ...probe.ProcessUsage) {
@@ -53,8 +53,8 @@ func TestStoreUsageCoversTheWindow(t *testing.T) {
 	}
 }
 
-// Written bytes and the growth of memory cover only the window. If the written bytes of one process
-// are unknown, the sum is unknown, too.
+// The written bytes and the growth of memory cover only the window. If the number of written bytes
+// is unknown for one process, the sum is also unknown.
 func TestStoreUsageHasWrittenBytes(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	wrote := func(rss, written int64) probe.ProcessUsage {
@@ -67,7 +67,7 @@ func TestStoreUsageHasWrittenBytes(t *testing.T) {
 		u.add(atSecond(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
 	}
 	got, _ := u.usageBetween(atSecond(1.5), atSecond(4))
-	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded up
+	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // computed for 2.5 s; the half byte is rounded up
 		t.Errorf("%+v", got)
 	}
 	u.add(atSecond(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
@@ -76,8 +76,8 @@ func TestStoreUsageHasWrittenBytes(t *testing.T) {
 	}
 }
 
-// The growth of the databases is the difference between the sizes that were reported at, or soon
-// after, the start and the end of the window.
+// The growth of the databases is the difference between two sizes: the first size that was reported
+// at or soon after the start of the window, and the first size at or soon after its end.
 func TestDatabaseGrowth(t *testing.T) {
 	size := func(second, bytes float64) sized { return sized{atSecond(second), bytes} }
 	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
@@ -99,8 +99,9 @@ func TestDatabaseGrowth(t *testing.T) {
 	}
 }
 
-// A member that has exited uses nothing more. The sum is unknown if a member was never sampled or
-// not sampled before the window, or if the cluster runs elsewhere.
+// The usage of a member does not change after the member has exited. The sum is unknown if a member
+// was never sampled, if a member was not sampled before the window, or if the cluster runs on
+// unknown machines.
 func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	u.add(atSecond(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
@@ -154,7 +155,7 @@ func runningOn(h host.Host, name string) cluster.Member {
 	return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: os.Getpid()}}
 }
 
-// stepping returns a clock that advances by one second at each call.
+// stepping returns a clock that advances by one second in each call.
 func stepping() func() time.Time {
 	second := -1.0
 	return func() time.Time { second++; return atSecond(second) }
@@ -172,8 +173,8 @@ func sampling(t *testing.T, generator *machine, members ...cluster.Member) *samp
 	return s
 }
 
-// Both the samples for rows and the samples at the start and end of the window are used. Samples of
-// the sampler's own process are not.
+// The usage is computed from the samples for rows and from the samples at the start and end of the
+// window. The sampler's own process is not included.
 func TestSamplerCollectsStoreUsage(t *testing.T) {
 	h := another("a", nil)
 	s := sampling(t, h, runningOn(h, "m1"))
@@ -191,8 +192,8 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 	}
 }
 
-// Each host is asked for its own processes. Each machine has one row, even if two hosts are on the
-// same machine.
+// Each host is asked about its own processes. Each machine has one row, even if two hosts are on
+// the same machine.
 func TestSamplerAsksEachHost(t *testing.T) {
 	here, there := another("here", nil), another("there", nil)
 	other := another("here", nil)

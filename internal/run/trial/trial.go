@@ -1,7 +1,7 @@
 // Package trial conducts one trial: preload, warm-up, measurement, drain and recording.
 //
-// A trial is conducted in the same way whether quorumbench started the cluster or the cluster was
-// already running, and whichever machines it runs on.
+// A trial is conducted in the same way on any machines, whether quorumbench started the cluster or
+// the cluster was already running.
 package trial
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Trial is a trial to conduct.
 type Trial struct {
-	Spec    scenario.Trial // its rate has already been chosen
+	Spec    scenario.Trial // a rate that depends on another trial has already been computed
 	Cluster Cluster
 	Worker  load.Worker
 	Writer  *record.Writer
@@ -28,28 +28,28 @@ type Trial struct {
 	Machine *measure.Machine // of the generator
 	Sources []Source         // the scenario's hosts that the trial uses, if some have clocks of their own
 	Tool    string           // quorumbench's version
-	// Server returns the server from which the members are restarted in a rolling upgrade to the
-	// given version.
+	// Server returns the server with which the members are restarted in a rolling upgrade. The
+	// parameter `to` is the version to which they are upgraded.
 	Server func(to string) (cluster.Server, error)
 	// Progress receives the trial's progress. It is not called concurrently.
 	Progress func(Progress)
-	// Second receives every recorded second. It is not called concurrently, and must not modify the
-	// second. It may be nil.
+	// Second receives every recorded second. It is not called concurrently. It must not modify the
+	// second. Second may be nil.
 	Second func(*measure.Second)
 	// Replayed returns the results of replaying a recording. It is called after the load. It is nil
-	// if nothing is replayed.
+	// if the trial replays no recording.
 	Replayed func() *record.Replay
-	// VerifyResponses verifies the responses, if the load asks for it.
+	// VerifyResponses verifies the responses if the load requires it.
 	VerifyResponses VerifyResponses
 	// Run sets NoSpace if it stopped a load on a running cluster because the store was out of
 	// space.
 	NoSpace error
-	// Run sets Unrecorded to the result if the result could not be recorded.
+	// Run sets Unrecorded to the trial's result if it could not record the result.
 	Unrecorded *record.Trial
 
 	logs  logs // followed during the trial
-	loops int  // number of the worker's event loops
-	// userNotes reports if the cluster does not check the given user.
+	loops int  // number of event loops of the worker
+	// userNotes contains a note if the cluster does not check the given user.
 	userNotes []string
 }
 
@@ -61,21 +61,21 @@ type Cluster struct {
 	Durability *record.Durability
 	// Guard protects the data in a running cluster. It is nil if quorumbench started the cluster.
 	Guard *guard.Guard
-	// Shared is set if members run on the generator's machine. It is nil if this is unknown.
+	// Shared reports whether members run on the generator's machine. It is nil if this is unknown.
 	Shared *bool
-	// Local contains the processes of a running cluster's members that were found on the
-	// generator's machine. Unfound is the reason why some of these processes are unknown.
+	// Local contains the IDs of the processes on the generator's machine that were found to be
+	// members of a running cluster. Unfound is the reason why some of these processes are unknown.
 	Local   []int
 	Unfound string
 }
 
-// attached reports whether the cluster was running before the trial. Such a cluster may have more
-// members than the endpoints in Access. If the target needs all members, the members are asked for
-// their addresses.
+// attached reports whether the cluster was running before the trial. Such a cluster may have
+// members other than those at the endpoints in Access. If the target needs all members, the members
+// are asked for the addresses of all members.
 func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
 
-// names returns the names that quorumbench gave to the members, by endpoint. Logs and processes
-// have these names, whatever the store calls its members.
+// names returns the names that quorumbench gave to the members, by endpoint. The members' logs and
+// processes have these names, even if the store uses other names.
 func (c *Cluster) names() map[string]string {
 	out := map[string]string{}
 	for _, m := range c.Members() {
@@ -103,9 +103,10 @@ func (t *Trial) report(p Progress) {
 	}
 }
 
-// assigned returns the load for the given endpoints. Certificates and passwords are not included;
-// they stay in the places that the scenario specifies. For a cluster with TLS that quorumbench
-// started, the assignment contains the certificate authority.
+// assigned returns the load, assigned to the given endpoints. The assignment contains no
+// certificates and passwords; workers read them from the places that the scenario specifies. If
+// quorumbench started the cluster and the cluster uses TLS, the assignment contains the certificate
+// authority.
 func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints, Confined: t.Cluster.Guard != nil}
 	if t.Spec.Cluster.Attach != nil {
@@ -119,6 +120,7 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	return a
 }
 
-// VerifyResponses verifies the history in the given files. It calls progress, not concurrently,
-// with the number of the reading pass and the number of operations read in this pass.
+// VerifyResponses verifies the history in the files at the given paths. It calls progress with the
+// number of the current pass over the history and with the number of operations read in this pass.
+// It does not call progress concurrently.
 type VerifyResponses func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)

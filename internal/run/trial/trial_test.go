@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// member:2 is the second endpoint on the command line if all members are given there.
+// If all members are given on the command line, member:2 is the second endpoint there.
 func TestMembersAreNumberedAsGiven(t *testing.T) {
 	all := []string{"h:1", "h:2", "h:3"}
 	for _, test := range []struct{ given, want []string }{
@@ -21,7 +21,7 @@ func TestMembersAreNumberedAsGiven(t *testing.T) {
 	}
 }
 
-// The throughput displayed during a trial drops to 0 in a stall.
+// In a stall, the throughput that is displayed during a trial drops to 0.
 func TestMeterSeesAStall(t *testing.T) {
 	var m meter
 	at := time.Unix(0, 0)

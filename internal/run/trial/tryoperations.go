@@ -12,8 +12,9 @@ import (
 )
 
 // tryOperations sends one operation of each form that the load needs to a running cluster, before
-// the load writes anything. If the servers reject an operation, the trial fails before it changes
-// the user's data. The operations use keys of their own, which tryOperations removes.
+// the load writes anything. If the servers reject one of these operations, the trial fails before
+// it changes the user's data. The operations use separate keys, which tryOperations removes
+// afterwards.
 func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *members) (err error) {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	if t.Cluster.Guard == nil || t.ofScript() {
@@ -39,13 +40,14 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	for i := range ops {
 		op := &ops[i]
 		keys := load.ProbeKeys(op)
-		if len(keys) > 0 && stuck { // the key could not be removed
+		if len(keys) > 0 && stuck { // the key could not be removed afterwards
 			continue
 		}
 		for _, key := range keys {
 			written[key] = true
 		}
-		// If the load's keys have no prefix, the user may have rights only for these keys.
+		// If the load's keys have no prefix, the user may have rights only for the load's keys, and
+		// not for the keys that are tried here.
 		if err := asks.Try(ctx, op); err != nil && (guard.IsDistinct(l.Prefix) || !guard.Denied(err)) {
 			return refusedOperation(op, err)
 		}
@@ -68,13 +70,13 @@ func removeProbes(asks *guard.Client, written map[string]bool) error {
 	defer cancel()
 	for key := range written {
 		if err := asks.Remove(ctx, key); err != nil {
-			return fmt.Errorf("cannot remove the key %q, on which the load's operations were tried: %w", key, err)
+			return fmt.Errorf("cannot remove the key %q, which quorumbench wrote to test the load's operations: %w", key, err)
 		}
 	}
 	return nil
 }
 
-// tryLease grants one lease if the load's operations need leases. It returns a function that
+// tryLease grants one lease if the load's operations need leases. The caller must call end, which
 // revokes the lease.
 func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end func(), err error) {
 	end = func() {}
@@ -95,6 +97,6 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 	return lease, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
 		defer cancel()
-		_ = leaser.Revoke(ctx, granted) // if revoking fails, the lease expires soon
+		_ = leaser.Revoke(ctx, granted) // if this fails, the lease expires soon
 	}, err
 }

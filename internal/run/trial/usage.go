@@ -5,11 +5,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// observed returns the part of a trial's observations that the workers report. store is the usage
-// of all members in the window, or nil if unknown. here is the processor time in seconds of the
-// members on this machine, and machine is this machine's name. On other machines, the usage of
-// other programs is unknown. If there are several machines, each share is the highest on any
-// machine.
+// observed returns the part of a trial's observations that is computed from the workers' reports.
+// store is the usage of all members in the window, or nil if unknown. here is the processor time,
+// in seconds, of the members on this machine. machine is this machine's name. On other machines,
+// the usage of other programs is unknown. If several machines are used, each share is the highest
+// of their shares.
 func observed(workers []load.Usage, store *record.StoreUsage, here *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
@@ -41,9 +41,9 @@ func observed(workers []load.Usage, store *record.StoreUsage, here *float64, mac
 	return o
 }
 
-// divideMachine divides the processor time of a worker's machine into shares. ours is the part that
-// workers and members used. The system's clock ticks only 100 times per second, so the remainder
-// for other programs can be negative.
+// divideMachine divides the processor time of a worker's machine into shares. ours is the processor
+// time that workers and members used. The remainder for other programs can be negative, because the
+// system's clock ticks only 100 times per second.
 func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) {
 	if u.System == nil || u.System.Total() <= 0 {
 		return
@@ -56,7 +56,7 @@ func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) 
 	}
 }
 
-// raise replaces the share if the given share is greater.
+// raise replaces the share by the given share if the given share is greater.
 func raise(to **float64, share float64) {
 	if *to == nil || **to < share {
 		*to = &share

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// historian records the operations of a load whose responses will be verified, in one file for each
-// event loop.
+// historian records the operations of a load whose responses will be verified. It writes one file
+// for each event loop.
 type historian struct {
 	t      *Trial
 	dir    string
@@ -34,7 +34,8 @@ type historian struct {
 	err   error
 }
 
-// newHistorian returns nil if the load's responses are not verified.
+// newHistorian returns a historian for the load's responses, or nil if the responses are not
+// verified.
 func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
 	if !t.Spec.Load.Verify {
 		return nil
@@ -58,7 +59,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	if h.header.Started.IsZero() {
 		h.header.Started = zero
 	}
-	// The difference uses the monotonic clock if both times have it.
+	// The difference uses the monotonic clock if both times contain its reading.
 	head.Started = h.header.Started.UTC().Add(zero.Sub(h.header.Started))
 	path := filepath.Join(h.dir, ops.Name(len(h.paths)+1))
 	w, err := ops.Create(path, &head)
@@ -88,8 +89,8 @@ func (h *historian) failed() error {
 	return h.err
 }
 
-// reports returns the function that provides a load's loops with recorders, or nil if the responses
-// are not verified.
+// reports returns the function that gives the load's loops their recorders. It returns nil if the
+// responses are not verified.
 func (h *historian) reports() load.History {
 	if h == nil {
 		return nil
@@ -97,8 +98,8 @@ func (h *historian) reports() load.History {
 	return h.recorder
 }
 
-// close closes the files and returns the first error. If whole is set, it marks the files as
-// complete. It has no effect when called again.
+// close closes the files and returns the first error. If whole is true, close marks the files as
+// complete. Further calls have no effect.
 func (h *historian) close(whole bool) error {
 	if h == nil {
 		return nil
@@ -119,8 +120,8 @@ func (h *historian) close(whole bool) error {
 	return h.err
 }
 
-// answers reads all keys from each member and verifies the responses, after the load has ended and
-// its faults are healed. It returns nil if the responses are not verified.
+// answers reads all keys from each member and verifies the responses. It is called after the load
+// has ended and its faults are healed. It returns nil if the responses are not verified.
 func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
 	if h == nil {
 		return nil, nil
@@ -140,7 +141,7 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	a, err := h.verify(ctx)
 	switch {
 	case ctx.Err() != nil:
-		a = &record.Answers{Failure: "the run was interrupted; quorumbench verify reads the recorded part of the history"}
+		a = &record.Answers{Failure: "the run was interrupted before its responses were verified; to verify the recorded part of the history, use quorumbench verify"}
 	case err != nil:
 		a = &record.Answers{Failure: err.Error()}
 	}
@@ -151,8 +152,8 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	return a, nil
 }
 
-// sharesDisk reports whether a member on this machine stores its data on the same device as the
-// history.
+// sharesDisk reports whether a member on this machine stores its data on the device on which the
+// history is stored.
 func (h *historian) sharesDisk() bool {
 	own, err := probe.Device(h.dir)
 	return err == nil && slices.ContainsFunc(h.t.Cluster.Members(), func(m cluster.Member) bool {
@@ -174,12 +175,12 @@ func (h *historian) verify(ctx context.Context) (*record.Answers, error) {
 	})
 }
 
-// errMany reports that a history contains at least as many operations as there are keys.
+// errMany reports that a history contains at least as many operations as the load has keys.
 var errMany = errors.New("as many operations as keys")
 
-// written returns a bit set with the numbers of the keys that the load tried to write. It returns
-// nil if there are at least as many operations as keys, because reading the history would then take
-// longer than reading all keys.
+// written returns a bit set of the numbers of the keys that the load tried to write. It returns nil
+// if the history contains at least as many operations as the load has keys, because reading such a
+// history would take longer than reading all keys.
 func (h *historian) written(ctx context.Context) []uint64 {
 	set, err := ops.Open(h.paths...)
 	if err != nil {
@@ -204,7 +205,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 	return only
 }
 
-// readMembers reads the given keys, or all keys if only is nil, from each member.
+// readMembers reads keys from each member. It reads the keys in only, or all keys if only is nil.
 func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.Promises().Own
 	status := m.status()
@@ -219,7 +220,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
 		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.Forwards {
-			continue // reading from this member cannot reveal missing writes; the trial's notes mention it
+			continue // reading from this member cannot reveal missing writes; a note in the trial's result mentions the member
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
@@ -229,10 +230,10 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		a := h.t.assigned([]string{endpoint})
 		if a.Members, a.Only = m.numbers(), only; a.Load.Application.Name != "" {
-			a.Preloaded = of.Preloaded // Preloaded determines which keys exist
+			a.Preloaded = of.Preloaded // Preloaded determines which keys exist in an application
 		}
 		var err error
-		// The load's workers perform the reads, because the controller may not be able to reach the
+		// The load's workers perform the reads, because the controller may be unable to reach the
 		// members.
 		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {
 			read.Failure = err.Error()

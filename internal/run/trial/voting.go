@@ -10,8 +10,8 @@ import (
 )
 
 // needsVote reports whether the load should avoid members without a vote, unless the target
-// specifies their numbers. It should if it does more than local reads, or if such a member cannot
-// serve these reads.
+// specifies members by number. The load should avoid them if it does more than local reads, or if
+// members without a vote cannot serve its reads.
 func (t *Trial) needsVote() bool {
 	l, without := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
 	if !l.ReadsLocally() {
@@ -20,8 +20,8 @@ func (t *Trial) needsVote() bool {
 	return !without.Forwards && (!without.Reads || l.Scan.Streamed || t.Cluster.Access().User != "")
 }
 
-// aims returns the endpoints that the load is sent to. voters are the endpoints for its
-// preparation, if these are different. The error explains which members cannot serve the load.
+// aims returns the endpoints to which the load is sent. voters are the endpoints that prepare the
+// load, if these differ from endpoints. The error explains which members cannot serve the load.
 func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
@@ -68,7 +68,7 @@ func (m *members) hiddenNotes() (notes []string) {
 	return notes
 }
 
-// voteNotes returns a note about each member without a vote, which explains the member's part in
+// voteNotes returns a note about each member without a vote. The note explains the member's role in
 // the load.
 func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
 	for _, e := range m.withoutVote() {

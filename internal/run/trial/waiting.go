@@ -6,13 +6,13 @@ import (
 )
 
 // progressEvery is the interval at which the trial's progress is reported. askEvery is the interval
-// at which members that disagree are asked again.
+// at which members are asked again if they do not agree yet.
 const (
 	progressEvery = 250 * time.Millisecond
 	askEvery      = 100 * time.Millisecond
 )
 
-// pause waits for d. It returns false if ctx is canceled first.
+// pause waits for the duration d. It returns false if ctx is canceled before that time has passed.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -24,5 +24,5 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusTimeout limits a request for a cluster's status.
+// statusTimeout limits the duration of a request for a cluster's status.
 const statusTimeout = 3 * time.Second

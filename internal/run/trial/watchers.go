@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// writeEarlier writes the versions that the load's watchers will later catch up with.
+// writeEarlier writes the versions with which the load's watchers will later catch up.
 func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	if t.Spec.Load.Watch == nil {
 		return nil
@@ -22,7 +22,7 @@ func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	return err
 }
 
-// recordCreation records how long it took to create the watchers.
+// recordCreation records the time that it took to create the watchers.
 func (w *monitor) recordCreation(m *measure.Totals) error {
 	t := m.Watching
 	if t == nil || t.Created == nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// A trial's record is complete with one worker or two, in this process or connected by pipes.
+// A trial's record is complete with one worker and with two workers, whether they run in this
+// process or are connected by pipes.
 func TestATrialWithAnyWorkers(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	local := func() load.Worker {

@@ -27,10 +27,10 @@ const (
 )
 
 // script runs on the other machine. $1 is Dir, and $2 is the size of the binary. The script is
-// passed in single quotes on one line, so it contains no single quotes and no backslashes. Neither
-// a signal nor the end of the connection stops the script before it has removed the folder: it
-// waits for the agent, which exits by itself. If the script created the folder that contains
-// private folders, it also removes that folder.
+// passed in single quotes on one line, so it contains no single quotes and no backslashes. A signal
+// or the end of the connection does not stop the script before it has removed the folder: the
+// script waits for the agent, which exits by itself. If the script created the parent of the
+// private folders, it also removes this parent.
 var script = strings.Join([]string{
 	`umask 077`,
 	`set -- "$1" "$2" $SSH_CONNECTION`,
@@ -102,8 +102,8 @@ func (m *Machine) bring(ctx context.Context) error {
 	return err
 }
 
-// continueScript lets the script continue. If the script's shell has exited, the reason is reported
-// by the next step.
+// continueScript lets the script continue. If the script's shell has exited, it returns nil, and
+// the next step reports the reason.
 func (m *Machine) continueScript() error {
 	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("the connection to the machine was lost: %w", err)
@@ -181,7 +181,8 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// moving calls moved before each read. If moved returns an error, Read returns this error.
+// moving is a reader that calls the function moved before each read. If moved returns an error,
+// Read returns this error.
 type moving struct {
 	io.Reader
 	moved func() error

@@ -19,7 +19,8 @@ func configured(t *testing.T, to Target, text string) (Target, identities, error
 	return to, keys, err
 }
 
-// A machine gets the values in its entry, except for values in the scenario.
+// A machine's target gets the values in the machine's entry, except for values that the scenario
+// specifies.
 func TestEntriesOfSSHsConfiguration(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -109,7 +110,7 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	to.Access.Config = file(t, "config", "Host db1\n  HostName "+host+"\n  Port "+port+"\n  IdentityFile "+s.Identity+"\n  IdentitiesOnly yes\n")
 	reached(t, s, to)
 	to.Access.Config = file(t, "config", "Host db2\n  HostName "+host+"\n  Port "+port+"\n")
-	refused(t, to, "there is no key to log in with")
+	refused(t, to, "no key to log in with was found")
 }
 
 // Any configuration file results in a target and keys, or in one sentence.

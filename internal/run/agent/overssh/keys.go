@@ -111,7 +111,7 @@ func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 	}
 	files := named.files
 	if len(files) == 0 {
-		home, _ := os.UserHomeDir() // without a home folder there are no files
+		home, _ := os.UserHomeDir() // without a home folder, no files are found
 		for _, name := range usual {
 			files = append(files, filepath.Join(home, ".ssh", name))
 		}
@@ -129,7 +129,7 @@ func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 		}
 	}
 	if len(k.signers) == 0 {
-		return fmt.Errorf("there is no key to log in with in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
+		return fmt.Errorf("no key to log in with was found in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
 	}
 	return nil
 }

@@ -61,9 +61,9 @@ func (a Access) knownHosts() (*known, error) {
 	return k, nil
 }
 
-// algorithms returns the host key algorithms in the order in which we request them, starting with
-// those of the machine's known keys. A machine has several keys with different algorithms, and
-// presents a key for the first algorithm that we request.
+// algorithms returns the host key algorithms in the order in which we request them. The algorithms
+// of the machine's known keys come first: a machine has several keys with different algorithms, and
+// presents the key for the first algorithm that we request.
 func (k *known) algorithms(address string) ([]string, error) {
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -75,7 +75,7 @@ func (k *known) algorithms(address string) ([]string, error) {
 	}
 	var wrong *knownhosts.KeyError
 	if err := k.check(address, &net.TCPAddr{}, none); !errors.As(err, &wrong) {
-		return nil, err // cannot happen, because no machine has this key
+		return nil, err // cannot happen, because this key is new and no machine has it
 	}
 	kinds, authority := map[string]bool{}, false
 	for _, want := range wrong.Want {

@@ -33,8 +33,8 @@ type Machine struct {
 	closing sync.Once
 }
 
-// removing is a factor: the other machine may take this many times the limit of one step to remove
-// the copied files and data.
+// removing is a factor. The other machine may take as long as this many steps to remove the copied
+// files and data.
 const removing = 3
 
 // listen reads the lines of standard output until the shell has exited.
@@ -50,9 +50,9 @@ func (m *Machine) listen(out io.Reader) {
 	}
 }
 
-// answer waits for a line that begins with word, and returns the rest of this line. It ignores
-// other lines, which may come from a shell's profile.
-func (m *Machine) answer(ctx context.Context, word string) (string, error) {
+// answer waits for a line that begins with the given prefix, and returns the rest of this line. It
+// ignores other lines, which may come from a shell's profile.
+func (m *Machine) answer(ctx context.Context, prefix string) (string, error) {
 	late := time.NewTimer(m.target.Within)
 	defer late.Stop()
 	for {
@@ -61,7 +61,7 @@ func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 			if !ok {
 				return "", m.early(late.C)
 			}
-			if rest, found := strings.CutPrefix(line, word); found {
+			if rest, found := strings.CutPrefix(line, prefix); found {
 				return strings.TrimSpace(rest), nil
 			}
 		case <-late.C:
@@ -105,7 +105,7 @@ func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 func (m *Machine) Close() (err error) {
 	m.closing.Do(func() {
 		if m.in != nil {
-			_ = m.in.Close() // a lost connection is detected through ended
+			_ = m.in.Close() // if the connection was lost, ended is closed as well
 			err = m.removed()
 		}
 		_ = m.client.Close() // the session has ended

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// stand is a stand-in for our binary that only prints the agent's address. internal/cli tests
-// complete agents over ssh.
+// stand is a script that replaces our binary and only prints the agent's address. The tests in
+// internal/cli start real agents over ssh.
 const stand = "#!/bin/sh\necho \"$4\"\ncat >/dev/null\n"
 
 // reachable returns a server's target, with a separate home folder for ssh's files.
@@ -87,7 +87,7 @@ func refused(t *testing.T, to Target, want ...string) {
 func TestHostKeys(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.71")
 	to := reachable(t, s)
-	// The known-hosts file has a key for an algorithm that we do not request first.
+	// The only key in the known-hosts file has an algorithm that we would not request first.
 	reached(t, s, to)
 
 	to.Access.KnownHosts = filepath.Join(t.TempDir(), "none")
@@ -160,9 +160,9 @@ func TestKeys(t *testing.T) {
 	servers.WriteSSHKey(t, encrypted, s.Key, "secret")
 
 	to.Access.Identity = ""
-	refused(t, to, "there is no key to log in with in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh")
+	refused(t, to, "no key to log in with was found in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh")
 	servers.WriteSSHKey(t, id, s.Key, "secret")
-	refused(t, to, "there is no key to log in with", id+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add")
+	refused(t, to, "no key to log in with was found", id+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add")
 	servers.WriteSSHKey(t, id, s.Key, "")
 	reached(t, s, to)
 
@@ -187,10 +187,10 @@ func TestKeys(t *testing.T) {
 	serveKeys(t, servers.NewSSHKey(t))
 	refused(t, to, "the machine accepts none of the keys (the ssh agent's 1 key) for ")
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
-	refused(t, to, "there is no key to log in with", "does not respond")
+	refused(t, to, "no key to log in with was found", "does not respond")
 }
 
-// serveKeys starts an ssh agent with the given keys at SSH_AUTH_SOCK.
+// serveKeys starts an ssh agent that holds the given keys, and sets SSH_AUTH_SOCK to its socket.
 func serveKeys(t *testing.T, keys ...crypto.Signer) {
 	t.Helper()
 	ring := sshagent.NewKeyring()
@@ -261,13 +261,13 @@ func TestRefusesUnusableMachines(t *testing.T) {
 				if err := syscall.Mkfifo(end, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				defer func() { // the other side reads from the FIFO end
+				defer func() { // the shell on the other side reads from this FIFO
 					if f, err := os.OpenFile(end, os.O_WRONLY, 0); err == nil {
 						_ = f.Close()
 					}
 				}()
 				to.Binary = file(t, "large", strings.Repeat("x", 16<<20))
-				to.Within = 5 * time.Second // enough for the earlier steps
+				to.Within = 5 * time.Second // long enough for the steps before the copy
 			case "silence":
 				to.Within = 5 * time.Second
 			}

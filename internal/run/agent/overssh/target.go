@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// NoConfig as Access.Config means that no configuration file is used, as with ssh -F none.
+// NoConfig is a value of Access.Config. It means that no configuration file is used, as with ssh -F
+// none.
 const NoConfig = "none"
 
 // Access configures how we recognize other machines and log in to them. The zero value uses ssh's
@@ -25,7 +26,7 @@ type Target struct {
 	Dir     string // absolute; see Machine
 	Binary  string // path of our binary
 	Access  Access
-	Within  time.Duration // limits each step, and the time in which a copy makes no progress; zero means 20 s
+	Within  time.Duration // limits each step, and each pause in the copy of our binary; zero means 20 s
 	// Copying is called with the size of our binary when the copy begins. It may be nil.
 	Copying func(bytes int64)
 }

@@ -10,32 +10,33 @@ import (
 // blockSize is the size in bytes of the blocks in which overwritten data is saved.
 const blockSize = 4096
 
-// image is the information that is needed to restore a file's earlier state: its size at that time
-// and the old contents of all blocks that have changed since.
+// image contains the information for restoring an earlier state of a file: the file's size at that
+// time, and the old contents of all blocks that have changed since then.
 type image struct {
 	size   int64
-	blocks map[int64][]byte // by block number; the file's last block may be shorter
+	blocks map[int64][]byte // the key is the block number; the file's last block may be shorter than blockSize
 }
 
-// contents tracks one file and the data in it that was overwritten since its last sync.
+// contents tracks one file, and saves the data that was overwritten since the file's last sync.
 type contents struct {
 	mu sync.Mutex // held while the file is changed
 	fd int        // open for reading and writing
-	// now is the image of the file at the start of the last sync. While a sync is running, now
-	// belongs to that sync, and syncing is the image at the start of the previous sync.
+	// The field `now` is the image of the file at the start of the last sync. While a sync is
+	// running, `now` belongs to the running sync, and `syncing` is the image at the start of the
+	// previous sync. Otherwise, `syncing` is nil.
 	now     image
 	syncing *image
 	changed bool // whether the file has changed since the start of the last sync
 
-	sync sync.Mutex // held during a sync; locked before mu
+	sync sync.Mutex // held during a sync; must be locked before mu
 
 	// These fields are guarded by disk.mu.
 	handles int
-	removed bool // the file's last name was removed, and a power loss can no longer restore it
+	removed bool // whether the file's last name was removed, and a power loss can no longer restore the name
 }
 
-// newContents starts tracking a file that is open for reading and writing. All of the file's
-// current data survives a power loss.
+// newContents starts to track a file that is open for reading and writing. The data that the file
+// contains at this time survives a power loss.
 func newContents(fd int) (*contents, error) {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -63,11 +64,11 @@ func sizeOf(fd int) (int64, error) {
 	return st.Size, err
 }
 
-// keep saves the bytes in [from, to) before they are overwritten. The caller must hold mu.
-func (c *contents) keep(from, to int64) error {
+// keep saves the bytes in [start, end) before they are overwritten. The caller must hold mu.
+func (c *contents) keep(start, end int64) error {
 	c.changed = true
-	to = min(to, c.now.size)
-	for b := from / blockSize; b*blockSize < to; b++ {
+	end = min(end, c.now.size)
+	for b := start / blockSize; b*blockSize < end; b++ {
 		if _, ok := c.now.blocks[b]; ok {
 			continue
 		}
@@ -79,28 +80,30 @@ func (c *contents) keep(from, to int64) error {
 		if c.now.blocks == nil {
 			c.now.blocks = map[int64][]byte{}
 		}
-		c.now.blocks[b] = old[:n] // bytes after the end of a shorter file were saved when the file was truncated
+		c.now.blocks[b] = old[:n] // if the file is shorter now, the missing bytes were saved when it was truncated
 	}
 	return nil
 }
 
-// change saves the bytes in [from, to), then calls overwrite, which overwrites them.
-func (c *contents) change(from, to int64, overwrite func() error) error {
+// change saves the bytes in [start, end) and then calls the function `overwrite`, which changes
+// them in the file.
+func (c *contents) change(start, end int64, overwrite func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.keep(from, to); err != nil {
+	if err := c.keep(start, end); err != nil {
 		return err
 	}
 	return overwrite()
 }
 
-// grows reports whether writing up to offset to makes the file longer.
-func (c *contents) grows(to int64) bool {
+// grows reports whether a write that ends at offset end makes the file longer.
+func (c *contents) grows(end int64) bool {
 	size, err := sizeOf(c.fd)
-	return err == nil && to > size
+	return err == nil && end > size
 }
 
-// synced performs a sync. If the sync succeeds, data saved before its start is discarded.
+// synced calls the function `sync`, which syncs the file. If the sync succeeds, synced discards the
+// data that was saved before the sync began.
 func (c *contents) synced(sync func() error) error {
 	c.sync.Lock()
 	defer c.sync.Unlock()
@@ -131,7 +134,7 @@ func (c *contents) synced(sync func() error) error {
 	return err
 }
 
-// writtenBack makes the file's current state survive a power loss. No sync may be running.
+// writtenBack records that the file's current state survives a power loss. No sync may be running.
 func (c *contents) writtenBack() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,14 +157,14 @@ func (c *contents) lose() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.now.restore(c.fd)
-	if c.syncing != nil { // the process that requested the sync never receives its result
+	if c.syncing != nil { // the power loss interrupts a sync, whose result the requesting process never receives
 		err = errors.Join(err, c.syncing.restore(c.fd))
 	}
 	c.changed = false
 	return err
 }
 
-// restore writes the image back to the file.
+// restore changes the file back to the state in the image.
 func (m *image) restore(fd int) error {
 	if err := unix.Ftruncate(fd, m.size); err != nil {
 		return err

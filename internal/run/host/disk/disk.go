@@ -1,18 +1,17 @@
 // Package disk mounts a FUSE file system on a member's data folder. The file system stores
-// everything in a backing folder next to the data folder, and simulates a bad disk on request: slow
-// syncs, a full disk, failed writes, or a power loss that loses data that was not synced. The
-// simulated power loss follows LazyFS (Ramos et al., "When Amnesia Strikes: Understanding and
-// Reproducing Data Loss Bugs with Fault Injection", VLDB 2024). LazyFS caches data that is not
-// synced yet. This package instead saves the old data that is overwritten, so that reads and writes
-// go directly to the backing folder.
+// everything in a backing folder next to the data folder. On request, it simulates a bad disk: slow
+// syncs, a full disk, failed writes, or a power loss that loses data which was not synced. The
+// simulated power loss is based on the idea of LazyFS (Ramos et al., "When Amnesia Strikes:
+// Understanding and Reproducing Data Loss Bugs with Fault Injection", VLDB 2024). LazyFS caches
+// data that is not synced yet. This package instead saves the old data that is overwritten, so that
+// reads and writes go directly to the backing folder.
 //
-// The following survives a power loss. A file's contents and size survive as of the file's last
-// successful sync (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC). Changes
-// of names (create, rename, remove, link) survive if any file or folder was synced afterwards,
-// because a journaling file system such as ext4 or XFS commits all changes of names together. A
-// file that was never synced is empty or missing. Owners, permissions, times and extended
-// attributes always survive. Data that was written back, as a kernel does after some time, survives
-// like synced data.
+// After a power loss, a file has the contents and the size that it had at its last successful sync
+// (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC). A file that was never
+// synced is empty or missing. A change of names (create, rename, remove, link) survives if any file
+// or folder was synced afterwards, because a journaling file system such as ext4 or XFS commits all
+// changes of names together. Owners, permissions, times and extended attributes always survive.
+// Data that was written back, which a kernel does after some time, survives like synced data.
 package disk
 
 import (
@@ -27,12 +26,12 @@ import (
 
 // Faults are the injected faults of a disk. The zero value is a healthy disk.
 type Faults struct {
-	// SyncDelay is added to the duration of each sync. It must not be negative.
+	// SyncDelay is the additional duration of each sync. It must not be negative.
 	SyncDelay time.Duration `json:"sync_delay_ns,omitempty"`
 	// Full makes every operation that needs more space fail with ENOSPC. Overwriting existing data
 	// still succeeds.
 	Full bool `json:"full,omitempty"`
-	// Failing makes every write and sync fail with EIO. Data that was not yet synced remains
+	// Failing makes every write and sync fail with EIO. Data that was not synced before remains
 	// unsynced.
 	Failing bool `json:"failing,omitempty"`
 	// Lying makes every sync report success without syncing anything.
@@ -46,11 +45,12 @@ type request struct {
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
-// Serve mounts a disk on the folder at, which must exist and be empty, and stores the disk's files
-// in subfolders of folder. It executes requests from in until the end of in, and then unmounts the
-// disk. The files remain. Its first answer reports whether the disk was mounted.
-func Serve(at, folder string, in io.Reader, out io.Writer) error {
-	d, err := mount(at, folder)
+// Serve mounts a disk on the folder mountPoint, which must exist and be empty. It stores the disk's
+// files in subfolders of backing. Serve first writes an answer to out that reports whether the disk
+// was mounted. It then executes requests from in until the end of in, and unmounts the disk. The
+// files remain in the subfolders.
+func Serve(mountPoint, backing string, in io.Reader, out io.Writer) error {
+	d, err := mount(mountPoint, backing)
 	answers := json.NewEncoder(out)
 	if saying := answers.Encode(helper.NewAnswer(err)); err != nil || saying != nil {
 		if err == nil {
@@ -63,7 +63,7 @@ func Serve(at, folder string, in io.Reader, out io.Writer) error {
 		var r request
 		if err := requests.Decode(&r); err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("cannot read a request to the disk at %s: %w", at, err)
+				err = fmt.Errorf("cannot read a request to the disk at %s: %w", mountPoint, err)
 				return errors.Join(err, d.unmount())
 			}
 			return d.unmount()

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a mounted folder.
+// disk is a folder on which our file system is mounted.
 type disk struct {
 	at, files string // the mount point, and the backing folder
 	faults    atomic.Pointer[Faults]
@@ -26,16 +26,18 @@ type disk struct {
 
 	// power is read-locked while files are changed, and write-locked during a power loss.
 	power sync.RWMutex
-	// mu guards names, the map contents, and those fields of each contents that say so.
+	// mu guards names, the map contents, and the fields of each contents whose comment refers to
+	// this mutex.
 	mu       sync.Mutex
 	names    names
-	contents map[fs.StableAttr]*contents // files that are open for writing or not synced
+	contents map[fs.StableAttr]*contents // all files that are open for writing or contain data that was not synced
 }
 
-// mount mounts a disk at the folder at and stores its files in subfolders of folder.
-func mount(at, folder string) (*disk, error) {
-	d := &disk{at: at, files: filepath.Join(folder, "files"), contents: map[fs.StableAttr]*contents{}}
-	d.names.trash = filepath.Join(folder, "removed")
+// mount mounts a disk on the folder mountPoint and stores the disk's files in subfolders of
+// backing.
+func mount(mountPoint, backing string) (*disk, error) {
+	d := &disk{at: mountPoint, files: filepath.Join(backing, "files"), contents: map[fs.StableAttr]*contents{}}
+	d.names.trash = filepath.Join(backing, "removed")
 	d.faults.Store(&Faults{})
 	for _, dir := range [...]string{d.files, d.names.trash} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -51,7 +53,7 @@ func (d *disk) start() error {
 	if err != nil {
 		return err
 	}
-	none := time.Duration(0) // cache nothing, so that a power loss is visible at once
+	none := time.Duration(0) // the kernel caches nothing, so that a power loss is visible immediately
 	d.server, err = fs.Mount(d.at, &node{root.(*fs.LoopbackNode), d}, &fs.Options{
 		MountOptions: fuse.MountOptions{
 			FsName: "quorumbench", Name: "quorumbench", DirectMount: true, MaxWrite: 1 << 20,
@@ -81,7 +83,7 @@ func (d *disk) unmount() error {
 // powerLoss drops all data that was not synced. It returns the number of files that lost data. No
 // process may use the disk.
 func (d *disk) powerLoss() (lost int, err error) {
-	if err := d.unmount(); err != nil { // this also drops the kernel's cache
+	if err := d.unmount(); err != nil { // unmounting also drops the kernel's cache
 		return 0, err
 	}
 	d.power.Lock()
@@ -102,8 +104,9 @@ func (d *disk) powerLoss() (lost int, err error) {
 	return lost, nil
 }
 
-// writeBack makes all data written so far survive a power loss, including data that was not synced,
-// as if the kernel had written it back in the order of the writes.
+// writeBack ensures that all data written so far survives a power loss, including data that was not
+// synced. It has the same effect as if the kernel had written the data back, in the order of the
+// writes.
 func (d *disk) writeBack() error {
 	d.power.Lock() // wait for running writes and syncs
 	defer d.power.Unlock()
@@ -141,8 +144,8 @@ func (d *disk) closed(key fs.StableAttr, c *contents) {
 	d.drop(key, c)
 }
 
-// drop stops tracking a file if it is neither open for writing nor unsynced. The caller must hold
-// mu.
+// drop stops tracking a file if it is not open for writing and all of its data is synced. The
+// caller must hold mu.
 func (d *disk) drop(key fs.StableAttr, c *contents) {
 	if c.handles == 0 && (c.removed || !c.dirty()) && d.contents[key] == c {
 		c.close()
@@ -150,8 +153,8 @@ func (d *disk) drop(key fs.StableAttr, c *contents) {
 	}
 }
 
-// onRemoved returns a function that must be called, with mu held, when a file's last name is
-// permanently removed.
+// onRemoved returns a function that must be called when the removal of a file's last name can no
+// longer be undone. The caller of that function must hold mu.
 func (d *disk) onRemoved(key fs.StableAttr) func() {
 	return func() {
 		if c := d.contents[key]; c != nil {
@@ -161,7 +164,8 @@ func (d *disk) onRemoved(key fs.StableAttr) func() {
 	}
 }
 
-// named changes names by calling change.
+// named calls the function `change`, which changes the names of files. During the call, named
+// prevents a power loss and other changes of names.
 func (d *disk) named(change func() syscall.Errno) syscall.Errno {
 	d.power.RLock()
 	defer d.power.RUnlock()
@@ -213,7 +217,7 @@ func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno)
 	return fs.ToErrno(d.names.sync(upTo))
 }
 
-// refuse returns the error that a write must return because of the disk's faults, or 0.
+// refuse returns the error with which a write must fail because of the disk's faults, or 0.
 func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	switch f := d.faults.Load(); {
 	case f.Failing:
@@ -224,8 +228,8 @@ func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	return 0
 }
 
-// find returns the contents of a file that is open for writing or not synced. It returns nil for
-// any other file.
+// find returns the contents of a file that is open for writing or contains data that was not
+// synced. It returns nil for any other file.
 func (d *disk) find(key fs.StableAttr) *contents {
 	d.mu.Lock()
 	defer d.mu.Unlock()

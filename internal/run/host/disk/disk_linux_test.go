@@ -75,11 +75,11 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// model predicts what survives a power loss. Unlike the disk, it keeps a complete copy at each sync
-// instead of the overwritten data.
+// model predicts what survives a power loss. Unlike the disk, which saves overwritten data, the
+// model makes a complete copy of the data at each sync.
 type model struct {
 	next       int
-	names      map[string]int // file numbers; -1 is a folder
+	names      map[string]int // file number by path; -1 for a folder
 	data       map[int]string
 	synced     map[string]int
 	syncedData map[int]string
@@ -112,8 +112,8 @@ func (m *model) tree() map[string]string {
 	return all
 }
 
-// After a power loss, exactly the data that was synced or written back remains, without the data
-// that a lying disk only claimed to sync.
+// After a power loss, exactly the data that was synced or written back remains. Data that a lying
+// disk only pretended to sync is lost.
 func TestPowerLossKeepsSyncedData(t *testing.T) {
 	seeds := 8
 	if testing.Short() {
@@ -244,7 +244,8 @@ func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 	}
 }
 
-// Databases map files into memory: a mapped file must show data that is written to the file.
+// If a file is mapped into memory, as databases do, the mapping must show data that is written to
+// the file.
 func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "db"))
@@ -265,8 +266,8 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A full disk accepts only overwrites, and a failing disk accepts no writes. Both work again after
-// the fault has ended.
+// A full disk accepts only writes that overwrite existing data, and a failing disk accepts no
+// writes. Both disks work normally after the fault has ended.
 func TestFullAndFailingDisks(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
@@ -315,7 +316,7 @@ func TestSlowSyncs(t *testing.T) {
 
 // Serve unmounts the disk when its input is closed.
 func TestServeEndsWithItsInput(t *testing.T) {
-	d := mounted(t) // skips the test if no disk can be mounted
+	d := mounted(t) // this skips the test if no disk can be mounted
 	at := filepath.Join(t.TempDir(), "at")
 	must(t, os.Mkdir(at, 0o700))
 	in, requests := io.Pipe()
@@ -337,8 +338,8 @@ func TestServeEndsWithItsInput(t *testing.T) {
 	_ = d
 }
 
-// Concurrently synced data survives a power loss: several writers repeatedly overwrite and sync
-// their own part of one file until the power fails.
+// Several writers repeatedly overwrite and sync different parts of one file, until the power fails.
+// All data whose sync was acknowledged survives.
 func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	d := mounted(t)
 	const writers, part = 4, 6000 // neighboring parts share a block
@@ -383,8 +384,8 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// A process that is still running after a power loss can no longer use its open files or change the
-// files on the remounted disk.
+// A process that is still running after a power loss cannot use its open files anymore, and cannot
+// change the files on the disk when it is mounted again.
 func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// disk is not available, because our file system requires Linux.
+// disk has no function on this system, because our file system requires Linux.
 type disk struct{ faults atomic.Pointer[Faults] }
 
 func mount(string, string) (*disk, error) {
@@ -20,5 +20,5 @@ func (*disk) powerLoss() (int, error) { return 0, nil }
 
 func forget(string) bool { return false }
 
-// ForgetBelow returns 0: this system has no such disks.
+// ForgetBelow returns 0, because this system has no such disks.
 func ForgetBelow(string) int { return 0 }

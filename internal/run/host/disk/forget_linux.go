@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// kind is the file system type of our disks in the mount table.
+// kind is the file system type with which our disks are listed in the mount table.
 const kind = "fuse.quorumbench"
 
-// ForgetBelow unmounts all disks below dir whose server has exited. It returns the number of disks
-// that it unmounted. dir must not contain links.
+// ForgetBelow unmounts those disks below dir whose server has exited, and returns their number. dir
+// must not contain symbolic links.
 func ForgetBelow(dir string) (n int) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -29,8 +29,8 @@ func ForgetBelow(dir string) (n int) {
 	return n
 }
 
-// mountedBelow returns the mount points of our disks below dir. mounts is the content of
-// /proc/self/mountinfo (proc_pid_mountinfo(5)).
+// mountedBelow returns the mount points of our disks below dir. The parameter mounts is the content
+// of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 func mountedBelow(dir, mounts string) (at []string) {
 	for line := range strings.Lines(mounts) {
 		about, system, _ := strings.Cut(line, " - ")
@@ -62,7 +62,8 @@ func unescape(path string) string {
 	return b.String()
 }
 
-// forget unmounts a disk whose server has exited. It reports whether it unmounted the disk.
+// forget unmounts the disk at the given mount point if its server has exited. It reports whether it
+// unmounted the disk.
 func forget(at string) bool {
 	var st unix.Stat_t
 	if unix.Stat(at, &st) != unix.ENOTCONN {
@@ -71,7 +72,7 @@ func forget(at string) bool {
 	if unix.Unmount(at, unix.MNT_DETACH) == nil {
 		return true
 	}
-	// Users other than root unmount with the setuid program that mounted the disk.
+	// A user other than root must unmount the disk with the same setuid program that mounted it.
 	for _, program := range []string{"fusermount3", "fusermount"} {
 		c := exec.Command(program, "-u", "-z", "-q", "--", at)
 		c.Env = files.CleanEnviron()

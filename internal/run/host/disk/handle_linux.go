@@ -25,7 +25,7 @@ var (
 	_ fs.FilePassthroughFder = (*handle)(nil)
 )
 
-// PassthroughFd implements fs.FilePassthroughFder. It returns false, because the kernel must not
+// PassthroughFd implements fs.FilePassthroughFder. It returns false, so that the kernel does not
 // bypass this file system.
 func (h *handle) PassthroughFd() (int, bool) { return 0, false }
 

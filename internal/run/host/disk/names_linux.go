@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// names tracks the changes of names since the last sync of any file or folder.
+// names records the changes of names since the last sync of any file or folder.
 type names struct {
-	trash string // folder that keeps removed files until their removal is synced
-	kept  int    // number of names ever used in trash
+	trash string // folder that contains removed files until their removal is synced
+	kept  int    // number of names that were used in trash so far
 	done  int    // number of synced changes
 	open  []change
 }
@@ -18,7 +18,7 @@ type names struct {
 // change is one change of a name, such as a rename.
 type change struct {
 	undo func() error
-	// synced is called when the change can no longer be undone. It may be nil.
+	// synced is called when the change is synced and can no longer be undone. It may be nil.
 	synced func() error
 }
 
@@ -27,7 +27,8 @@ func (n *names) add(undo, synced func() error) { n.open = append(n.open, change{
 // count returns the total number of changes so far.
 func (n *names) count() int { return n.done + len(n.open) }
 
-// sync marks the first count of all changes as synced.
+// sync marks the changes up to number count as synced. Changes are numbered from 1, as in the
+// result of count.
 func (n *names) sync(count int) error {
 	var errs []error
 	for n.done < count {
@@ -39,7 +40,7 @@ func (n *names) sync(count int) error {
 	return errors.Join(errs...)
 }
 
-// lose undoes the changes that were not synced, starting with the latest.
+// lose undoes the changes that were not synced, in reverse order.
 func (n *names) lose() error {
 	var errs []error
 	for i := len(n.open) - 1; i >= 0; i-- {
@@ -58,8 +59,8 @@ func (n *names) keep() string {
 	return filepath.Join(n.trash, fmt.Sprint(n.kept))
 }
 
-// removed records that the file at path was moved to kept. When this removal is synced, gone is
-// called and kept is deleted.
+// removed records that the file at `path` was moved to the path `kept` in the trash. When this
+// removal is synced, the function `gone` is called, and the file in the trash is deleted.
 func (n *names) removed(path, kept string, gone func()) {
 	n.add(func() error { return os.Rename(kept, path) }, func() error {
 		gone()

@@ -46,9 +46,9 @@ func (n *node) path() string {
 	return filepath.Join(n.disk.files, in.Path(in.Root()))
 }
 
-// backing returns the flags for opening the backing file. The file is always opened for reading,
-// because contents reads the data that will be overwritten. It is never opened with O_DIRECT, which
-// requires aligned buffers.
+// backing returns the flags with which the backing file is opened. The file is always opened for
+// reading, even for a write, because contents must read the data that will be overwritten. O_DIRECT
+// is never used, because it requires aligned buffers.
 func backing(flags uint32) uint32 {
 	flags &^= unix.O_DIRECT | unix.O_APPEND | unix.O_TRUNC | unix.O_NOFOLLOW
 	if flags&unix.O_ACCMODE == unix.O_WRONLY {
@@ -92,8 +92,8 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return in, h, fuseFlags, 0
 }
 
-// Tmpfile implements fs.NodeTmpfiler. It returns EOPNOTSUPP, so that callers create a file with a
-// name instead.
+// Tmpfile implements fs.NodeTmpfiler. It returns EOPNOTSUPP, so that the caller instead creates a
+// file that has a name.
 func (n *node) Tmpfile(context.Context, uint32, uint32, *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	return nil, nil, 0, syscall.EOPNOTSUPP
 }
@@ -112,7 +112,8 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 	return h, 0
 }
 
-// createEntry calls create, which creates an entry, and records the entry's name.
+// createEntry calls create, which creates an entry of this folder, and records the creation of its
+// name.
 func (n *node) createEntry(name string, create func() syscall.Errno) syscall.Errno {
 	if e := n.disk.refuse(true); e != 0 {
 		return e
@@ -162,9 +163,9 @@ func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-// onRemoved returns a function that must be called when the child with the given name is
-// permanently removed. The function refers to the current child, even if another file takes over
-// the name.
+// onRemoved returns a function that must be called when the removal of the child with the given
+// name can no longer be undone. The function acts on the present child, even if another file has
+// the name when the function is called.
 func (n *node) onRemoved(name string) func() {
 	child := n.GetChild(name)
 	if child == nil {
@@ -228,7 +229,7 @@ func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder
 				return fs.ToErrno(err)
 			}
 			if moved.Ino == replaced.Ino {
-				return 0 // both names are links to the same file: rename(2) does nothing
+				return 0 // rename(2) does nothing if both names are links to the same file
 			}
 			kept := names.keep()
 			if err := os.Link(into, kept); err != nil {
@@ -295,7 +296,7 @@ func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, 
 	return &folder{fh.(stream), n.disk}, fuseFlags, 0
 }
 
-// stream is the interface that an open folder from fs.LoopbackNode implements.
+// stream is the interface of the open folders that fs.LoopbackNode returns.
 type stream interface {
 	fs.FileReaddirenter
 	fs.FileSeekdirer
@@ -324,7 +325,7 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 }
 
 // CopyFileRange implements fs.NodeCopyFileRanger. It returns EOPNOTSUPP, so that the kernel copies
-// by reading and writing.
+// the data with reads and writes.
 func (n *node) CopyFileRange(context.Context, fs.FileHandle, uint64, *fs.Inode, fs.FileHandle, uint64, uint64, uint64) (uint32, syscall.Errno) {
 	return 0, syscall.EOPNOTSUPP
 }

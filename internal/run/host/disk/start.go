@@ -6,12 +6,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Command is the name of the quorumbench command that serves a disk. Its arguments are FOLDER
-// FILES.
+// Command is the name of the quorumbench command that serves a disk. The command's arguments are
+// FOLDER FILES.
 const Command = "disk"
 
-// FilesDir returns the folder in which the files of the disk at the given folder are stored.
-func FilesDir(at string) string { return at + ".disk" }
+// FilesDir returns the folder for the files of the disk that is mounted at mountPoint.
+func FilesDir(mountPoint string) string { return mountPoint + ".disk" }
 
 // Disk is a folder that simulates a bad disk on request. A separate process serves the disk and
 // unmounts the folder when it exits. A Disk is not safe for concurrent use.
@@ -20,15 +20,16 @@ type Disk struct {
 	server *helper.Process
 }
 
-// Start turns the folder at, which must exist and be empty, into a disk that is served by the
-// quorumbench binary at self. It creates the folder FilesDir(at) for the disk's files.
-func Start(ctx context.Context, self, at string) (*Disk, error) {
-	server, err := helper.Start(ctx, self, "the disk at "+at, nil, Command, at, FilesDir(at))
+// Start mounts a disk on the folder mountPoint, which must exist and be empty. The quorumbench
+// binary at the path self serves the disk in a separate process. Start creates the folder
+// FilesDir(mountPoint) for the disk's files.
+func Start(ctx context.Context, self, mountPoint string) (*Disk, error) {
+	server, err := helper.Start(ctx, self, "the disk at "+mountPoint, nil, Command, mountPoint, FilesDir(mountPoint))
 	if err != nil {
-		forget(at)
+		forget(mountPoint)
 		return nil, err
 	}
-	return &Disk{at: at, server: server}, nil
+	return &Disk{at: mountPoint, server: server}, nil
 }
 
 // PID returns the ID of the process that serves the disk.
@@ -40,8 +41,8 @@ func (d *Disk) Set(ctx context.Context, f Faults) error {
 	return err
 }
 
-// WriteBack makes all data written so far survive a power loss, including data that was not synced,
-// as if the kernel had written it to the device.
+// WriteBack ensures that all data written so far survives a power loss, including data that was not
+// synced. It has the same effect as if the kernel had written the data to the device.
 func (d *Disk) WriteBack(ctx context.Context) error {
 	_, err := d.server.Ask(ctx, &request{WriteBack: true})
 	return err
@@ -54,9 +55,9 @@ func (d *Disk) PowerLoss(ctx context.Context) (lost int, err error) {
 	return a.Lost, err
 }
 
-// Close unmounts the disk and waits until it is unmounted. The disk's files remain in FilesDir(at).
-// Close may be called more than once.
+// Close unmounts the disk and waits until it is unmounted. The disk's files remain in the folder
+// that FilesDir returns. Close may be called more than once.
 func (d *Disk) Close() {
 	d.server.Close()
-	forget(d.at) // unmount if the server was killed before it could
+	forget(d.at) // unmounts the disk if the server was killed and could not unmount it
 }

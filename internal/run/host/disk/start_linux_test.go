@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the argument that makes the test binary start a disk and wait until it is killed.
+// hold is the argument with which the test binary starts a disk and then waits until it is killed.
 const hold = "hold"
 
-// TestMain lets the test binary also run as a disk server, or start a disk and wait.
+// TestMain permits the test binary to run as a disk server, or to start a disk and wait.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // place returns an empty folder for a disk.
 func place(t *testing.T) string {
 	t.Helper()
-	mounted(t) // skips the test if no disk can be mounted
+	mounted(t) // this skips the test if no disk can be mounted
 	at := filepath.Join(t.TempDir(), "data")
 	must(t, os.Mkdir(at, 0o700))
 	return at
@@ -56,8 +56,8 @@ func isMounted(t *testing.T, at string) bool {
 	return strings.Contains(string(b), " "+at+" ")
 }
 
-// A disk that is served by another process executes requests. After Close, its files remain and
-// nothing is mounted.
+// A disk that another process serves executes requests. After Close, the disk's files remain but
+// the disk is not mounted.
 func TestDiskOfAnotherProcess(t *testing.T) {
 	at := place(t)
 	d, err := Start(t.Context(), os.Args[0], at)
@@ -94,7 +94,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// No disk stays mounted, whichever process is killed.
+// The disk does not remain mounted if its server or the process that started the server is killed.
 func TestKilledProcessesLeaveNoMount(t *testing.T) {
 	t.Run("the disk", func(t *testing.T) {
 		at := place(t)
@@ -118,7 +118,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "there\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
-		busy, err := os.Create(filepath.Join(at, "f")) // like a member that is still running
+		busy, err := os.Create(filepath.Join(at, "f")) // simulates a member that is still running
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()

@@ -1,6 +1,6 @@
-// Package helper runs a part of quorumbench in a separate process, so that its processor time is
-// not counted as the load generator's. The process exits when ours does, because it reads requests
-// from a pipe that is closed when our process exits.
+// Package helper runs a part of quorumbench in a separate process, so that the part's processor
+// time is not included in that of the load generator. The helper process reads requests from a
+// pipe. It exits when our process exits, because this closes the pipe.
 package helper
 
 import (
@@ -28,15 +28,15 @@ type Process struct {
 	failed  error // set before ended is closed
 }
 
-// Answer is the process's reply to a request, one line of JSON. The process also sends an Answer
-// when it is ready for requests.
+// Answer is the helper process's reply to a request, encoded as one line of JSON. The helper
+// process also sends an Answer when it is ready for requests.
 type Answer struct {
 	Error string `json:"error,omitempty"`
 	// Lost is the number of files that lost data in a simulated power loss.
 	Lost int `json:"lost,omitempty"`
 }
 
-// NewAnswer returns an Answer with the error's text.
+// NewAnswer returns an Answer that contains the text of err, or no text if err is nil.
 func NewAnswer(err error) (a Answer) {
 	if err != nil {
 		a.Error = err.Error()
@@ -52,9 +52,10 @@ func (a *Answer) failure() error {
 	return errors.New(a.Error)
 }
 
-// Start runs the quorumbench binary at self with args. It returns when the process has reported
-// that it is ready. The process has the inherited files as descriptors 3 and higher. what describes
-// the process in errors, for example "the disk at /d".
+// Start runs the quorumbench binary at the path `self` with the arguments `args`. It returns when
+// the new process has reported that it is ready. The new process inherits the files in `inherited`
+// as file descriptors 3 and higher. The parameter `what` describes the process in errors, for
+// example "the disk at /d".
 func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()
@@ -64,8 +65,8 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	if err != nil {
 		return nil, err
 	}
-	// This must not be a pipe from cmd.StdoutPipe, because cmd.Wait would close it while we are
-	// still reading answers.
+	// Do not use a pipe from cmd.StdoutPipe, because cmd.Wait would close it while we are still
+	// reading answers.
 	out, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func (p *Process) Ask(ctx context.Context, request any) (Answer, error) {
 	return p.answer(ctx)
 }
 
-// answer reads one answer. If ctx is canceled first, the process can no longer be used.
+// answer reads one answer. If ctx is canceled before the answer arrives, the process cannot be used
+// anymore.
 func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.out.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -117,7 +119,7 @@ func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	return a, a.failure()
 }
 
-// lost stops a process that does not answer, and returns the reason why it did not.
+// lost stops a process that does not answer, and returns the reason why it does not.
 func (p *Process) lost(err error) error {
 	_ = p.in.Close()
 	<-p.ended
@@ -127,7 +129,7 @@ func (p *Process) lost(err error) error {
 	return fmt.Errorf("the process for %s does not respond: %w", p.what, err)
 }
 
-// Close stops the process and waits until it has exited. It may be called more than once.
+// Close stops the process and waits until it has exited. Close may be called more than once.
 func (p *Process) Close() {
 	_ = p.in.Close()
 	<-p.ended

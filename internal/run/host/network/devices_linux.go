@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is a member's network namespace.
+// Space is the network namespace of one member.
 type Space struct {
 	address netip.Addr
 	handle  *os.File
@@ -22,31 +22,32 @@ type Space struct {
 // Address returns the member's IP address in the namespace.
 func (s *Space) Address() string { return s.address.String() }
 
-// close closes the handle of the namespace. The namespace exists until its last process has exited.
+// close closes our handle of the namespace. The namespace continues to exist until its last process
+// has exited.
 func (s *Space) close() { _ = s.handle.Close() }
 
-// Run calls what inside the namespace: sockets and processes that what creates belong to the
-// namespace.
-func (s *Space) Run(what func() error) (err error) {
+// Run calls the function `do` on a thread in the namespace. Sockets and processes that the function
+// creates belong to the namespace.
+func (s *Space) Run(do func() error) (err error) {
 	RunOnThread(func() {
-		err = runInNamespace(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
+		err = runInNamespace(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, do)
 	})
 	return err
 }
 
-// RunOnThread calls what on a locked thread. It never uses the process's main thread, because /proc
-// shows that thread's namespaces as the process's namespaces.
-func RunOnThread(what func()) {
+// RunOnThread calls the function `do` on a locked thread. It never uses the process's main thread,
+// because /proc shows the namespaces of the main thread as those of the whole process.
+func RunOnThread(do func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if unix.Gettid() != os.Getpid() {
-		what()
+		do()
 		return
 	}
 	done := make(chan struct{})
-	go func() { // runs on another thread, because this goroutine has locked the main thread
+	go func() { // uses another thread, because this goroutine has locked the main thread
 		defer close(done)
-		RunOnThread(what)
+		RunOnThread(do)
 	}()
 	<-done
 }
@@ -54,9 +55,9 @@ func RunOnThread(what func()) {
 // ownNetwork is the network namespace of the current thread.
 const ownNetwork = "/proc/thread-self/ns/net"
 
-// runInNamespace moves the thread to another namespace by calling leave, calls what there, and
-// moves the thread back.
-func runInNamespace(leave, what func() error) error {
+// runInNamespace calls the function `leave`, which moves the thread to another namespace. It then
+// calls the function `do` there, and moves the thread back.
+func runInNamespace(leave, do func() error) error {
 	own, err := os.Open(ownNetwork)
 	if err != nil {
 		return err
@@ -65,18 +66,19 @@ func runInNamespace(leave, what func() error) error {
 	if err := leave(); err != nil {
 		return err
 	}
-	err = what()
+	err = do()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-		runtime.LockOSThread() // the thread must exit with this goroutine, because no other may use it
+		runtime.LockOSThread() // the thread must exit with this goroutine, because no other goroutine may use it
 		return errors.Join(err, fmt.Errorf("a thread cannot return from a member's network namespace: %w", back))
 	}
 	return err
 }
 
-// made contains the devices of a network, on this machine and in the members' namespaces.
+// made contains the devices of a network: the device of this machine and the device in each
+// member's namespace.
 type made struct {
 	subnet string
-	files  []*os.File // the first is this machine's device
+	files  []*os.File // one for each device; the first is this machine's device
 	spaces []*Space
 }
 
@@ -86,8 +88,8 @@ func (m *made) closeFiles() {
 	}
 }
 
-// attempts limits the search for a subnet, because other processes may take subnets at the same
-// time.
+// attempts is the maximum number of subnets that are tried. An attempt can fail because another
+// process takes the same subnet at the same time.
 const attempts = 50
 
 // newDevices creates the devices of a network with the given number of members.
@@ -101,7 +103,7 @@ func newDevices(members int) (*made, error) {
 	return m, nil
 }
 
-// create creates the devices. If it fails, m contains the devices that it has created so far.
+// create creates the devices. If it fails, m contains the devices that were already created.
 func (m *made) create(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
@@ -159,7 +161,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			return subnet, err
 		}
 	}
-	return netip.Prefix{}, errors.New("the members' network requires a /24 subnet in 198.18.0.0/15 that this machine does not use, but there is none")
+	return netip.Prefix{}, errors.New("the members' network requires a /24 subnet in 198.18.0.0/15 that this machine does not use, but no such subnet was found")
 }
 
 // place returns the address in the subnet with the given last byte.
@@ -169,13 +171,13 @@ func place(subnet netip.Prefix, last int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// queueLength is the maximum number of packets that wait at a device until we read them. If we may
-// not set it, the kernel's default of 500 remains.
+// queueLength is the maximum number of packets that wait at a device until we read them. If we lack
+// the permission to set this length, the kernel's default of 500 applies.
 const queueLength = 10_000
 
-// newDevice creates a device in the thread's network namespace, gives it the address at with a
+// newDevice creates a device in the thread's network namespace, assigns it the address with a
 // 24-bit mask, and brings it up. The device exists until the returned file is closed.
-func newDevice(name string, at netip.Addr) (file *os.File, index int, err error) {
+func newDevice(name string, address netip.Addr) (file *os.File, index int, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot open the device /dev/net/tun: %w", err)
@@ -193,7 +195,7 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
 		return nil, 0, fmt.Errorf("cannot create a device for the members' network: %w", err)
 	}
-	if err := configure(r.Name(), at); err != nil {
+	if err := configure(r.Name(), address); err != nil {
 		return nil, 0, err
 	}
 	is, err := ioctl(r.Name(), unix.SIOCGIFINDEX, nil)
@@ -203,20 +205,20 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	return os.NewFile(uintptr(fd), "/dev/net/tun"), int(is.Uint32()), nil
 }
 
-// configure brings up a device in the thread's network namespace. If at is valid, it first gives
-// the device this address.
-func configure(name string, at netip.Addr) error {
+// configure brings up a device in the thread's network namespace. If the address is valid,
+// configure first assigns it to the device.
+func configure(name string, address netip.Addr) error {
 	r, err := ioctl(name, unix.SIOCGIFFLAGS, nil)
 	if err != nil {
 		return err
 	}
 	steps := []step{{unix.SIOCSIFFLAGS, func(is *unix.Ifreq) error { is.SetUint16(r.Uint16() | unix.IFF_UP); return nil }}}
-	if at.IsValid() {
+	if address.IsValid() {
 		steps = append([]step{
-			{unix.SIOCSIFADDR, func(is *unix.Ifreq) error { return is.SetInet4Addr(at.AsSlice()) }},
+			{unix.SIOCSIFADDR, func(is *unix.Ifreq) error { return is.SetInet4Addr(address.AsSlice()) }},
 			{unix.SIOCSIFNETMASK, func(is *unix.Ifreq) error { return is.SetInet4Addr([]byte{255, 255, 255, 0}) }},
 		}, steps...)
-		// A user namespace does not permit this; the kernel's default remains.
+		// In a user namespace, this is not permitted, and the kernel's default remains.
 		_, _ = ioctl(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
 	}
 	for _, s := range steps {
@@ -254,9 +256,9 @@ func ioctl(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq
 }
 
 // inUse reports whether the subnet overlaps an address or route of this machine. It ignores routes
-// through the device ignored, the default route, and the pair of /1 routes with which VPNs replace
-// the default route.
-func inUse(subnet netip.Prefix, ignored int) (bool, error) {
+// through the device with the index ignoredDevice, the default route, and the pair of /1 routes
+// with which VPNs replace the default route.
+func inUse(subnet netip.Prefix, ignoredDevice int) (bool, error) {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETROUTE, syscall.AF_INET)
 	if err != nil {
 		return false, fmt.Errorf("cannot read this machine's routes: %w", err)
@@ -266,7 +268,7 @@ func inUse(subnet netip.Prefix, ignored int) (bool, error) {
 		return false, fmt.Errorf("cannot read this machine's routes: %w", err)
 	}
 	for i := range messages {
-		if to, device := routeOf(&messages[i]); device != ignored && to.Bits() > 1 && to.Overlaps(subnet) {
+		if to, device := routeOf(&messages[i]); device != ignoredDevice && to.Bits() > 1 && to.Overlaps(subnet) {
 			return true, nil
 		}
 	}
@@ -275,7 +277,7 @@ func inUse(subnet netip.Prefix, ignored int) (bool, error) {
 
 // routeOf returns the destination and the device of a route.
 func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
-	const lengthAt = 1 // offset of the destination's length in bits, in struct rtmsg
+	const lengthAt = 1 // offset in struct rtmsg of the destination's prefix length
 	if m.Header.Type != syscall.RTM_NEWROUTE || len(m.Data) <= lengthAt {
 		return to, 0
 	}
@@ -294,8 +296,8 @@ func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 	return to, device
 }
 
-// refused explains an error that shows that this machine does not permit or support members'
-// networks.
+// refused adds an explanation to an error if the error shows that this machine does not permit or
+// support networks for members.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

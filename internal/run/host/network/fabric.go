@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 )
 
-// fabric decides what happens to each packet. It uses no devices and no clock: callers pass the
-// time in nanoseconds from any monotonic clock. It is not safe for concurrent use.
+// fabric decides when each packet is sent, or that it is dropped. It uses no devices and no clock:
+// callers pass the current time, in nanoseconds, from any monotonic clock. A fabric is not safe for
+// concurrent use.
 type fabric struct {
 	subnet [3]byte
 	ends   int   // number of ends: this machine and the members
-	ways   []way // link from each end to each other end, at index from*ends+to
+	ways   []way // links between all ends; the link from end i to end j has the index i*ends+j
 	random *rand.Rand
 	send   func(to int, packet []byte)
 
@@ -21,10 +22,10 @@ type fabric struct {
 	spare   []*packet
 }
 
-// way is the link from one end to another, in this direction only.
+// way is one direction of a link between two ends.
 type way struct {
 	Link
-	free int64 // for a link with a Rate: the time at which the last packet will have passed it
+	free int64 // for a link with a Rate: the time at which the link will have transmitted its last packet
 }
 
 // packet is a waiting packet.
@@ -35,14 +36,15 @@ type packet struct {
 	bytes    []byte
 }
 
-// newFabric connects this machine and the given number of members by links without faults.
+// newFabric returns a fabric that connects this machine and the given number of members by links
+// without faults.
 func newFabric(subnet [3]byte, members int, random *rand.Rand, send func(to int, packet []byte)) *fabric {
 	ends := members + 1
 	return &fabric{subnet: subnet, ends: ends, ways: make([]way, ends*ends), random: random, send: send}
 }
 
 // ourPlace is the last byte of this machine's address in the subnet. The last byte of a member's
-// address is the member's number, starting at 1.
+// address is the member's number. Members are numbered from 1.
 const ourPlace = 254
 
 // destination returns the end to which an IPv4 packet is addressed.
@@ -60,7 +62,8 @@ func (f *fabric) destination(p []byte) (to int, ok bool) {
 	return to, to < f.ends
 }
 
-// forward sends, delays or drops a packet that arrived from an end. It does not keep p.
+// forward sends, delays or drops a packet p that arrived from one of the ends. It does not retain p
+// after it returns.
 func (f *fabric) forward(now int64, from int, p []byte) {
 	to, ok := f.destination(p)
 	if !ok {
@@ -76,7 +79,8 @@ func (f *fabric) forward(now int64, from int, p []byte) {
 	}
 }
 
-// decide returns the time at which a packet must be sent. ok is false if the packet is dropped.
+// decide returns the time at which a packet of the given size must be sent. ok is false if the
+// packet must be dropped.
 func (f *fabric) decide(now int64, w *way, size int) (at int64, ok bool) {
 	at = now
 	switch {
@@ -119,7 +123,7 @@ func (f *fabric) next() (at int64, ok bool) {
 	return f.waiting[0].at, true
 }
 
-// maxSpare limits the number of packets that are kept for reuse.
+// maxSpare is the maximum number of packet structures that are kept for reuse.
 const maxSpare = 1024
 
 // release sends the waiting packets that are due.
@@ -134,13 +138,14 @@ func (f *fabric) release(now int64) {
 	}
 }
 
-// set injects the given faults on the links. They replace all earlier ones. Waiting packets are
-// sent at once, in the order in which they were due, except on links that are cut.
+// set injects the given faults on the links. They replace all faults that were set before. Waiting
+// packets are sent immediately, in the order in which they were due, except on links that are cut
+// now.
 func (f *fabric) set(all []faultAt) error {
 	ways := make([]way, len(f.ways))
 	for _, one := range all {
 		if min(one.From, one.To) < 0 || max(one.From, one.To) >= f.ends {
-			return fmt.Errorf("there is no link from %d to %d", one.From, one.To)
+			return fmt.Errorf("no link exists from end %d to end %d", one.From, one.To)
 		}
 		ways[one.From*f.ends+one.To].Link = one.Link
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// simulated is a fabric for this machine and three members in simulated time. It records the
-// packets that it sent.
+// simulated is a fabric in simulated time that connects this machine and three members. It records
+// the packets that the fabric sent.
 type simulated struct {
 	*fabric
 	now  int64
@@ -35,7 +35,7 @@ func newSimulated(faults ...faultAt) *simulated {
 	return s
 }
 
-// send sends a packet of size bytes from one end to another at the given time.
+// send sends a packet of size bytes from one end to another at the given simulated time.
 func (s *simulated) send(at time.Duration, from, to int, number uint32, size int) {
 	s.advance(int64(at))
 	last := func(end int) byte {
@@ -91,7 +91,8 @@ func TestCutLinksAreOneWay(t *testing.T) {
 	}
 }
 
-// Each packet is delayed by exactly the link's delay, and packets stay in order.
+// Each packet is delayed by exactly the link's delay, and the packets arrive in the order in which
+// they were sent.
 func TestDelay(t *testing.T) {
 	s := newSimulated(linkFault(1, 2, Link{Delay: 50 * time.Millisecond}))
 	for i := range uint32(1000) {
@@ -114,7 +115,7 @@ func TestLossTakesItsShare(t *testing.T) {
 	for i := range uint32(n) {
 		s.send(time.Duration(i), 1, 2, i, 100)
 	}
-	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the limits are more than 4 standard deviations from the mean
+	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // each limit is more than 4 standard deviations away from the mean
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
 	if s = newSimulated(linkFault(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
@@ -122,7 +123,8 @@ func TestLossTakesItsShare(t *testing.T) {
 	}
 }
 
-// Some packets arrive after later ones. No packet is lost, and the others are not delayed.
+// Some packets are delayed and arrive after packets that were sent later. No packet is lost, and
+// all other packets are not delayed.
 func TestReorder(t *testing.T) {
 	const n = 20_000
 	s := newSimulated(linkFault(1, 2, Link{Reorder: 0.05}))
@@ -147,12 +149,12 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A link with a rate forwards exactly this rate, in order, and drops packets that do not fit in its
-// queue.
+// A link with a rate forwards packets at exactly this rate and in order, and drops packets that do
+// not fit in its queue.
 func TestRate(t *testing.T) {
 	const rate, size = 1_000_000, 1000
 	s := newSimulated(linkFault(1, 2, Link{Rate: rate}))
-	for i := range uint32(4000) { // four times the rate during one second
+	for i := range uint32(4000) { // for one second, packets are sent at four times the link's rate
 		s.send(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
 	}
 	inTime := 0
@@ -171,7 +173,7 @@ func TestRate(t *testing.T) {
 	if waited := len(s.sent) - inTime; waited < Queue/size-2 || waited > Queue/size+2 {
 		t.Errorf("%d packets waited, and %d have room", waited, Queue/size)
 	}
-	// An idle link delays a packet only by its own transmission time.
+	// An idle link delays a packet only by the time that the packet's transmission takes.
 	s.send(2*time.Hour, 1, 2, 9, size)
 	s.advance(int64(3 * time.Hour))
 	if last := s.sent[len(s.sent)-1]; last.at != 2*time.Hour+time.Millisecond {
@@ -220,7 +222,8 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 	}
 }
 
-// No packet from a member crashes the fabric or is sent to a wrong end.
+// For any packet from a member, the fabric does not crash and does not send the packet to a wrong
+// end.
 func FuzzForward(f *testing.F) {
 	whole := make([]byte, 40)
 	whole[0] = 0x45

@@ -1,10 +1,10 @@
-// Package network gives each member of a cluster its own network. Links with injected faults
-// connect these networks with each other and with this machine: they drop, delay or reorder
-// packets, or limit their rate.
+// Package network gives each member of a cluster its own network. Links connect these networks with
+// each other and with this machine. A fault on a link drops, delays or reorders packets, or limits
+// the link's rate.
 //
-// Each member has a network namespace with one TUN device. This machine's own network also has one.
-// A separate process holds the other ends of the devices and forwards packets between them.
-// Addresses are 198.18.x.y or 198.19.x.y, from the range that RFC 2544 reserves for benchmarks, in
+// Each member has a network namespace with one TUN device, and so has this machine's own network. A
+// separate process holds the other ends of the devices and forwards packets between them. The
+// addresses are 198.18.x.y or 198.19.x.y, from the range that RFC 2544 reserves for benchmarks, in
 // a subnet that this machine does not use. Nothing persists: the devices are removed when the
 // forwarding process exits, and a namespace is removed when its last process exits.
 package network
@@ -20,25 +20,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Clients is the name of this machine's end of the links: the load generator and all other clients
-// run here. The other ends have the members' names.
+// Clients is the name of this machine's end of the links. The load generator and all other clients
+// run here. The name of every other end is that of its member.
 const Clients = "clients"
 
 // Link is the set of faults that affect packets in one direction of a link. The zero value is a
 // link without faults.
 type Link struct {
 	Cut     bool          `json:"cut,omitempty"`              // drops all packets
-	Delay   time.Duration `json:"delay_ns,omitempty"`         // added to each packet's travel time; at least 0
+	Delay   time.Duration `json:"delay_ns,omitempty"`         // additional delay of each packet; at least 0
 	Loss    float64       `json:"loss,omitempty"`             // share of packets that are dropped, from 0 to 1
 	Reorder float64       `json:"reorder,omitempty"`          // share of packets that are delayed by HeldBack, from 0 to 1
 	Rate    int64         `json:"bytes_per_second,omitempty"` // maximum rate, or 0 for no limit
 }
 
-// HeldBack is the delay of packets that Reorder selects, so that later packets overtake them.
+// HeldBack is the delay of the packets that Reorder selects. It lets later packets overtake them.
 const HeldBack = 10 * time.Millisecond
 
-// Queue is the number of bytes that can wait at a link with a Rate. Packets that arrive when the
-// queue is full are dropped. MostWaiting limits the number of bytes that wait in the whole network.
+// Queue is the number of bytes that can wait at a link with a Rate. The link drops packets that
+// arrive when this queue is full. MostWaiting is the maximum number of bytes that wait in the whole
+// network.
 const (
 	Queue       = 256 << 10
 	MostWaiting = 64 << 20
@@ -50,7 +51,7 @@ type Fault struct {
 	Link
 }
 
-// faultAt is a Fault that identifies the ends by number.
+// faultAt is a Fault in which numbers instead of names identify the ends.
 type faultAt struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -70,16 +71,17 @@ type Network struct {
 	server *helper.Process
 }
 
-// Command is the name of the quorumbench command that forwards packets. Its arguments are SUBNET
-// MEMBERS. It inherits the devices as file descriptors 3 and higher, this machine's device first.
+// Command is the name of the quorumbench command that forwards packets. The command's arguments are
+// SUBNET MEMBERS. It inherits the devices as file descriptors 3 and higher, and the first of them
+// is this machine's device.
 const Command = "network"
 
-// firstDevice is the descriptor of this machine's device in the forwarding process.
+// firstDevice is the file descriptor of this machine's device in the forwarding process.
 const firstDevice = 3
 
-// Start creates a network for each of the named members, and starts the quorumbench binary at self
-// to forward packets between them. If this machine does not support or permit such networks, the
-// error gives the reason in one sentence.
+// Start creates a network for each of the named members. It starts the quorumbench binary at the
+// path self, which forwards packets between the networks. If this machine does not support or
+// permit such networks, the error gives the reason in one sentence.
 func Start(ctx context.Context, self string, members []string) (*Network, error) {
 	made, err := newDevices(len(members))
 	if err != nil {
@@ -87,7 +89,7 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 	}
 	n := &Network{ends: append([]string{Clients}, members...), spaces: made.spaces}
 	n.server, err = helper.Start(ctx, self, "the members' network", made.files, Command, made.subnet, strconv.Itoa(len(members)))
-	made.closeFiles() // the forwarding process has inherited them
+	made.closeFiles() // the forwarding process has inherited the files
 	if err != nil {
 		n.closeSpaces()
 		return nil, err
@@ -113,8 +115,8 @@ func (n *Network) Space(i int) *Space { return n.spaces[i] }
 // PID returns the ID of the process that forwards packets.
 func (n *Network) PID() int { return n.server.PID() }
 
-// Set injects the given faults on the links. They replace all earlier ones. Waiting packets are
-// sent at once, except on links that are cut.
+// Set injects the given faults on the links. They replace all faults that were set before. Waiting
+// packets are sent immediately, except on links that are cut now.
 func (n *Network) Set(ctx context.Context, all []Fault) error {
 	r := request{Faults: []faultAt{}}
 	for _, f := range all {
@@ -136,7 +138,7 @@ func (n *Network) end(name string) (int, error) {
 	if i := slices.Index(n.ends, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("the members' network has no end %q; its ends are %s", name, strings.Join(n.ends, ", "))
+	return 0, fmt.Errorf("the members' network has no end named %q; its ends are %s", name, strings.Join(n.ends, ", "))
 }
 
 // Close removes the networks. The members' processes must have exited. Close may be called more

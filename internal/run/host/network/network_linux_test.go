@@ -20,10 +20,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the argument that makes the test binary start a network and wait until it is killed.
+// hold is the argument with which the test binary starts a network and then waits until it is
+// killed.
 const hold = "hold"
 
-// TestMain lets the test binary also forward packets, or start a network and wait.
+// TestMain permits the test binary to run as the forwarding process, or to start a network and
+// wait.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -45,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// generous limits each wait for an event that should happen at once.
+// generous is the time limit of each wait for an event that should happen immediately.
 const generous = 30 * time.Second
 
 func must(t *testing.T, err error) {
@@ -56,7 +58,7 @@ func must(t *testing.T, err error) {
 }
 
 // joined returns a network with three members. Each member runs a TCP and a UDP echo server on the
-// port served.
+// port that the constant served specifies.
 func joined(t *testing.T) *Network {
 	t.Helper()
 	if err := CheckSupport(); err != nil {
@@ -107,7 +109,8 @@ func echo(t *testing.T, s *Space) {
 	}()
 }
 
-// dial connects from an end (a member, or this machine if from is -1) to a member.
+// dial opens a connection to a member. The other end is a member too, or this machine if from is
+// -1.
 func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	t.Helper()
 	var c net.Conn
@@ -116,7 +119,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 		if protocol == "udp" {
 			fd = unix.SOCK_DGRAM
 		}
-		// The socket must be created on this thread; a net.Dialer may use another thread.
+		// The socket must be created on this thread, but a net.Dialer may use another thread.
 		s, err := unix.Socket(unix.AF_INET, fd|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -140,10 +143,10 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	return c
 }
 
-// ping sends a word and waits for its echo, at most within.
-func ping(c net.Conn, word string, within time.Duration) (took time.Duration, err error) {
+// ping sends a word and waits for its echo, but not longer than the given time limit.
+func ping(c net.Conn, word string, limit time.Duration) (took time.Duration, err error) {
 	began := time.Now()
-	_ = c.SetDeadline(began.Add(within))
+	_ = c.SetDeadline(began.Add(limit))
 	if _, err := c.Write([]byte(word)); err != nil {
 		return 0, err
 	}
@@ -158,7 +161,7 @@ func ping(c net.Conn, word string, within time.Duration) (took time.Duration, er
 	}
 }
 
-// Members and this machine reach each other over TCP and UDP with messages of any size.
+// Members and this machine can exchange messages of any size over TCP and UDP.
 func TestMembersReachEachOther(t *testing.T) {
 	n := joined(t)
 	for from := -1; from < 3; from++ {
@@ -222,7 +225,7 @@ func TestConnectionSurvivesCutLink(t *testing.T) {
 }
 
 // A round trip over delayed links takes at least the sum of the delays in both directions. The
-// tests of fabric check the details.
+// tests of fabric check exact delays.
 func TestDelayedLinks(t *testing.T) {
 	n := joined(t)
 	const late = 100 * time.Millisecond
@@ -239,8 +242,8 @@ func TestDelayedLinks(t *testing.T) {
 	}
 }
 
-// A transfer over a link with a rate takes at least the time that this rate allows, less the data
-// that the ends buffer.
+// A transfer over a link with a rate takes at least the time that results from this rate, without
+// counting the data that the two ends buffer.
 func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	n := joined(t)
 	word := strings.Repeat("x", 400_000)
@@ -253,7 +256,8 @@ func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	}
 }
 
-// Whichever process is killed, no device remains, and the other process exits or reports why.
+// If the forwarding process or the process that started it is killed, no device remains. The other
+// process exits or reports the reason.
 func TestKilledProcessesLeaveNothing(t *testing.T) {
 	if err := CheckSupport(); err != nil {
 		t.Skip(err)
@@ -308,7 +312,7 @@ func checkGone(t *testing.T, device string) {
 	settle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }
 
-// An impossible network is rejected with one sentence.
+// A request for an impossible network fails with an error of one sentence.
 func TestRefusesImpossibleNetworks(t *testing.T) {
 	for _, c := range []struct {
 		subnet  string

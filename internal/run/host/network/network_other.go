@@ -10,7 +10,8 @@ import (
 
 var errNoNetworks = errors.New("network faults require Linux")
 
-// Space represents a member's network, which requires Linux.
+// Space represents a member's network. It has no function on this system, because members' networks
+// require Linux.
 type Space struct{}
 
 // Address returns an empty address.
@@ -21,11 +22,11 @@ func (*Space) close() {}
 // Run returns an error, because members' networks require Linux.
 func (*Space) Run(func() error) error { return errNoNetworks }
 
-// RunOnThread calls what on a locked thread.
-func RunOnThread(what func()) {
+// RunOnThread calls the function `do` on a locked thread.
+func RunOnThread(do func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	what()
+	do()
 }
 
 type made struct {

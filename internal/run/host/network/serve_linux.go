@@ -14,23 +14,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// forwarder forwards packets between devices on one thread. The thread sleeps until a packet or
-// request arrives, or until a waiting packet is due.
+// forwarder forwards packets between devices on one thread. The thread sleeps until a packet or a
+// request arrives, or until a waiting packet must be sent.
 type forwarder struct {
 	fabric  *fabric
-	polled  []unix.PollFd // index 0 is the input of requests; the devices follow
+	polled  []unix.PollFd // the entry at index 0 is the input for requests; the others are the devices
 	asked   []byte        // the beginning of an incomplete request
 	answers *json.Encoder
 	began   time.Time
 	packet  [1 << 16]byte
 }
 
-// batch is the number of packets that are read from one device before the next device is served.
+// batch is the maximum number of packets that are read from one device before the next device is
+// served.
 const batch = 64
 
 // Serve forwards packets between this machine and the members of a subnet such as 198.18.7.0/24.
-// The devices must be inherited as file descriptors 3 and higher. Serve executes requests from in
-// until the end of in.
+// This process must have inherited the devices as file descriptors 3 and higher. Serve executes
+// requests from in, and returns at the end of in.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
@@ -55,7 +56,7 @@ func Serve(subnet string, members int, in, out *os.File) error {
 	}
 }
 
-// devices returns the descriptors of the devices, this machine's device first.
+// devices returns the file descriptors of the devices. The first is that of this machine's device.
 func devices(members int) (all []int) {
 	for i := range members + 1 {
 		all = append(all, firstDevice+i)
@@ -65,7 +66,8 @@ func devices(members int) (all []int) {
 
 func (s *forwarder) now() int64 { return int64(time.Since(s.began)) }
 
-// turn waits for packets and requests, and handles them. more is false at the end of the requests.
+// turn waits until a packet or request arrives or a waiting packet is due, and then handles all of
+// them. more is false at the end of the requests.
 func (s *forwarder) turn() (more bool, err error) {
 	var patience *unix.Timespec
 	if at, waits := s.fabric.next(); waits {
@@ -75,7 +77,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	if _, err := unix.Ppoll(s.polled, patience, nil); err != nil && err != unix.EINTR {
 		return false, fmt.Errorf("the members' network cannot wait for packets: %w", err)
 	} else if err != nil {
-		return true, nil // Revents is not valid after EINTR
+		return true, nil // the kernel does not set Revents if it returns EINTR
 	}
 	for i := range s.polled[1:] {
 		if s.polled[1+i].Revents != 0 {
@@ -100,14 +102,15 @@ func (s *forwarder) forwardFrom(from int) {
 		case err == unix.EAGAIN:
 			return
 		case err != nil:
-			device.Fd = -1 // the namespace was removed; poll ignores negative descriptors
+			device.Fd = -1 // the namespace was removed, and poll ignores negative file descriptors
 			return
 		}
 		s.fabric.forward(s.now(), from, s.packet[:n])
 	}
 }
 
-// send writes a packet to a device. A packet that the device rejects is lost, as in any network.
+// send writes a packet to a device. If the device rejects the packet, the packet is lost, as in any
+// network.
 func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
 
 // handleRequests executes the requests that have arrived.

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// againEnv makes the test binary run the test again in a user namespace.
+// againEnv is the environment variable with which the test binary runs the test again in a user
+// namespace.
 const againEnv = "QUORUMBENCH_TEST_USER_NAMESPACE"
 
-// Users other than root can create networks inside a user and network namespace.
+// A user other than root can create networks inside a user namespace that has its own network
+// namespace.
 func TestNetworksOfAUserNamespace(t *testing.T) {
 	if os.Getenv(againEnv) != "" {
 		n := joined(t)
