@@ -24,8 +24,8 @@ func Names() []string {
 	return names
 }
 
-// Read returns a copy of the file of a built-in scenario. found is false if there is no scenario
-// with this name.
+// Read returns a copy of the file of a built-in scenario. found is false if no built-in scenario
+// has this name.
 func Read(name string) (file []byte, found bool) {
 	file, err := files.ReadFile(name + ".yaml")
 	return file, err == nil

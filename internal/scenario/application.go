@@ -12,11 +12,12 @@ import (
 
 // Application is a load that imitates an application instead of a mix of operations on a key space.
 // The application determines everything about the load except the endpoints, the number of
-// connections and the duration. The zero value means that the load is not an application's. Records
-// store the value as JSON, so that reports can show it without knowing the application.
+// connections and the duration. The zero value means that the load imitates no application. Records
+// store the value as JSON. The JSON contains all texts that reports show, so reports do not need
+// the definition of the application.
 type Application struct {
 	Name     string    `json:"name"`
-	Text     string    `json:"text"` // the settings as a phrase
+	Text     string    `json:"text"` // a phrase that describes the settings
 	Settings []Setting `json:"settings"`
 	// Compacts is set if the application compacts the store's history.
 	Compacts bool `json:"compacts,omitempty"`
@@ -29,8 +30,8 @@ type Setting struct {
 	Value string `json:"value"` // as written in scenario files
 }
 
-// NewApplication returns an application with the given settings. values must have a value for each
-// parameter.
+// NewApplication returns an application with the given settings. values must contain a value for
+// each parameter.
 func NewApplication(a application.Application, values application.Settings) Application {
 	d := a.Definition()
 	out := Application{Name: d.Name, Text: a.Phrase(values), Compacts: d.Compacts}
@@ -40,7 +41,7 @@ func NewApplication(a application.Application, values application.Settings) Appl
 	return out
 }
 
-// set sets the value of a parameter.
+// set adds the setting for parameter p, or replaces its value.
 func (a *Application) set(p application.Parameter, v float64) {
 	given := Setting{p.Key, p.Differs, settingText(p.Unit, v)}
 	a.Settings = slices.Clone(a.Settings) // several loads may share the list
@@ -65,7 +66,7 @@ func (a *Application) setting(key string) string {
 	return ""
 }
 
-// Values returns the settings by key. The values are in the units of the parameters.
+// Values returns the values of the settings by parameter key, in the units of the parameters.
 func (a *Application) Values() application.Settings {
 	all := application.Settings{}
 	for _, s := range a.Settings {

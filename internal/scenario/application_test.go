@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// An application can describe itself as a load, and its size settings have an effect.
+// A scenario file can give an application as the load. The load then has the mix, rate and watchers
+// of the application, and these grow with its size settings.
 func TestApplicationIsALoad(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("trials: [{name: a, store: etcd, application: kubernetes, churn: 0, pods-per-node: 10, duration: 1m}]"), shelf{}, assignments(t, "nodes=5000"))
 	if err != nil {
@@ -49,8 +50,8 @@ func TestApplicationIsALoad(t *testing.T) {
 	}
 }
 
-// Settings of each unit are parsed back to the values that were written, from files and from
-// records.
+// Settings of every unit keep their values when they are written to files and records and read
+// back.
 func TestSettingsReadBack(t *testing.T) {
 	for unit, v := range map[application.Unit]float64{application.Integer: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
 		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Most: 1e9}}

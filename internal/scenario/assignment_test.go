@@ -67,8 +67,8 @@ func TestAssignmentsReplaceTrialsValues(t *testing.T) {
 	}
 }
 
-// Assigned entries below watch or compact change only the trials that already have a watch or
-// compact section.
+// Assignments to entries of watch or compact, such as watch.streams=4, affect only trials that
+// already have that mapping.
 func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	data := "trials: [{store: etcd, name: watched, operation: put, watch: {watchers: 4, streams: 2}}," +
 		"{store: etcd, name: put, operation: put}, {store: etcd, name: none, operation: put, watch: none, compact: none}]"
@@ -83,7 +83,8 @@ func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	}
 }
 
-// If an assignment excludes a list of values, the list creates no identical trials.
+// If an assignment excludes the key of a list (for example, duration excludes total), the list is
+// ignored. Otherwise it would expand the trial into identical trials.
 func TestAssignmentsDropExcludedLists(t *testing.T) {
 	for _, test := range []struct{ list, set string }{
 		{"matrix: {total: [100, 1000]}", "duration=2s"},
@@ -99,8 +100,8 @@ func TestAssignmentsDropExcludedLists(t *testing.T) {
 	}
 }
 
-// An assigned rate makes closed loops constant. So a list of both arrivals must not create two
-// trials with the same load.
+// An assigned rate turns closed loops into open loops with constant arrivals. A list with both
+// arrivals must then not create two trials with the same load.
 func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	for _, test := range []struct{ list, want string }{
 		{"[closed, constant]", "x-arrival=constant"},
@@ -128,7 +129,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	}
 }
 
-// Assigned entries below stm apply only to trials with transactions.
+// Assignments to entries of stm affect only trials with stm operations.
 func TestAssignedSTMAppliesToTransactions(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("defaults: {store: etcd}\ntrials: [{operation: put}, {operation: stm}]"), shelf{}, assignments(t, "stm.keys=3"))
 	if err != nil {
@@ -174,18 +175,18 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"clients=0":               "--set clients=0: clients is 0, but must be at least 1",
 		"clients=x":               "--set clients=x: clients must be a whole number, not x",
-		"duration=5":              "--set duration=5: 5 lacks a unit; write a duration as in 500ms, 5s or 1m",
+		"duration=5":              "--set duration=5: 5 lacks a unit; write a duration such as 500ms, 5s or 1m",
 		"watch.stream=1":          `--set watch.stream=1: watch has no key "stream"; did you mean "streams"?`,
 		"stm.keys=5":              "--set stm.keys=5: stm.keys applies only to stm operations, and no trial has any",
-		"compact.every=5s":        "--set compact.every=5s: no trial has the mapping compact, so its entry every cannot be set; set the whole of compact",
-		"compact.behind=5":        "--set compact.behind=5: no trial has the mapping compact, so its entry behind cannot be set; set the whole of compact",
+		"compact.every=5s":        "--set compact.every=5s: no trial has the mapping compact, so its entry every cannot be set; set the whole mapping compact",
+		"compact.behind=5":        "--set compact.behind=5: no trial has the mapping compact, so its entry behind cannot be set; set the whole mapping compact",
 		"settings.heartbeat=many": `--set settings.heartbeat=many: cannot read these settings for etcd: invalid duration "many"`,
 		"store=slow":              "--set store=slow: choose the server with --store NAME[@VERSION] or --exec PATH",
 		"trials=3":                "--set trials=3: trials is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200",
 		"steps=3":                 "--set steps=3: steps is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200",
 		"mix={put":                "--set mix={put: this is not a YAML value; quote text with braces, brackets or colons, for example 'mix={put: 20, get: 80}'",
 		"mix=put=1,fly=2":         `--set mix=put=1,fly=2: there is no operation "fly"`,
-		"user=root:x y":           "--set user: user is for a cluster that runs already, but this trial has no endpoints; give endpoints, or drop it",
+		"user=root:x y":           "--set user: user applies only to a running cluster, but this trial has no endpoints; give endpoints, or remove user",
 		"settings=5":              "--set settings=5: settings must be a mapping of the store's own settings, not 5",
 		"clients=":                `--set clients=: clients must be a whole number, not ""`,
 	} {
@@ -202,7 +203,7 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 	}
 }
 
-// A baseline can be assigned one key at a time, even for trials without a baseline.
+// An assignment can set a single key of a baseline, even in trials without a baseline.
 func TestAssignedBaseline(t *testing.T) {
 	parsed := func(text string, set ...string) (*Scenario, error) {
 		o := Options{Exec: "/head"}
@@ -237,7 +238,7 @@ func TestAssignedBaseline(t *testing.T) {
 	for set, want := range map[string]string{
 		"baseline=none":       "baseline is not a parameter of a load or a cluster, so --set cannot change it",
 		"baseline.clients=3":  `a baseline can change store, endpoints`,
-		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial; change the version, binary or a setting",
+		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial; give the baseline another version, binary or setting",
 		"baseline.env=50":     "env must be a mapping",
 	} {
 		if _, err := parsed("trials: ["+trial+"]", set); err == nil || !strings.Contains(err.Error(), want) {

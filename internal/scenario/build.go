@@ -33,7 +33,7 @@ func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 		p.failf(where, "%s", notNameable(base.trial.Name))
 	}
 	if key := base.trial.Cluster.Key; key != "" && key == b.trial.Cluster.Key {
-		p.failf(where, "the baseline of %s uses the same cluster as the trial; change the version, binary or a setting", b.trial.Name)
+		p.failf(where, "the baseline of %s uses the same cluster as the trial; give the baseline another version, binary or setting", b.trial.Name)
 	}
 	return []*builder{b, base}
 }
@@ -83,7 +83,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.warnOfUpgrades(name)
 	}
 	if !b.load.hasKind(isSTM) {
-		b.load.STM = nil // only defaults set it, for other trials
+		b.load.STM = nil // if STM is set, defaults set it for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, warning := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
@@ -131,12 +131,12 @@ func (b *builder) settle() {
 		b.said = append(b.said, b.words.sprintf("Transactions do not write: %d percent (<stm.write-percent>) of %s (<stm.keys>) is less than one key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
-	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // any other load is rejected later
+	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // wholeSpace is rejected later in any other load
 		w.WatchedKeys, w.Span = 1, l.KeySpace
 	}
 }
 
-// notes returns the notes about the load that the report shows.
+// notes returns the notes that the report shows about the load.
 func (b *builder) notes() []string {
 	var out []string
 	if b.scaledFrom != nil {
@@ -153,8 +153,8 @@ func (b *builder) notes() []string {
 	return append(out, b.said...)
 }
 
-// checkUnused rejects keys of the trial itself that have no effect. It accepts such keys in
-// defaults, because they may be meant for other trials.
+// checkUnused rejects keys that have no effect on the trial. It accepts such keys in defaults,
+// because they may be meant for other trials, unless they apply only to a running cluster.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
 		if p := b.keys[key]; !p.Throughout && !p.For.occurIn(&b.load) {
@@ -169,18 +169,18 @@ func (b *builder) checkUnused() {
 	}
 	for _, k := range ofRunning {
 		if s, ok := b.layer[k]; ok {
-			b.failf(s.at, "<"+k+"> is for a cluster that runs already, but this trial has no endpoints; give endpoints, or drop it")
+			b.failf(s.at, "<"+k+"> applies only to a running cluster, but this trial has no endpoints; give endpoints, or remove <"+k+">")
 		}
 	}
 }
 
-// fit adapts the number of connections to the store. It warns only if that number was given.
+// fit adapts the number of connections to the store. It warns only if the user gave the number.
 func (b *builder) fit(name string) {
 	if w := b.load.Watch; w != nil && b.can.InFlight == 1 && b.load.Application.Name == "" {
 		w.Streams, w.Connections = w.Watchers, w.Watchers // on this store, each watcher needs its own connection
 	}
 	asked := b.asked.hasKey("connections")
-	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more clients
+	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // no warning: other steps have more clients
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
 		b.warnOf(name, w)
 	}
@@ -225,12 +225,12 @@ func (b *builder) check() {
 	}
 }
 
-// checkStore reports whether the catalog has the store. Without a known store, nothing else can be
-// checked.
+// checkStore reports whether the catalog contains the trial's store, and adds an error if it does
+// not. Without a known store, nothing else can be checked.
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
 	if !b.layer.hasKey("store") {
-		b.failf(b.at, "this trial has no store; set the key store to one of: %s", strings.Join(known, ", "))
+		b.failf(b.at, "this trial has no store; give the key \"store\" one of these values: %s", strings.Join(known, ", "))
 		return false
 	}
 	if !slices.Contains(known, b.cluster.Store) {
@@ -243,7 +243,7 @@ func (b *builder) checkStore() bool {
 // checkAbilities rejects features that the store does not support.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
-	own := l.Application.Name == "" // an application defines for itself how it uses the store
+	own := l.Application.Name == "" // the definition of an application lists what the store must support
 	b.checkApplicationAbilities()
 	for i, o := range l.Mix {
 		if !own {
@@ -268,7 +268,7 @@ func (b *builder) checkAbilities() {
 		switch err := b.can.CheckFeature(store, feature); {
 		case err == nil:
 		case feature == kv.RangeForms:
-			b.failf(b.place(key), "%s cannot read ranges with <"+key+">; omit it", store)
+			b.failf(b.place(key), "%s cannot read ranges with <"+key+">; remove <"+key+">", store)
 		default:
 			b.failf(b.place(key), "<"+key+"> is not supported by this store: %v", err)
 		}
@@ -314,9 +314,9 @@ func (b *builder) checkWatchAbilities() {
 	}
 }
 
-// blame returns the place in the file to which an error about an operation belongs. It is the
-// consistency if it was given separately and the store supports the operation at another level;
-// otherwise it is the operation.
+// blame returns the position in the file to report for an error about an operation. The position is
+// that of the key consistency if the trial has this key and the store supports the operation at
+// another consistency level. Otherwise it is the position of the operation.
 func (b *builder) blame(o Operation, operation place) place {
 	s, ok := b.layer["consistency"]
 	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
@@ -355,9 +355,9 @@ func (b *builder) checkCluster() {
 	}
 }
 
-// baseline returns the values of a trial's baseline, if there is one: the trial's own values with
-// the listed changes. The baseline does not inherit the label, which describes only the trial's
-// cluster.
+// baseline returns the values of a trial's baseline and its position, and reports whether the trial
+// has a baseline. The values are those of the trial, with the changes that the key baseline lists.
+// The baseline does not inherit the label, because the label describes only the trial's cluster.
 func (p *fileParser) baseline(all layer) (layer, place, bool) {
 	s, ok := all["baseline"]
 	if !ok {

@@ -14,15 +14,16 @@ type axis struct {
 	values []*node
 }
 
-// choice holds one value for each axis of a trial, as a layer and as labels.
+// choice holds one value for each axis of a trial: as a value in layer, and as a part of the
+// trial's name in labels.
 type choice struct {
 	layer  layer
 	axes   []string // keys of the axes, in order
 	labels map[string]string
 }
 
-// fill replaces each {key} in a template by the value of that key. It also returns the set of keys
-// that the template uses.
+// fill replaces each {key} in a template with the value of that key. It also returns the set of
+// keys that the template uses.
 func (c *choice) fill(template string) (string, map[string]bool, error) {
 	used := make(map[string]bool)
 	var wrong error
@@ -39,7 +40,7 @@ func (c *choice) fill(template string) (string, map[string]bool, error) {
 			return label(s.value, 1)
 		}
 		if wrong == nil {
-			wrong = fmt.Errorf("%s in %q is not a key with a single value in this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
+			wrong = fmt.Errorf("%s in %q does not refer to a key that has a single value in this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
 		}
 		return ""
 	})
@@ -74,19 +75,20 @@ func (c *choice) title(template string) (string, error) {
 type builder struct {
 	*fileParser
 	*draft
-	choice // its layer has all values that apply to the trial
+	choice // its layer holds all values that apply to the trial
 	at     place
 	own    layer // the trial's own values, without defaults
-	// asked has the values that the user gave, which excludes the values in a preset.
+	// asked holds the values that the user gave, without the values of a preset.
 	asked layer
 	trial Trial
 
-	can        kv.Capabilities // what the store supports, if the store is known
+	can        kv.Capabilities // the store's capabilities, if the store is known
 	scaledFrom *Scaled
 	said       []string // notes about values that were changed
 }
 
-// warnOf adds a warning. It starts with the trial's name unless the scenario has only one trial.
+// warnOf adds a warning. The warning begins with the trial's name, except in a command, which has
+// only one trial.
 func (b *builder) warnOf(name, text string) {
 	if b.running == nil {
 		text = "trial " + name + ": " + text
@@ -94,9 +96,10 @@ func (b *builder) warnOf(name, text string) {
 	b.warn("%s", text)
 }
 
-// place returns where in the file the value of a key was given. If it was not given, place returns
-// the position of the key that made the value matter, or of the trial. A key in a mapping is
-// written with a dot, for example watch.streams.
+// place returns the position of a key's value in the file. If the file does not give the key, place
+// returns the position of the related key that makes the value matter, such as arrival for rate, or
+// else the position of the trial. The key of a mapping's entry is written with a dot, for example
+// watch.streams.
 func (b *builder) place(key string) place {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")

@@ -19,8 +19,8 @@ type etcdSettings struct {
 	UnsafeNoSync  bool          `yaml:"unsafe-no-sync"`
 }
 
-// Apps returns the applications of the shelf, which are those of the registry. The registry imports
-// this package, so an external test sets the variable.
+// Apps returns the applications of the registry. Apps is a variable that an external test sets,
+// because the registry imports this package.
 var Apps func() []application.Application
 
 func (shelf) Applications() []application.Application { return Apps() }

@@ -20,12 +20,13 @@ import (
 type Cluster struct {
 	Store   string
 	Members int // number of members that quorumbench starts
-	// On names the hosts on which the members run, used in turn. If empty, all hosts are used.
+	// On lists the hosts on which the members run. Members are assigned to these hosts in turn. If
+	// On is empty, all hosts are used.
 	On      []string
 	Exec    string // path of the server binary, if it is not the store's default server
 	Version string // version of an installed server; empty for the store's default version
-	// Label is the name of this store version or build in reports, if the version number is not
-	// enough to identify it. It may be empty.
+	// Label identifies this version or build of the store in reports. It is empty if the version
+	// number is enough.
 	Label string
 	// Env holds additional environment variables for the members, by name.
 	Env map[string]string
@@ -38,7 +39,8 @@ type Cluster struct {
 	Network bool
 	// Settings are the store's settings, in the type that the store's DecodeSettings returns.
 	Settings any
-	// Key identifies the launch settings. Clusters with equal keys can be shared.
+	// Key identifies the settings with which the cluster is started or reached. Trials whose
+	// clusters have equal keys can share a cluster.
 	Key string
 	// Attach is set for a cluster that is already running.
 	Attach *Attach
@@ -47,11 +49,11 @@ type Cluster struct {
 // Attach describes how to connect to a running cluster.
 type Attach struct {
 	Endpoints   []string // HOST:PORT
-	TLS         bool     // trusts the system's authorities by default; see UsesTLS
+	TLS         bool     // use TLS, by default with the system's certificate authorities; see UsesTLS
 	CACert      string   // files in PEM format
 	Cert        string
 	CertKey     string
-	Authority   string // trusted authorities in PEM format, instead of the file CACert; no scenario file sets it
+	Authority   string // trusted certificate authorities in PEM format, instead of the file CACert; scenario files cannot set it
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration
@@ -60,8 +62,8 @@ type Attach struct {
 	DataDir string
 }
 
-// FullName returns the name of the store with the label, the version or the binary, if one of them
-// was given.
+// FullName returns the name of the store, followed by the first of these that was given: the label,
+// the version, or the name of the binary.
 func (c *Cluster) FullName() string {
 	switch {
 	case c.Label != "":
@@ -86,8 +88,8 @@ func Variables(env map[string]string) []string {
 	return out
 }
 
-// clusterKey returns a text that is equal for two clusters if trials can share them. The text
-// contains no password, because it is recorded.
+// clusterKey returns a text that identifies a cluster. Trials whose clusters have equal texts can
+// share a cluster. The text contains no password, because it is recorded.
 func clusterKey(c Cluster) (string, error) {
 	var parts any
 	if a := c.Attach; a != nil {
@@ -120,7 +122,8 @@ func clusterKey(c Cluster) (string, error) {
 	return string(text), nil
 }
 
-// UsesTLS reports whether connections use TLS: because TLS, a certificate or SkipVerify is set.
+// UsesTLS reports whether connections use TLS. They do if TLS or SkipVerify is set, or if the file
+// of a certificate or key is given.
 func (a *Attach) UsesTLS() bool {
 	return a.TLS || a.SkipVerify || a.CACert != "" || a.Cert != "" || a.CertKey != ""
 }
@@ -145,7 +148,7 @@ func (a *Attach) check(w words) *Problem {
 	case (a.Cert == "") != (a.CertKey == ""):
 		return problem("tls", "a client certificate needs both cert and key; give both")
 	case a.SkipVerify && a.CACert != "":
-		return problem("tls", "cacert verifies the server's certificate and insecure-skip-tls-verify does not; give one of them")
+		return problem("tls", "cacert verifies the server's certificate, but insecure-skip-tls-verify disables this verification; remove one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
 		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // the text is not shown, because it may be a password
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
@@ -185,7 +188,7 @@ func checkEndpoint(e string, w words) *Problem {
 	case schemed:
 		return wrong("the endpoint %q has a scheme; write %s", e, address)
 	case below != "":
-		return wrong("the endpoint %q has a path; write %s, and if all keys should begin with that path, also <prefix>: /%s/", e, address, below)
+		return wrong("the endpoint %q has a path; write %s; if all keys must begin with that path, also set <prefix> to /%s/", e, address, below)
 	case path != "":
 		return wrong("the endpoint %q must end with its port; write %s", e, address)
 	}
@@ -228,8 +231,8 @@ func checkHostPort(e, address string) *Problem {
 	return nil
 }
 
-// variantKeys returns the keys, other than name, that are allowed if store is a mapping. They
-// select another version, build or setting of the same store.
+// variantKeys returns the keys that store may contain in addition to name if store is a mapping.
+// These keys select another version, build or setting of the same store.
 func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
 }
@@ -275,9 +278,9 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	return where.errorf("cannot read these settings for %s: %s", store, known.GetMessage())
 }
 
-// settingNames returns the keys of the struct to which into points.
-func settingNames(into any) []string {
-	t := reflect.TypeOf(into)
+// settingNames returns the YAML keys of the struct that target points to.
+func settingNames(target any) []string {
+	t := reflect.TypeOf(target)
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -15,13 +15,13 @@ import (
 //go:embed presets.yaml
 var presets string
 
-// Command is the preset of a `bench` command or check, changed by flags. Error messages use the
-// names of flags.
+// Command is the load of a `bench` command or check: a preset, changed by flags. Error messages use
+// the names of flags.
 type Command struct {
 	// Name is the name of the preset.
 	Name string
-	// Names maps parameter keys to the command's names for them, including a flag's dashes. It
-	// has only the names that differ from FlagName.
+	// Names maps the key of a parameter to the parameter's name in this command, including the
+	// dashes of a flag. It contains only the parameters whose name differs from Parameter.FlagName.
 	Names map[string]string
 
 	parser *fileParser
@@ -29,9 +29,9 @@ type Command struct {
 	flags  layer
 }
 
-// NewCommand returns the command for a preset. If there is no preset with this name, NewCommand
-// returns the command for the operation with this name, with existing keys. It panics if there is
-// neither, because all names are built in.
+// NewCommand returns the command for the preset with the given name. If there is no such preset, it
+// returns a command that sends the operation with this name to existing keys. NewCommand panics if
+// there is no such operation either, because all names are built in.
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: byKey(parameters(nil, nil))}
@@ -58,7 +58,7 @@ func NewCommand(name string) *Command {
 	return c
 }
 
-// word returns a value that has no position in a file.
+// word returns a value from a flag, which has no position in a file.
 func word(text string) pair { return pair{value: &node{kind: scalar, text: text, flag: true}} }
 
 // nameOf returns the command's name for a parameter.
@@ -79,8 +79,8 @@ func (c *Command) Parameter(key string) *Parameter { return c.parser.keys[key] }
 func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.nameOf(p.Key), "--") }
 
 // Parameters returns the parameters for which the command can have flags, in order. These are the
-// parameters of the command's operations, or of all operations if mixed is true, because then a
-// flag sets the mix.
+// parameters of the command's operations. If mixed is true, a flag sets the mix, so Parameters
+// returns the parameters of all operations.
 func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
@@ -135,7 +135,7 @@ func (c *Command) Set(key, text string) error {
 		return err
 	}
 	if b, ok := p.value.(typed[bool]); ok {
-		given.value.text = b.show(*b.field(&d.load)) // normalizes a Boolean such as "1"; an empty text is not a value
+		given.value.text = b.show(*b.field(&d.load)) // normalizes a Boolean such as "1"
 	}
 	c.flags[key] = given
 	return nil
@@ -157,7 +157,7 @@ func (c *Command) Drop(key string) {
 	delete(c.preset, key)
 }
 
-// Ask holds what a command chooses in addition to its load.
+// Ask holds the choices of a command other than its load.
 type Ask struct {
 	Store   string
 	Attach  *Attach
@@ -202,15 +202,15 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	}
 	for i := range ask.Repeats {
 		t := b.trial
-		// Using the given seed makes the seed in the result reproduce the trial.
+		// The load uses the given seed itself, so that the seed in the result reproduces the trial.
 		t.Number, t.Repeat, t.Load.Seed = 1, i+1, ask.Seed
 		s.Trials = append(s.Trials, t)
 	}
 	return s, nil
 }
 
-// CheckLoad is the load of a check. Its values replace values in the preset. The sizes equal those
-// in etcdctl.
+// CheckLoad is the size of a check's load. Its values replace those of the preset. They are the
+// same as in etcdctl.
 type CheckLoad struct {
 	Rate    float64 // `check perf`: writes that become due per second
 	Keys    uint64  // `check datascale`: number of keys
@@ -243,9 +243,9 @@ func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckL
 //go:embed calibrate.yaml
 var calibration string
 
-// Calibration returns the scenario file that calibrates a machine, for Parse. Each round has all
-// loads, each of length window, against a null server of the store. Calibrated has the names of the
-// trials.
+// Calibration returns the scenario file that measures the limits of a machine, for Parse. In each
+// round, every trial runs for the duration window against a null server of the store. Calibrated
+// holds the names of the trials.
 func Calibration(store, endpoint string, rounds int, window time.Duration) []byte {
 	return []byte(strings.NewReplacer("repeats: 5", fmt.Sprintf("repeats: %d", rounds), "store: etcd", "store: "+store,
 		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))

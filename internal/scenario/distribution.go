@@ -22,7 +22,7 @@ const (
 	Sequential = "sequential" // keys in order, one after the other
 	Uniform    = "uniform"    // every key is equally likely
 	Zipfian    = "zipfian"    // few keys get most operations, depending on Theta
-	Hotspot    = "hotspot"    // a fraction HotOps of the operations use a fraction HotKeys of the keys
+	Hotspot    = "hotspot"    // the fraction HotOps of the operations uses the fraction HotKeys of the keys
 )
 
 // distributionShape is a numeric parameter of a distribution.
@@ -65,7 +65,7 @@ func ParseDistribution(s string) (Distribution, error) {
 	shapes, parts := d.shapes(), strings.Split(rest, ":")
 	switch {
 	case len(shapes) == 0:
-		return d, fmt.Errorf("the distribution %s has no parameters, but %q has some", d.Name, s)
+		return d, fmt.Errorf("the distribution %s has no parameters, but %q gives some; remove them", d.Name, s)
 	case len(parts) != len(shapes):
 		return d, fmt.Errorf("%q is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8", s)
 	}
@@ -112,15 +112,15 @@ func (d Distribution) check() error {
 	return nil
 }
 
-// setDistribution reads a distribution. The value is its name, or a mapping of the name and
-// parameters.
+// setDistribution reads a distribution. The value is a text that ParseDistribution accepts, or a
+// mapping with the name and the parameters.
 func setDistribution(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.load.Distribution, err = parsed(n, key, ParseDistribution)
 		return err
 	}
 	var v Distribution
-	if name := n.field("name"); name != n { // the name is read first, wherever it is in the mapping
+	if name := n.field("name"); name != n { // the name comes first, because the other keys depend on it
 		if v, err = parsed(name, key, newDistribution); err != nil {
 			return err
 		}

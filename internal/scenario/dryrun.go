@@ -13,8 +13,8 @@ import (
 )
 
 // Lines returns the output of a dry run: a heading, and one line per trial in the order of
-// execution. The first column has the trial's number in the order of the file. The other columns
-// are those that the definitions of parameters specify.
+// execution. The first two columns contain the trial's number, in the order of the file, and its
+// name. The definitions of the parameters determine the other columns.
 func (s *Scenario) Lines() []string {
 	heading, rows := []string{"no.", "trial"}, make([][]string, len(s.Trials))
 	for i := range s.Trials {
@@ -44,7 +44,7 @@ func (s *Scenario) Lines() []string {
 			add(p)
 		}
 	}
-	for _, p := range slices.Backward(all) { // parameters that are closer to the load come first
+	for _, p := range slices.Backward(all) { // parameters of the load come before those of the cluster
 		if p.column.optional {
 			add(p)
 		}
@@ -125,7 +125,7 @@ func (l *Load) arrivalLabel() string {
 	if l.Arrival == Closed {
 		return Closed.String()
 	}
-	if l.Application.Name != "" { // its rate is a sum over all calls, and its due times are not recorded
+	if l.Application.Name != "" { // an application's rate is the sum over all its calls, and its due times are not from a recording
 		return "scheduled " + text.PerSecond(l.Rate.PerSecond)
 	}
 	unit := "/s"
@@ -149,8 +149,9 @@ func (l *Load) windowLabel() string {
 	return window
 }
 
-// EstimatedDuration returns the duration of the warm-up plus the window. If the window ends after a
-// total of operations whose rate is not known, known is false and d contains only the known part.
+// EstimatedDuration returns the duration of the warm-up plus the window. The duration of the window
+// is not known if the window ends when watchers have caught up, or after a number of operations at
+// an unknown rate. In this case, known is false, and d contains only the known part.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration
 	if l.Watch != nil && l.Watch.Expect > 0 {
@@ -169,8 +170,9 @@ func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	return d + time.Duration(window), true
 }
 
-// EstimatedDuration adds up the estimates for all trials. known is false if any of them is not
-// known. The time to start clusters, preload and drain is not included.
+// EstimatedDuration returns the sum of the estimates for all trials. known is false if part of any
+// estimate is not known. The sum does not include the time to start clusters, preload keys and
+// drain.
 func (s *Scenario) EstimatedDuration() (d time.Duration, known bool) {
 	known = true
 	for i := range s.Trials {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Encode encodes the load as JSON, with the keys and values of scenario files. It leaves out the
-// seed and values that have no meaning for the load. Load does not implement json.Marshaler,
-// because a struct that embeds Load would then be encoded as a load, too.
+// Encode encodes the load as JSON, with the keys and values of scenario files. It omits the seed
+// and all values that have no meaning for the load. Load does not implement json.Marshaler, because
+// every struct that embeds Load would inherit the method and be encoded as a load.
 func (l *Load) Encode() ([]byte, error) {
-	var top, entries []string // entries of the mapping that is being written
+	var top, entries []string // top-level fields, and the entries of the mapping that is being written
 	within := ""
 	end := func() {
 		if within != "" {

@@ -57,8 +57,8 @@ func TestEnvironmentIsRefused(t *testing.T) {
 		"{A: [1]}":               "env.A must be text, not a list",
 		"{'A=B': x}":             `"A=B" is not the name of a variable; use letters, digits and _`,
 		"{QUORUMBENCH_X: x}":     "the variable QUORUMBENCH_X is reserved for quorumbench",
-		`{A: "x\ny"}`:            "env.A contains a character that cannot be printed; remove it",
-		`{A: "\e[31m"}`:          "env.A contains a character that cannot be printed; remove it",
+		`{A: "x\ny"}`:            "env.A contains a character that cannot be printed; remove that character",
+		`{A: "\e[31m"}`:          "env.A contains a character that cannot be printed; remove that character",
 		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give only one of them",
 		"{A: " + strings.Repeat("x", maxEnvValue+1) + "}": "env.A has 4097 bytes, but can have at most 4096",
 	} {

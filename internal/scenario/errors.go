@@ -25,10 +25,10 @@ func problem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Error is a sentence about an error at a position in a scenario file.
+// Error is an error at a position in a scenario file, described by a sentence.
 type Error struct {
 	File         string
-	Line, Column int // start at 1; Line is 0 for an error in the whole file
+	Line, Column int // start at 1; Line is 0 for an error that has no position
 	Text         string
 }
 
@@ -49,7 +49,8 @@ const shown = 10
 // Error returns the sentences, one per line.
 func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
 
-// Lines returns the sentences, but not more than shown.
+// Lines returns one line per error. If there are more errors than the constant shown, the last line
+// states how many errors were omitted.
 func (es Errors) Lines() []string {
 	var lines []string
 	for i, e := range es {
@@ -65,8 +66,8 @@ func (es Errors) Lines() []string {
 // kept is the maximum number of errors that are collected.
 const kept = 1000
 
-// add adds an error unless the list already has one for the same position. The same default can
-// cause an error in every trial that uses it.
+// add adds an error unless the list already contains an equal one. A default can cause the same
+// error in every trial that uses the default.
 func (es *Errors) add(e *Error) {
 	if len(*es) < kept && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
 		*es = append(*es, e)
@@ -80,12 +81,12 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is a position in a scenario file, with lines and columns from 1, or an assignment with --set
-// or another flag.
+// place is the origin of a value: a position in a scenario file (lines and columns start at 1), an
+// assignment with --set, or another flag.
 type place struct {
 	line, column int
 	set          string // KEY=VALUE
-	flag         string // --NAME VALUE of a flag that chooses the server
+	flag         string // --NAME VALUE, from a flag that chooses the server
 }
 
 func (p place) errorf(format string, args ...any) *Error {
@@ -146,14 +147,14 @@ var flagNames = map[string]string{
 	"iterations":      "repeats",
 }
 
-// words chooses the names of parameters in messages: the names of flags for values from flags, and
-// keys for values from files. Message formats contain parameters as keys in angle brackets, such as
-// <key-size>, which words replaces by the names. The zero value uses the keys themselves.
+// words determines how messages name parameters: by flags if the values are from flags, and by keys
+// if the values are from a file. A message format contains the parameter's key in angle brackets,
+// such as <key-size>, and words replaces it with the name. The zero value uses the keys themselves.
 type words struct {
 	// name returns the name for a key. If name is nil, the key itself is used.
 	name func(key string) string
-	// behind is set if values follow their names on the command line. A message about such a value
-	// need not begin with the name.
+	// behind is set if values follow their names on the command line. It selects the wording of
+	// messages about values that are out of bounds.
 	behind bool
 }
 
@@ -164,7 +165,7 @@ func (w words) nameOf(key string) string {
 	return w.name(key)
 }
 
-// fill replaces the keys in a message format by names. Call it before user input is inserted.
+// fill replaces the keys in a message format with names. Call it before user input is inserted.
 func (w words) fill(format string) string {
 	var b strings.Builder
 	for {
@@ -199,7 +200,7 @@ type checks struct {
 	found []*Problem
 }
 
-// add adds an error. It replaces <key> in the format by the name of that parameter.
+// add adds an error. It replaces <key> in the format with the name of that parameter.
 func (c *checks) add(key, format string, args ...any) {
 	c.found = append(c.found, problem(key, c.words.fill(format), args...))
 }

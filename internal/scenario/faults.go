@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// faults is the parameter with the faults to inject during the load. A flag writes them in the form
-// "kill leader at 10s for 3s every 20s repeat 5", separated by commas.
+// faults returns the parameter for the faults to inject during the load. In a flag, each fault has
+// the form "kill leader at 10s for 3s every 20s repeat 5", and commas separate the faults.
 func faults() value {
 	return typed[[]fault.Fault]{
 		field: func(l *Load) *[]fault.Fault { return &l.Faults }, word: "FAULT,...", within: "",
@@ -73,7 +73,7 @@ func readFault(n *node) (f fault.Fault, err error) {
 	return f, nil
 }
 
-// checkEachFault checks each fault, independent of the other faults and of the load.
+// checkEachFault checks each fault independently of the other faults and of the load.
 func checkEachFault(c *checks, key string, all []fault.Fault) {
 	for _, f := range all {
 		if wrong := f.Problem(); wrong != "" {
@@ -86,12 +86,12 @@ func checkEachFault(c *checks, key string, all []fault.Fault) {
 // separate entry. All random choices depend only on the load's seed.
 func (l *Load) Happenings() []fault.Happening { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
 
-// hasFault reports whether any of the load's faults may be of a kind for which is returns true.
-func (l *Load) hasFault(is func(fault.Kind) bool) bool {
-	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), is) })
+// hasFault reports whether matches returns true for any possible kind of any of the load's faults.
+func (l *Load) hasFault(matches func(fault.Kind) bool) bool {
+	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), matches) })
 }
 
-// ChangesCluster reports whether the cluster is different after the load's faults.
+// ChangesCluster reports whether any of the load's faults leaves the cluster changed.
 func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.Changes) }
 
 // checkFaults rejects faults that do not fit into the window, and faults that overlap.
@@ -100,12 +100,12 @@ func (l *Load) checkFaults(c *checks) {
 		return
 	}
 	if l.Duration == 0 {
-		c.add("faults", "<faults> happen at times in the window, so the window needs a <duration> instead of a <total>")
+		c.add("faults", "the times of <faults> count from the start of the window, so the window needs a <duration> instead of a <total>")
 		return
 	}
 	all := fault.Longest(l.Faults, l.Duration)
 	if len(all) > fault.MaxFaults {
-		c.add("faults", "<faults> are more than %d; inject fewer", fault.MaxFaults)
+		c.add("faults", "<faults> would inject more than %d faults; use fewer repetitions", fault.MaxFaults)
 		return
 	}
 	for i := range all {
@@ -120,15 +120,16 @@ func (l *Load) checkFaults(c *checks) {
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
 		case h.LeadTime() > h.At, i > 0 && h.LeadTime() > h.At-all[i-1].At-all[i-1].For:
-			c.add("faults", "the fault %q at %s keeps data from %s before it, but at that time the window has not opened yet or another fault has not ended; start the fault later, or make by shorter",
+			c.add("faults", "the preparation for the fault %q at %s starts %s earlier, but at that time the window has not opened yet or another fault has not ended; start the fault later, or shorten its field \"by\"",
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
 			return
 		}
 	}
 }
 
-// checkFaultMembers rejects faults that affect members which the cluster does not have, and faults
-// in a cluster that quorumbench does not start.
+// checkFaultMembers rejects faults in a cluster that quorumbench does not start, faults for which
+// the cluster has too few members, and network faults if a member or worker runs on another
+// machine. It also records what the faults need from the cluster.
 func (b *builder) checkFaultMembers() {
 	if len(b.load.Faults) == 0 {
 		return

@@ -22,14 +22,14 @@ type fileParser struct {
 	keys     map[string]*Parameter
 	options  Options
 	hosts    []Host
-	set      layer             // the layer with the options' Set
-	aliases  map[string]string // maps the names of trials before scaling to their final names
+	set      layer             // the layer of the assignments in Options.Set
+	aliases  map[string]string // final names of trials, by their names before scaling
 	errs     Errors
 	secrets  []*node // values of the key user
 	warnings []string
 }
 
-// fail adds err to the list of errors. Unless err is an *Error, it is given the position fallback.
+// fail adds err to the list of errors. If err is not an *Error, its position is fallback.
 func (p *fileParser) fail(fallback place, err error) {
 	var located *Error
 	if !errors.As(err, &located) {
@@ -53,7 +53,8 @@ func (p *fileParser) newDraft() *draft {
 	return &draft{parameters: p.keys, called: p.words, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
 }
 
-// outline is a file whose keys have been checked and whose values can be read.
+// outline holds the contents of a file before its trials are expanded. Each key and value has been
+// checked on its own.
 type outline struct {
 	Scenario // without trials
 	nameAt   place
@@ -65,7 +66,7 @@ type outline struct {
 	repeatsAt place
 }
 
-// where is the part of the file in which a mapping of keys is.
+// where identifies the part of a file that contains a key.
 type where string
 
 const (
@@ -91,7 +92,8 @@ func trialKeys(parameters map[string]*Parameter) []string {
 	return slices.DeleteFunc(sortedKeys(parameters), func(key string) bool { return strings.Contains(key, ".") })
 }
 
-// findParameter returns the parameter for a key, and reports whether the key is allowed here.
+// findParameter returns the parameter for a key, and reports whether this part of the file may
+// contain the key. If not, it adds an error.
 func (p *fileParser) findParameter(pair pair, in where) (*Parameter, bool) {
 	k, ok := p.trialKey(pair.key)
 	switch {
@@ -115,23 +117,23 @@ func (p *fileParser) unknown(pair pair, in where) {
 	}
 	switch {
 	case in == inFile && ofTrial:
-		p.failf(pair.at, "%s is a key for a trial or for defaults, not for the file", pair.key)
+		p.failf(pair.at, "%s is a key for a trial or for defaults, not for the top level of the file", pair.key)
 	case slices.Contains(FileKeys(), pair.key):
-		p.failf(pair.at, "%s is a key for the file, not for %s", pair.key, in)
+		p.failf(pair.at, "%s is a key for the top level of the file, not for %s", pair.key, in)
 	default:
 		p.failf(pair.at, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, here), keysListed))
 	}
 }
 
-// keysListed ends an error about a key that resembles no known one.
+// keysListed is the end of an error about an unknown key that is not similar to any known key.
 const keysListed = "; docs/reference/scenarios.md lists the keys"
 
 func (p *fileParser) noValue(pair pair) {
 	p.failf(pair.at, "%s has no value; give it a value or remove the key", pair.key)
 }
 
-// layer holds the values of trial keys: those in defaults, or those in a trial with one choice from
-// its matrix and steps. Values in a higher layer replace values in a lower layer.
+// layer holds values by their keys: the values in defaults, or the values of a trial for one choice
+// from its matrix and steps. Values in a higher layer replace values in a lower layer.
 type layer map[string]pair
 
 func (l layer) hasKey(key string) bool {
@@ -139,7 +141,8 @@ func (l layer) hasKey(key string) bool {
 	return ok
 }
 
-// mergedOver returns the layer with the values of a lower layer added for keys that it lacks.
+// mergedOver returns l merged over the lower layer base. The result contains the values in l, and
+// the values in base for keys that l neither has nor replaces.
 func (l layer) mergedOver(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
@@ -151,10 +154,10 @@ func (l layer) mergedOver(base layer) layer {
 	return out
 }
 
-// replaced lists other keys in a lower layer that no longer apply if a higher layer has the key
-// name. For example, a trial with a total does not use the default duration.
-func replaced(name string, value *node, base layer) []string {
-	switch name {
+// replaced returns the other keys in the lower layer base that no longer apply if a higher layer
+// sets key to value. For example, a trial with a total does not use the duration in defaults.
+func replaced(key string, value *node, base layer) []string {
+	switch key {
 	case "duration":
 		return []string{"total"}
 	case "total":
@@ -187,8 +190,8 @@ func replaced(name string, value *node, base layer) []string {
 	return nil
 }
 
-// spread replaces a key store whose value is a mapping by the keys in that mapping. Errors in the
-// mapping have already been reported.
+// spread moves the keys in the mapping store to the layer that contains store. It does nothing if
+// the value of store is not a mapping. Errors in the mapping have already been reported.
 func (p *fileParser) spread(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {
@@ -208,7 +211,8 @@ func (p *fileParser) spread(l layer) layer {
 	return l
 }
 
-// Keys for a cluster that is started, and keys for a running cluster. They exclude each other.
+// ofStarted lists the keys for clusters that quorumbench starts, and ofRunning the keys for running
+// clusters. Keys of the two groups exclude each other.
 var (
 	ofStarted = []string{"members", "members-on", "exec", "version", "settings", "env"}
 	ofRunning = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}

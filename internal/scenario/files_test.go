@@ -26,7 +26,7 @@ func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 }
 
 // Every scenario in the folder scenarios is accepted without a warning, has the same name as its
-// file, begins with its purpose and duration, and can be scaled.
+// file, begins with a comment, and can be scaled.
 func TestReadyScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -166,8 +166,8 @@ func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 	}
 }
 
-// proxies.yaml contains commented-out lines for cetcd, which make proxies-table enables. They
-// define trials like the others: the same load on another store.
+// proxies.yaml contains commented-out lines for cetcd. The Makefile target proxies-table enables
+// these lines. They define trials like the others: the same load on another store.
 func TestProxiesWithCetcd(t *testing.T) {
 	text, err := os.ReadFile("../../scenarios/proxies.yaml")
 	if err != nil {

@@ -34,7 +34,7 @@ func (b *builder) settleApplication() {
 	}
 	way := 0
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason for an error
+		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkApplicationAbilities reports an error
 	}
 	if values := a.Values(); d.OutOfBounds(values) != nil {
 		b.load.describe(application.Profile{}) // rejected later
@@ -69,8 +69,8 @@ func (b *builder) completeSettings(d *application.Definition) {
 	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
 }
 
-// describe sets the fields of the load to what the application sends, so that the load can be
-// described: its operations and their average rate.
+// describe sets the fields of the load, such as its operations and their average rate, to the
+// values in the application's profile, so that reports and messages can describe the load.
 func (l *Load) describe(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
@@ -98,7 +98,8 @@ func (l *Load) describe(p application.Profile) {
 	}
 }
 
-// checkApplicationAbilities rejects a store if the application has no way to use it.
+// checkApplicationAbilities rejects a store that the application cannot use, and a window that is
+// too short for the application's settings.
 func (b *builder) checkApplicationAbilities() {
 	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {
@@ -140,7 +141,7 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(application.Names(c.apps), ", "))
 		return
 	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
-		c.add("application", "an application determines when its calls become due, so it must have a duration, no total, no warm-up and only one worker")
+		c.add("application", "an application determines when its calls become due, so the load must have a duration, and cannot have a total, a warm-up or several workers")
 	}
 	d := app.Definition()
 	values := a.Values()
@@ -159,6 +160,6 @@ func (l *Load) checkApplication(c *checks) {
 	}
 }
 
-// MostCalls is the maximum number of calls that are planned for an application. Each call needs
-// about 16 bytes.
+// MostCalls is the maximum number of calls that can be planned for an application. Each call needs
+// about 16 bytes of memory.
 const MostCalls = 100_000_000

@@ -18,14 +18,14 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address depends on Via. For local, it is the IP address of the host's members, or empty to
-	// use separate loopback addresses. For agent, it is the agent's address, HOST:PORT or
-	// unix:PATH. For ssh, it is [USER@]HOST[:PORT].
+	// Address has a form that depends on Via. For ViaLocal, it is the IP address of the host's
+	// members, or empty to use separate loopback addresses. For ViaAgent, it is the agent's
+	// address, HOST:PORT or unix:PATH. For ViaSSH, it is [USER@]HOST[:PORT].
 	Address string
 	Via     Via
-	// Dir is only for ssh: the absolute path of the host's folder in which all files are written,
-	// and in which data and logs are kept. If Dir is empty, a temporary folder is used and removed
-	// at the end.
+	// Dir is the absolute path of a folder on the host, and is allowed only for ViaSSH. quorumbench
+	// writes all files to this folder, and keeps data and logs in it. If Dir is empty, quorumbench
+	// uses a temporary folder and removes it at the end.
 	Dir string
 }
 
@@ -55,7 +55,8 @@ func ParseVia(s string) (Via, error) {
 // UnixPrefix is the prefix of an agent's address if the agent listens on a Unix socket.
 const UnixPrefix = "unix:"
 
-// Unix reports whether the host's agent listens on a Unix socket. Then no certificates are needed.
+// Unix reports whether the host's agent listens on a Unix socket. Such an agent needs no
+// certificates.
 func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
 
 // isAccount reports whether a text may be a user name for ssh. It must not contain spaces or
@@ -66,24 +67,25 @@ func isAccount(user string) bool {
 }
 
 // SSH parses the address of a host that is reached via ssh. It returns the user, or an empty string
-// for ssh's default user. at is HOST:PORT, or HOST if the address has no port.
-func (h *Host) SSH() (user, at string, err error) {
+// for ssh's default user. The returned address is HOST:PORT, or HOST if the host's address has no
+// port.
+func (h *Host) SSH() (user, address string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, but must be the address of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
-	at = h.Address
-	if i := strings.LastIndex(at, "@"); i >= 0 {
-		if user, at = at[:i], at[i+1:]; !isAccount(user) {
+	address = h.Address
+	if i := strings.LastIndex(address, "@"); i >= 0 {
+		if user, address = address[:i], address[i+1:]; !isAccount(user) {
 			return "", "", wrong
 		}
 	}
-	name, port, err := net.SplitHostPort(at)
+	name, port, err := net.SplitHostPort(address)
 	if err != nil { // the address has no port
-		if strings.HasPrefix(at, "[") && strings.HasSuffix(at, "]") {
-			at = at[1 : len(at)-1]
+		if strings.HasPrefix(address, "[") && strings.HasSuffix(address, "]") {
+			address = address[1 : len(address)-1]
 		}
-		if !isHost(at) {
+		if !isHost(address) {
 			return "", "", wrong
 		}
-		return user, at, nil
+		return user, address, nil
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 || !isHost(name) {
@@ -118,7 +120,7 @@ func (h *Host) checkDir() error {
 	switch {
 	case h.Dir == "":
 	case h.Via != ViaSSH:
-		return fmt.Errorf("the host %s has a dir, which only hosts via ssh can have; remove it", h.Name)
+		return fmt.Errorf("the host %s has a dir, but only hosts that are reached via ssh can have one; remove the dir", h.Name)
 	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !text.Printable(h.Dir):
 		return fmt.Errorf("the dir of host %s is %q, but must be an absolute path on that host, without . or .. and without a slash at the end", h.Name, h.Dir)
 	}
@@ -147,7 +149,7 @@ func readHosts(n *node) ([]Host, error) {
 			case o.Name == h.Name:
 				return nil, item.at.errorf("two hosts have the name %s; give each host a unique name", h.Name)
 			case o.Address == h.Address && h.Address != "":
-				return nil, item.at.errorf("the hosts %s and %s have the same address, %s", o.Name, h.Name, h.Address)
+				return nil, item.at.errorf("the hosts %s and %s have the same address, %s; give each host its own address", o.Name, h.Name, h.Address)
 			}
 		}
 		hosts = append(hosts, h)

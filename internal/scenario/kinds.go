@@ -12,15 +12,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// typed is a value of type T in a load. field returns a pointer to it, or nil if the load does not
-// have it.
+// typed describes a parameter whose value in a load has type T. field returns a pointer to the
+// value, or nil if the load does not have the parameter.
 type typed[T any] struct {
 	field        func(*Load) *T
 	word, within string // for help: the placeholder of the value and its bounds
 	fromText     func(string) (T, error)
 	show         func(T) string
 	// The following fields are optional. fromFile reads a value from a file; without it, fromText
-	// is used. verify checks bounds. unsaid reports whether the load does not have the parameter.
+	// is used. verify checks bounds. unsaid reports whether a value means that the load does not
+	// have the parameter.
 	fromFile func(d *draft, key string, n *node) (T, error)
 	verify   func(c *checks, key string, v T)
 	unsaid   func(T) bool
@@ -111,15 +112,16 @@ func isZero[T comparable](v T) bool {
 	return v == zero
 }
 
-// optional is a parameter that is absent if its value is zero. For example, the window ends after a
-// total or a duration, and the other of the two is zero.
+// optional returns a copy of t in which the value zero means that a load does not have the
+// parameter. For example, the window ends after a total or a duration, and the other of the two is
+// zero.
 func optional[T comparable](t typed[T]) typed[T] {
 	t.unsaid = isZero[T]
 	return t
 }
 
-// integer is a whole number from least to most. For an unsigned type, 0 means that the load does
-// not have the parameter.
+// integer returns a parameter whose value is a whole number from least to most. For an unsigned
+// type, 0 means that the load does not have the parameter.
 func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
 	signed := T(0)-1 < 0
 	t := typed[T]{
@@ -139,7 +141,7 @@ func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most 
 			i, err := n.integer(key)
 			switch {
 			case err != nil:
-			case !signed && i < least: // 0 must not be treated as absent
+			case !signed && i < least: // otherwise a given 0 would count as absent
 				err = n.at.errorf("%s", d.called.outOf(key, n.text, fmt.Sprintf("at least %d", least)))
 			case int64(T(i)) != i:
 				err = n.at.errorf("%s is %s, which is far too large", key, n.text)
@@ -161,7 +163,8 @@ func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most 
 	return t
 }
 
-// notNegative is a whole number that is at least 0. zero explains the meaning of 0.
+// notNegative returns a parameter whose value is a whole number that is at least 0. The text zero
+// explains the meaning of 0 in messages.
 func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 	t := integer(field, 0, math.MaxInt64)
 	t.verify = func(c *checks, key string, n int64) {
@@ -182,7 +185,7 @@ func percent(field func(*Load) *int) value {
 	return t
 }
 
-// size is a number of bytes.
+// size returns a parameter whose value is a number of bytes.
 func size(field func(*Load) *int, most int) value {
 	return typed[int]{
 		field: field, word: "SIZE", toJSON: asIs[int], within: "0 to " + text.FormatSize(most), show: strconv.Itoa, fromText: text.ParseFlagSize,
@@ -190,7 +193,8 @@ func size(field func(*Load) *int, most int) value {
 	}
 }
 
-// span is a duration that is at least 0. zero explains the meaning of 0.
+// span returns a parameter whose value is a duration that is at least 0. The text zero explains the
+// meaning of 0 in messages.
 func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
 	return typed[time.Duration]{
 		field: field, word: "DURATION", within: "0s to " + text.FormatDuration(most), fromText: text.ParseDuration, show: text.FormatDuration,
@@ -205,7 +209,7 @@ func span(field func(*Load) *time.Duration, most time.Duration, zero string) typ
 	}
 }
 
-// spanAbove is a duration above 0.
+// spanAbove returns a parameter whose value is a duration above 0.
 func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.Duration] {
 	t := span(field, most, "")
 	t.within = "above 0, up to " + text.FormatDuration(most)
@@ -219,7 +223,8 @@ func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.
 	return t
 }
 
-// timeout is above 0 even in a load that was not read from a file.
+// timeout returns the parameter for the timeout. It rejects a timeout of 0 even in a load that was
+// not read from a file.
 func timeout() value {
 	t := spanAbove(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
 	within := t.verify
@@ -233,7 +238,7 @@ func timeout() value {
 	return t
 }
 
-// yesNo is a parameter whose value is true or false.
+// yesNo returns a parameter whose value is true or false.
 func yesNo(field func(*Load) *bool) typed[bool] {
 	return typed[bool]{
 		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: text.ParseBool,
@@ -241,12 +246,12 @@ func yesNo(field func(*Load) *bool) typed[bool] {
 	}
 }
 
-// chosen is a value that parse returns for a word.
+// chosen returns a parameter whose value is a word that parse accepts.
 func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typed[T] {
 	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
 }
 
-// textValue is an arbitrary text. bounds describes it in help.
+// textValue returns a parameter whose value is any text. bounds describes the valid values in help.
 func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
 	return typed[T]{
 		field: field, word: word, within: bounds,
@@ -260,8 +265,9 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 	}
 }
 
-// rate is a number of operations per second, or a percentage of another trial's throughput. Flags
-// do not accept percentages, because a command has no other trial.
+// rate returns the parameter for the rate: a number of operations per second, or a percentage of
+// another trial's throughput. Flags do not accept percentages, because a command has no other
+// trial.
 func rate() value {
 	return typed[Rate]{
 		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
@@ -281,7 +287,8 @@ func rate() value {
 			return r, err
 		},
 		unsaid: isZero[Rate],
-		// Records do not have a rate that was computed from a percentage.
+		// If the rate is a percentage, records contain the percentage and not the rate computed
+		// from it.
 		toJSON: func(r Rate) any {
 			if r.Of != "" {
 				return r.String()

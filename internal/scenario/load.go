@@ -21,8 +21,8 @@ const (
 	MaxValueSize   = 64 << 20
 	maxKeySpace    = 1_000_000_000_000
 	maxTotal       = 1_000_000_000_000_000
-	// MaxRate is in operations per second. An event loop can send less than a tenth of it, so at a
-	// higher rate only the generator's backlog would be measured.
+	// MaxRate is the maximum rate, in operations per second. An event loop can send less than a
+	// tenth of MaxRate, so a higher rate would measure only the generator's backlog.
 	MaxRate         = 10_000_000
 	maxPercent      = 10_000 // of another trial's throughput
 	MaxDuration     = 1000 * time.Hour
@@ -52,14 +52,14 @@ type Load struct {
 	Total       uint64        // operations in the window; 0 if Duration is set
 	Duration    time.Duration // length of the window; 0 if Total is set
 	Warmup      time.Duration
-	Timeout     time.Duration // of an operation, starting when it is sent
+	Timeout     time.Duration // time limit for an operation, starting when it is sent
 	MaxInFlight int           // only for open loops
 	Preload     bool          // create all keys in the key space before the load
 	Seed        uint64
 	Threads     int    // event loops in each worker; 0 chooses automatically
 	Workers     uint32 // number of workers that share the load; 0 means 1
 
-	// If Application has a name, it determines the load and most of the fields above.
+	// Application determines the load and most of the fields above, if Application.Name is set.
 	Application Application
 	// Watch describes the watchers during the load, or is nil if there are none.
 	Watch *Watch
@@ -78,25 +78,25 @@ type Ranges struct {
 	Scan       Scan
 }
 
-// Conduct holds what a trial does to the store besides sending the load, and what the trial
-// tolerates.
+// Conduct holds what a trial does to the store in addition to sending the load, such as compaction
+// and cleanup, and which unusual conditions the trial accepts.
 type Conduct struct {
 	Compact Compaction
 	// CompactFirst compacts the store's history between the preload and the load.
 	CompactFirst bool
-	// CompareHashes compares, after the load, the hashes of the data at all endpoints.
+	// CompareHashes compares the hashes of the data at all endpoints after the load.
 	CompareHashes bool
 	// Verify records every operation, and verifies the responses after the load.
 	Verify  bool
 	Cleanup Cleanup
-	// Overwrite allows the load to replace and delete keys with its prefix that no run wrote in a
-	// running cluster.
+	// Overwrite allows the load to replace and delete keys in a running cluster that have the
+	// load's prefix but were not written by a run.
 	Overwrite bool
-	// ClusterWide allows changes that affect all of a running cluster, such as compacting its
+	// ClusterWide allows changes that affect a whole running cluster, such as compacting its
 	// history. On a cluster that the run starts, such changes are always allowed.
 	ClusterWide bool
 	// RequireMemory rejects a cluster whose first member does not report its memory. It is for
-	// loads that measure how much memory and disk the keys cost.
+	// loads that measure how much memory and disk space the keys need.
 	RequireMemory bool
 	// AllowVolatile accepts a store that does not sync writes to disk.
 	AllowVolatile bool
@@ -121,7 +121,7 @@ type Arrival uint8
 
 // Ways in which operations become due.
 const (
-	Closed   Arrival = iota // each client sends its next operation when it is free
+	Closed   Arrival = iota // each client sends its next operation when its previous one has ended
 	Constant                // open loop, at a constant rate
 	Poisson                 // open loop, with exponentially distributed gaps
 	Recorded                // open loop, at the times that a recording or an application specifies
@@ -140,13 +140,14 @@ func (a Arrival) String() string {
 // Rate is a number of operations per second, or a percentage of an earlier trial's throughput.
 type Rate struct {
 	PerSecond float64
-	Percent   float64 // of the throughput of the trial Of; only if Of is not empty
+	Percent   float64 // percentage of the throughput of the trial Of, if Of is not empty
 	Of        string
 }
 
 // Watch describes the watchers during a load. They are created before the first phase of the load.
-// A watcher that loses its connection is created again at its last revision. After the last write,
-// the load waits for the events of all acknowledged writes, but not longer than its timeout.
+// If a watcher loses its connection, it is created again and continues from its last revision.
+// After the last write, the load waits until the events of all acknowledged writes have arrived,
+// but not longer than the load's timeout.
 type Watch struct {
 	// Watchers is the total number of watchers. Watcher w uses stream w modulo Streams.
 	Watchers int
@@ -156,21 +157,21 @@ type Watch struct {
 	// Connections is the number of connections used only by watchers. 0 means that watchers share
 	// the load's connections.
 	Connections int
-	// WatchedKeys is the number of watched keys; they are the first keys of the load's key space. 0
-	// means all keys. Watcher w starts at key w modulo that number.
+	// WatchedKeys is the number of watched keys. The watched keys are the first keys of the load's
+	// key space. 0 means all keys. Watcher w starts at key w modulo the number of watched keys.
 	WatchedKeys uint64
-	// Span is the number of consecutive keys that a watcher watches, starting with its own key and
-	// ending at the latest with the key space. 0 means 1.
+	// Span is the number of consecutive keys that a watcher watches, beginning with the key at
+	// which the watcher starts. It does not extend past the last key of the key space. 0 means 1.
 	Span   uint64
 	PrevKV bool // events contain the previous values
-	// Mode is the kind of watch. kv.AnyWatch uses the kind that the store has.
+	// Mode is the kind of watch. kv.AnyWatch uses the store's default kind.
 	Mode kv.WatchMode
 
-	// Key is the only key that all watchers watch, or empty to watch keys of the load. Latencies of
-	// its events are not measured.
+	// Key is the only key that all watchers watch, or empty to watch keys of the load. The
+	// latencies of events for Key are not measured.
 	Key []byte
-	// Start is the first revision to watch. 0 watches only writes after the watcher was created. If
-	// Expect is set, the run sets Start.
+	// Start is the first revision to watch. If Start is 0, watchers receive only events for writes
+	// after their creation. If Expect is set, the run sets Start.
 	Start int64
 	// Expect is the number of earlier events per key that each watcher must receive, in addition to
 	// the events for the load's writes. The load ends when all watchers have received them.
@@ -184,7 +185,7 @@ type Watch struct {
 type STM struct {
 	Isolation    kv.Isolation
 	KeysPerTxn   int
-	WritePercent int // of the keys read; the number of written keys is rounded down
+	WritePercent int // percentage of the keys read; the number of written keys is rounded down
 	// Locker is the lock around each transaction. Unless it is kv.LockNone, each client needs its
 	// own lease, as for kv.KeepAlive.
 	Locker kv.Locker
@@ -198,7 +199,7 @@ func DefaultSTM() STM {
 // Compaction describes compactions at regular intervals during a load.
 type Compaction struct {
 	Every  time.Duration // 0 means never
-	Behind int64         // number of revisions before the current revision that a compaction keeps
+	Behind int64         // number of revisions that each compaction keeps before the current revision
 }
 
 // Scan describes how a range is read.
@@ -217,8 +218,8 @@ type Cleanup struct {
 	Keys bool
 	// Keep leaves the keys in a running cluster, because the user disabled cleanup.
 	Keep bool
-	// After Keys, Compact compacts the history, and Defragment returns every member's free space to
-	// its file system.
+	// Compact compacts the history after the keys have been removed. Defragment then returns every
+	// member's free space to its file system.
 	Compact, Defragment bool
 }
 
@@ -230,7 +231,7 @@ const (
 	DefaultMembers  = 3                // number of members in a cluster that quorumbench starts
 	defaultDuration = 10 * time.Second // for a load with neither duration nor total
 	defaultTxnKeys  = 2                // keys that each transaction writes
-	// defaultBehind is the number of revisions that a compaction keeps. It is the same in etcd's
+	// defaultBehind is the default number of revisions that a compaction keeps, as in etcd's
 	// benchmark.
 	defaultBehind = 1000
 )
@@ -262,8 +263,8 @@ func fileLoad() Load {
 	return l
 }
 
-// Complete sets values that are missing and depend on other values: the key space, the consistency
-// of reads, and the settings of kv.STM operations.
+// Complete sets missing values whose defaults depend on other values: the key space, the
+// consistency of reads, and the settings of kv.STM operations.
 func (l *Load) Complete() {
 	if l.KeySpace == 0 {
 		l.KeySpace = DefaultKeySpace
@@ -282,9 +283,9 @@ func (l *Load) Complete() {
 	}
 }
 
-// hasKind reports whether is returns true for any operation in the mix.
-func (l *Load) hasKind(is func(kv.Kind) bool) bool {
-	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return is(o.Kind) })
+// hasKind reports whether matches returns true for the kind of any operation in the mix.
+func (l *Load) hasKind(matches func(kv.Kind) bool) bool {
+	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return matches(o.Kind) })
 }
 
 func isRange(k kv.Kind) bool { return k == kv.Range || k == kv.TxnGet }

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mix is the parameter with the operations of a load. A flag writes them as put=20,get=80. If reads
-// have different consistency levels, the level follows the operation after a colon.
+// mix returns the parameter for the operations of a load. In a flag, the operations have the form
+// put=20,get=80. If reads have different consistency levels, each level follows its operation after
+// a colon, as in get:local=40.
 func mix() value {
 	return typed[[]Operation]{
 		field: func(l *Load) *[]Operation { return &l.Mix }, word: "OPERATION=WEIGHT,...", within: "weights from 1e-9 to 1e9",
@@ -93,7 +94,7 @@ func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 	return mix, nil
 }
 
-// setOperation reads the operation of a load that has only one.
+// setOperation reads the operation of a load with a single operation.
 func setOperation(d *draft, key string, n *node) error {
 	k, err := parsed(n, key, kv.ParseKind)
 	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
@@ -156,7 +157,7 @@ func readOperation(n *node) (Operation, error) {
 	case err != nil:
 		return o, err
 	case !named:
-		return o, n.at.errorf("an entry in mix needs the key operation")
+		return o, n.at.errorf("an entry of mix needs the key \"operation\"")
 	case o.Consistency != kv.None && !o.Kind.Reads():
 		return o, n.at.errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 	}

@@ -35,8 +35,8 @@ func baseName(file string) string {
 	return base[:min(len(base), maxName)]
 }
 
-// label returns a value in the form in which it becomes part of a name. number is the position of
-// the value in its list.
+// label returns the text for a value in the name of a trial. If the value has no such text, label
+// returns number, the position of the value in its list.
 func label(n *node, number int) string {
 	text := strings.NewReplacer("%", "pct").Replace(flat(n))
 	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
@@ -46,8 +46,9 @@ func label(n *node, number int) string {
 	return text
 }
 
-// storeLabel returns the part of a name that stands for store i in a list: its label or its name.
-// If other stores in the list have the same name, the version or the number follows.
+// storeLabel returns the text for store i of a list in the name of a trial: the store's label or
+// name. If other stores in the list have the same name, the store's version or its position in the
+// list follows.
 func storeLabel(all []*node, i int) string {
 	n := all[i]
 	name := label(n.field("name"), i+1)
@@ -68,8 +69,8 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
-// NameOf returns a text in the form in which it becomes part of a name. If the text cannot be part
-// of a name, number is used instead.
+// NameOf returns the form of a text that can be part of a name. If the text has no such form,
+// NameOf returns number.
 func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
 
 func flat(n *node) string {

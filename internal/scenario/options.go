@@ -14,7 +14,7 @@ type Options struct {
 	// NAME[@VERSION] and --exec of `run` do. They are rejected for a trial that sets these values
 	// itself. Exec is also rejected if the trials use several stores.
 	Store, Version, Exec string
-	// Set holds parameters that override those of all trials.
+	// Set holds assignments of parameters. They override the values of all trials.
 	Set []Assignment
 	// Until is the rule for repeating trials. It overrides the rule in the file.
 	Until Until
@@ -23,9 +23,9 @@ type Options struct {
 	Attach *Attach
 }
 
-// Assignment is a parameter with its value, such as clients=200 or watch.streams=4. Key is the key
-// in scenario files; for a key inside a mapping, it is the mapping's key, a dot and the key. Value
-// is written as in files and flags.
+// Assignment is a parameter with its value, such as clients=200 or watch.streams=4. Key is the
+// parameter's key in scenario files. If the parameter is an entry of a mapping, Key consists of the
+// mapping's key, a dot and the entry's key. Value is written as in files and flags.
 type Assignment struct{ Key, Value string }
 
 // ParseAssignment parses KEY=VALUE.

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Reseed sets the scenario's seed and sorts the trials. The seed determines the seed of every trial
-// and the random order.
+// Reseed sets the scenario's seed and sorts the trials. The seed of every trial and the random
+// order are derived from the scenario's seed.
 //
-// Repeats are interleaved: each round has one repeat of every trial. Slow changes of a machine then
-// affect all trials in the same way. If a trial's rate depends on another trial, it comes later in
-// the round. The position of a trial depends only on the seed and on the names of the trials.
+// Repeats are interleaved: each round has one repeat of every trial. Slow changes in the speed of a
+// machine then affect all trials in the same way. A trial whose rate depends on another trial comes
+// after that trial in the round. The position of a trial depends only on the seed and on the names
+// of the trials.
 func (s *Scenario) Reseed(seed uint64) {
 	var written []Trial
 	for _, t := range s.Trials {
@@ -87,8 +88,9 @@ func shuffle(round []Trial, seed uint64) {
 	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Name], place[b.Name]) })
 }
 
-// afterSources moves a trial that comes before the trial on which its rate depends. It moves it to
-// the position directly after that trial.
+// afterSources changes the order of a round so that rates are known in time. If a trial comes
+// before the trial on which its rate depends, afterSources moves it to the position directly after
+// that trial.
 func afterSources(round []Trial) []Trial {
 	pending := make(map[string]bool, len(round))
 	for _, t := range round {
@@ -114,8 +116,8 @@ func afterSources(round []Trial) []Trial {
 	return out
 }
 
-// derive returns a number that is derived from a seed. It has only 63 bits, so that every flag and
-// file that takes a seed accepts it.
+// derive returns a number that depends on the seed and the other arguments. The number has only 63
+// bits, so that every flag and file that takes a seed accepts it.
 func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	text := binary.BigEndian.AppendUint64([]byte(purpose), seed)
 	text = binary.BigEndian.AppendUint64(text, uint64(repeat))
@@ -123,7 +125,8 @@ func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) >> 1
 }
 
-// link checks that each rate that depends on another trial is known in time.
+// link checks each rate that depends on another trial. That trial must exist, and must run before
+// the rate is needed.
 func (p *fileParser) link(trials []*builder, ordered bool) {
 	index := make(map[string]int, len(trials))
 	var names []string
@@ -152,7 +155,7 @@ func (p *fileParser) link(trials []*builder, ordered bool) {
 		case circular(trials, index, i):
 			p.failf(at, "the rates of the trials %s and %s depend on each other; give one of them a fixed rate", trials[i].trial.Name, of)
 		case ordered && source > i:
-			p.failf(at, "the rate depends on the trial %s, which runs later because of order: written; move that trial to an earlier place", of)
+			p.failf(at, "the rate depends on the trial %s, which runs later because of order: written; move that trial before this one", of)
 		}
 	}
 }

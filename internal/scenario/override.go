@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// overlay merges the options over all values that apply to a trial. own has the trial's own values.
-// --set takes precedence over the flags that choose the server, so that endpoints, labels and
-// similar values belong to that server.
+// overlay merges the options over all values that apply to a trial. own holds the trial's own
+// values. --set is merged last, because the endpoints, labels and similar values that it gives
+// belong to the server that the other flags choose.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := layer{}
 	flags := map[string]place{"store": {flag: "--store " + p.options.Store}, "exec": {flag: "--exec " + p.options.Exec}}
@@ -27,7 +27,7 @@ func (p *fileParser) overlay(all, own layer) layer {
 		over[key] = pair{at: flags[key], value: &node{kind: scalar, text: v, at: flags[key]}}
 		for _, also := range []string{"store", "exec", "version"} {
 			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
-				p.failf(t.at, "--%s %s cannot override the trial's own value: here %s is %s", key, v, also, t.value.describe())
+				p.failf(t.at, "--%s %s cannot override a key of the trial itself, where %s is %s; remove the key from the trial", key, v, also, t.value.describe())
 			}
 		}
 		if e, ok := all["endpoints"]; ok && !p.set.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
@@ -43,21 +43,21 @@ func (p *fileParser) overlay(all, own layer) layer {
 	return p.overlaySet(all)
 }
 
-// sameStore reports whether --store names, without a version, the store that the trial already has.
+// sameStore reports whether --store has no version and names the store that the trial already has.
 func (p *fileParser) sameStore(all layer) bool {
 	s, ok := all["store"]
 	return ok && p.options.Version == "" && s.value.text == p.options.Store
 }
 
-// checkExec rejects an exec that was given only once for several stores, because a binary is the
-// server of only one store. It may be given on the command line, in defaults, in a trial or in a
-// baseline.
+// checkExec rejects a server binary that is given once but applies to several stores, because a
+// binary is the server of only one store. The binary may be given on the command line, in defaults,
+// in a trial or in a baseline.
 func (p *fileParser) checkExec(trials []*builder) {
 	stores := map[place][]string{}
 	for _, b := range trials {
 		exec, given := b.layer["exec"]
 		at := exec.at
-		if p.options.Exec != "" && at.line == 0 { // the baseline may use another store and then have no exec
+		if p.options.Exec != "" && at.line == 0 { // a baseline that uses another store has no exec
 			at, given = place{flag: "--exec " + p.options.Exec}, true
 		}
 		if name := b.cluster.Store; given && !slices.Contains(stores[at], name) {
@@ -68,9 +68,9 @@ func (p *fileParser) checkExec(trials []*builder) {
 		switch several := strings.Join(names, ", "); {
 		case len(names) < 2:
 		case at.flag != "":
-			p.failf(at, "it names one server, but the trials are of several stores (%s); set exec in the file for each", several)
+			p.failf(at, "this binary is the server of one store, but the trials use several stores (%s); set exec in the file for each store", several)
 		default:
-			p.failf(at, "exec names a single server, but it applies to several stores (%s); give each store its own, for example store: {name: %s, exec: PATH}", several, names[0])
+			p.failf(at, "exec is the server of one store, but it applies to several stores (%s); give each store its own exec, for example store: {name: %s, exec: PATH}", several, names[0])
 		}
 	}
 }
@@ -225,7 +225,8 @@ func (n *node) moved(at place) {
 	}
 }
 
-// mergedOver returns the mapping base, with entries replaced by the entries in n.
+// mergedOver returns the mapping base with the entries of n added. An entry of n replaces an entry
+// of base with the same key.
 func (n *node) mergedOver(base *node) *node {
 	if n.below != nil {
 		base = n.below.mergedOver(base)
@@ -248,20 +249,21 @@ func (p *fileParser) overlaySet(all layer) layer {
 		ofSomeTrials := key == "watch" || key == "compact" // only some trials have these
 		switch {
 		case all.hasKey("endpoints") && slices.Contains(ofStarted, key):
-			continue // it is for clusters that are started, but this trial uses a running cluster
+			continue // the key applies only to clusters that quorumbench starts
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.mergedOver(base.value)
 		case key == "baseline": // a trial without a baseline gets one
 		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
-			continue // it is an entry of a mapping that this trial does not have
+			continue // this trial does not have the mapping with these entries
 		}
 		over[key] = s
 	}
 	return over.mergedOver(all)
 }
 
-// setOverAxes replaces the values of axes by assigned values. It also removes axes that the
-// assignments exclude, because trials that differ only in such an axis would be identical.
+// setOverAxes replaces the list of an axis with the value that an assignment gives to its key. It
+// also removes axes whose keys the assignments exclude, because they would expand a trial into
+// identical trials.
 func (p *fileParser) setOverAxes(axes []axis) []axis {
 	axes = slices.DeleteFunc(axes, func(a axis) bool {
 		for key, s := range p.set {
@@ -283,8 +285,8 @@ func (p *fileParser) setOverAxes(axes []axis) []axis {
 	return axes
 }
 
-// checkStoreAxis rejects a list of versions or builds of a store if a running cluster is assigned.
-// The trials would be named after versions or builds, but all would use that one cluster.
+// checkStoreAxis rejects a list of versions or builds of a store if an assignment selects a running
+// cluster. The trials would be named after versions or builds, but all would use that one cluster.
 func (p *fileParser) checkStoreAxis(a *axis) {
 	e, ok := p.set["endpoints"]
 	if !ok || a.key != "store" {
@@ -293,14 +295,16 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	for _, v := range a.values {
 		for _, key := range ofStarted {
 			if v.field(key) != v && key != "members" {
-				p.failf(e.at, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but endpoints name a running cluster; remove it from the list", a.at.line, key)
+				p.failf(e.at, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but endpoints name a running cluster; remove that key from the list", a.at.line, key)
 				return
 			}
 		}
 	}
 }
 
-// openArrivals merges the arrivals "closed" and "constant". With a rate, both are constant.
+// openArrivals replaces the arrival "closed" in a list with "constant". A rate is assigned, and a
+// closed loop with a rate becomes an open loop with constant arrivals. The list must not contain
+// "constant" twice.
 func (p *fileParser) openArrivals(a *axis, at place) {
 	is := func(arrival Arrival) func(*node) bool {
 		return func(n *node) bool { return n.text == arrival.String() }
@@ -329,7 +333,7 @@ func (p *fileParser) checkSet(trials []*builder) {
 		case known && none(func(b *builder) bool { return k.For.occurIn(&b.load) }):
 			p.failf(p.placeOf(a), "<"+k.Key+"> applies only to "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
-			p.failf(p.placeOf(a), "no trial has the mapping %s, so its entry %s cannot be set; set the whole of %s", of, entry, of)
+			p.failf(p.placeOf(a), "no trial has the mapping %s, so its entry %s cannot be set; set the whole mapping %s", of, entry, of)
 		}
 	}
 }

@@ -18,10 +18,10 @@ type Parameter struct {
 	Flag string
 	// Meaning is a phrase for help.
 	Meaning string
-	// Range describes the valid values, if it differs from the description in value.
+	// Range describes the valid values. If it is empty, the description in value applies.
 	Range string
-	// Differs is the name in sentences about differences between two loads. Parameters without this
-	// name are ignored when loads are compared.
+	// Differs is the parameter's name in sentences about differences between two loads. Comparisons
+	// of loads ignore parameters without this name.
 	Differs string
 	// Reads defines how reports show the parameter. It is nil if reports do not show the parameter,
 	// or if the table has fixed columns for it.
@@ -69,22 +69,22 @@ func (o operations) occurIn(l *Load) bool { return o.are == nil || l.hasKind(o.a
 type column struct {
 	title string
 	cell  func(*Trial) string
-	// optional omits the column if no trial has the parameter. Trials without it show the text
-	// none.
+	// optional omits the column if no trial has the parameter. Otherwise, the cells of trials
+	// without the parameter contain the text in the field none.
 	optional bool
 	none     string
 }
 
-// Reading defines how reports show one parameter of a load, or several related parameters. If all
-// trials have the same values, they are shown above the table; otherwise they have a column.
+// Reading defines how reports show one parameter of a load, or several related parameters. If the
+// values are the same in all trials, reports show them above the table, and otherwise in a column.
 type Reading struct {
 	Title string // title of the column
-	// Cell returns the text in the column, and Above the phrase above the table. Either may be
-	// empty if there is nothing to show.
+	// Cell returns the text in the column, and Above the phrase above the table. Both return an
+	// empty string if the load has nothing to show.
 	Cell, Above func(*Load) string
 }
 
-// value is the place where a load stores a parameter, and the form in which it is written.
+// value reads, checks and formats the value of a parameter in a load.
 type value interface {
 	// hint returns the placeholder for the value in help. bounds describes the valid values.
 	hint() string
@@ -184,8 +184,8 @@ func (p *Parameter) Hint() string {
 	return p.value.hint()
 }
 
-// group splits the key of a parameter that is an entry of a mapping into the keys of the mapping
-// and the entry.
+// group splits the key of a mapping's entry, such as watch.streams, into the keys of the mapping
+// and of the entry. For any other parameter, the key of the mapping is empty.
 func (p *Parameter) group() (of, key string) {
 	if of, key, nested := strings.Cut(p.Key, "."); nested {
 		return of, key

@@ -12,14 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Parameters returns all parameters of trials, in the order of lists. They can be read in any
-// order, except that the entries of a mapping must be read after the mapping.
+// Parameters returns all parameters of trials, in the order in which lists show them. Their values
+// can be read in any order, except that the entries of a mapping must be read after the mapping.
 func Parameters(apps []application.Application) []*Parameter {
 	return parameters(apps, settingParameters(apps))
 }
 
-// ParametersOf returns all parameters of the loads. The loads may come from records, so for
-// applications it returns the parameters for which the loads have settings.
+// ParametersOf returns all parameters of the loads. The loads may come from records with unknown
+// applications. So ParametersOf returns the parameters for the applications' settings in the loads,
+// and not those of known applications.
 func ParametersOf(loads ...*Load) []*Parameter {
 	var settings []*Parameter
 	for _, l := range loads {
@@ -120,7 +121,7 @@ func keyParameters() []*Parameter {
 			value: textValue(func(l *Load) *[]byte { return &l.RangeKey }, "KEY", oneByte)},
 		{Key: "range-end", Meaning: "first key after the key interval", Differs: "the range's end", Reads: &keysReading, Range: "after `range-key`", For: ofRanges,
 			value: textValue(func(l *Load) *[]byte { return &l.RangeEnd }, "END", oneByte)},
-		{Key: "range-limit", Flag: "limit", Meaning: "maximum number of keys in each response; 0 means no limit", Differs: "the range's limit of keys", Reads: &rangesReading, For: ofRanges,
+		{Key: "range-limit", Flag: "limit", Meaning: "maximum number of keys in each response; 0 means no limit", Differs: "the limit of keys per range", Reads: &rangesReading, For: ofRanges,
 			value: notNegative(func(l *Load) *int64 { return &l.RangeLimit }, "; 0 means no limit")},
 		{Key: "count-only", Features: []kv.Feature{kv.RangeForms}, Meaning: "return only the number of keys", Differs: "counting keys instead of reading them", Reads: &rangesReading, For: ofRanges,
 			value: yesNo(func(l *Load) *bool { return &l.Scan.CountOnly })},
@@ -128,16 +129,16 @@ func keyParameters() []*Parameter {
 			value: yesNo(func(l *Load) *bool { return &l.Scan.KeysOnly })},
 		{Key: "stream", Features: []kv.Feature{kv.RangeForms}, Meaning: "return the range as a stream (etcd 3.7 and later)", Differs: "reading ranges as a stream", Reads: &rangesReading, For: ofPlainRanges,
 			value: yesNo(func(l *Load) *bool { return &l.Scan.Streamed })},
-		{Key: "page-size", Features: []kv.Feature{kv.RangeForms}, Meaning: "read the range in pages of this many keys, as a single operation; 0 reads it in one request", Differs: "the keys of a page", Reads: &rangesReading,
+		{Key: "page-size", Features: []kv.Feature{kv.RangeForms}, Meaning: "read the range in pages of this many keys, all in a single operation; 0 reads the range in one request", Differs: "the number of keys per page", Reads: &rangesReading,
 			For:   ofPlainRanges,
 			value: integer(func(l *Load) *int64 { return &l.Scan.PageSize }, 0, maxPageSize)},
 
-		{Key: "txn-keys", Flag: "txn-ops", Meaning: "number of keys that each transaction writes", Differs: "the keys of a transaction", Reads: &transactionReading, For: ofTransactions,
+		{Key: "txn-keys", Flag: "txn-ops", Meaning: "number of keys that each transaction writes", Differs: "the number of keys per transaction", Reads: &transactionReading, For: ofTransactions,
 			value: integer(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
 		{Key: "stm", For: ofSTM, set: setSTM},
-		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "number of different keys that each transaction reads", Differs: "the keys of an stm transaction", Reads: &transactionReading, For: ofSTM,
+		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "number of different keys that each transaction reads", Differs: "the number of keys per stm transaction", Reads: &transactionReading, For: ofSTM,
 			value: integer(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},
-		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percentage of the keys read that the transaction also writes", Differs: "the percent of an stm transaction's keys that it writes", Reads: &transactionReading, For: ofSTM,
+		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percentage of the keys that the transaction reads and then also writes", Differs: "the percentage of keys that an stm transaction writes", Reads: &transactionReading, For: ofSTM,
 			value: percent(stmField(func(t *STM) *int { return &t.WritePercent }))},
 		{Key: "stm.isolation", Flag: "isolation", Meaning: "isolation level: read committed (c), repeatable reads (r), serializable (s) or serializable snapshot (ss)", Differs: "the isolation of stm transactions", Reads: &transactionReading, For: ofSTM,
 			value: chosen(stmField(func(t *STM) *kv.Isolation { return &t.Isolation }), "c|r|s|ss", kv.ParseIsolation)},
@@ -160,23 +161,23 @@ func extraParameters() []*Parameter {
 			value: integer(watchField(func(w *Watch) *int { return &w.Connections }), 0, MaxConnections)},
 		{Key: "watch.watched-keys", Flag: "watched-keys", Meaning: "watch only this many keys, from the start of the key space (default: all keys)", Differs: "the watched keys", Range: "1 to `key-space`",
 			value: integer(watchField(func(w *Watch) *uint64 { return &w.WatchedKeys }), 1, maxKeySpace)},
-		{Key: "watch.keys-per-watcher", Flag: "keys-per-watcher", Meaning: "number of consecutive keys that each watcher watches, or all", Differs: "the keys that each watcher watches", Range: "from 1",
+		{Key: "watch.keys-per-watcher", Flag: "keys-per-watcher", Meaning: "number of consecutive keys that each watcher watches, or all for all keys", Differs: "the keys that each watcher watches", Range: "from 1",
 			value: watchedSpan()},
-		{Key: "watch.prev-kv", Flag: "prevkv", Meaning: "watch events also contain the previous value", Differs: "the values before in watch events",
+		{Key: "watch.prev-kv", Flag: "prevkv", Meaning: "watch events also contain the previous value", Differs: "the previous values in watch events",
 			value: yesNo(watchField(func(w *Watch) *bool { return &w.PrevKV }))},
-		{Key: "watch.mode", Flag: "watch-mode", Meaning: "kind of watch: stream, once (set again with a read after each event) or persistent", Differs: "the mode of watches",
+		{Key: "watch.mode", Flag: "watch-mode", Meaning: "kind of watch: stream, persistent, or once (after each event, a read sets the watch again)", Differs: "the watch mode",
 			value: optional(chosen(watchField(func(w *Watch) *kv.WatchMode { return &w.Mode }), "stream|once|persistent", kv.ParseWatchMode))},
 		{Key: "watch.key", Flag: "watch-key", Meaning: "watch only this key, which must not be one of the load's keys", Differs: "the watched key",
 			value: watchedKey()},
-		{Key: "watch.earlier-events", Flag: "events", Meaning: "number of earlier events that each watcher must receive before the load ends", Differs: "the earlier events that watchers catch up with", Reads: &windowReading,
+		{Key: "watch.earlier-events", Flag: "events", Meaning: "number of earlier events that each watcher must receive before the load ends", Differs: "the earlier events that watchers must receive", Reads: &windowReading,
 			value: integer(watchField(func(w *Watch) *uint32 { return &w.Expect }), 1, maxEarlierEvents)},
-		{Key: "watch.created-in-window", Flag: "created-in-window", Meaning: "create the watchers when the measurement window opens", Differs: "the creation of watchers in the window",
+		{Key: "watch.created-in-window", Flag: "created-in-window", Meaning: "create the watchers when the measurement window opens", Differs: "whether watchers are created in the window",
 			value: yesNo(watchField(func(w *Watch) *bool { return &w.AtWindow }))},
 
 		{Key: "compact", set: setCompact},
 		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store at this interval during the load; 0 means never", Differs: "the time between compactions", Features: []kv.Feature{kv.Compaction}, Reads: &compactionReading,
 			value: optional(span(func(l *Load) *time.Duration { return &l.Compact.Every }, MaxDuration, "; 0 means never"))},
-		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "number of revisions before the current revision that a compaction keeps", Differs: "the revisions that a compaction keeps", Reads: &compactionReading,
+		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "number of revisions that each compaction keeps before the current revision", Differs: "the revisions that a compaction keeps", Reads: &compactionReading,
 			value: optional(notNegative(func(l *Load) *int64 { return &l.Compact.Behind }, ""))},
 		{Key: "compact-first", Meaning: "compact the store's history after the preload, so that the load starts without old revisions",
 			Differs: "a compaction before the load", Reads: &compactFirstReading, Features: []kv.Feature{kv.Compaction},
@@ -184,19 +185,19 @@ func extraParameters() []*Parameter {
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "compare the hashes of all members' data after the load, and fail if the hashes differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
 		{Key: "verify", Meaning: "record every operation, and verify the store's responses after the load", Features: []kv.Feature{kv.Order},
-			Differs: "the recording of every operation", Reads: &verifyReading,
+			Differs: "whether every operation is recorded and verified", Reads: &verifyReading,
 			value: optional(yesNo(func(l *Load) *bool { return &l.Verify }))},
 		{Key: "faults", // bench has no such flag, because it measures running clusters
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 
-		{Key: "cleanup", Meaning: "remove all keys with the prefix after each trial; on a running cluster, keys are removed at the end of the run anyway, unless this is false",
+		{Key: "cleanup", Meaning: "remove all keys with the prefix after each trial. If not set, the keys on a running cluster are removed at the end of the run; if false, they are kept",
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Keys }))},
 		{Key: "cleanup-compact", Flag: "auto-compact", Meaning: "compact the history after the cleanup", Features: []kv.Feature{kv.Compaction},
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Compact }))},
 		{Key: "cleanup-defragment", Flag: "auto-defrag", Meaning: "defragment every member after the cleanup", Features: []kv.Feature{kv.Defragmentation},
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Defragment }))},
-		{Key: "overwrite-existing", Meaning: "for a running cluster: allow a prefix that existing keys have; the load may replace and delete these keys, and nothing is removed afterwards",
+		{Key: "overwrite-existing", Meaning: "for a running cluster: allow a prefix with which keys already exist; the load may replace and delete these keys, and no keys are removed afterwards",
 			value: optional(yesNo(func(l *Load) *bool { return &l.Overwrite }))},
 		{Key: "cluster-wide", Meaning: "for a running cluster: allow compaction and defragmentation, which affect the whole cluster",
 			value: optional(yesNo(func(l *Load) *bool { return &l.ClusterWide }))},
@@ -211,16 +212,16 @@ func timeParameters() []*Parameter {
 		{Key: "arrival", Meaning: "schedule of an open loop: constant (evenly spaced) or poisson (random gaps)", Differs: "the arrival",
 			column: &column{cell: func(t *Trial) string { return t.Load.arrivalLabel() }},
 			value:  chosen(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival)},
-		{Key: "rate", Meaning: "operations per second that become due, however slow the store is (open loop); 0 means a closed loop", Differs: "the rate per second", OpenLoop: true,
+		{Key: "rate", Meaning: "number of operations that become due per second, no matter how slow the store is (open loop); 0 means a closed loop", Differs: "the rate per second", OpenLoop: true,
 			value: rate()},
-		{Key: "total", Meaning: "number of operations to measure", Differs: "the total of operations", Reads: &windowReading,
+		{Key: "total", Meaning: "number of operations to measure", Differs: "the total number of operations", Reads: &windowReading,
 			value: integer(func(l *Load) *uint64 { return &l.Total }, 1, maxTotal)},
 		{Key: "duration", Meaning: "duration of the measurement window, instead of a total", Differs: "the duration", Reads: &windowReading,
 			column: &column{title: "window", cell: func(t *Trial) string { return t.Load.windowLabel() }},
 			value:  optional(spanAbove(func(l *Load) *time.Duration { return &l.Duration }, MaxDuration))},
 		{Key: "warmup", Meaning: "duration of the warm-up before the measurement window", Differs: "the warm-up", Reads: &warmupReading,
 			value: span(func(l *Load) *time.Duration { return &l.Warmup }, MaxDuration, "")},
-		{Key: "timeout", Meaning: "timeout of an operation, starting when it is sent", Differs: "the timeout", Reads: &timeoutReading,
+		{Key: "timeout", Meaning: "timeout of an operation, counted from the time at which the operation is sent", Differs: "the timeout", Reads: &timeoutReading,
 			value: timeout()},
 		{Key: "max-in-flight", Meaning: "maximum number of operations in flight in an open loop", Differs: "the limit of operations in flight", OpenLoop: true,
 			value: integer(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
@@ -259,7 +260,8 @@ func watchField[T any](of func(*Watch) *T) func(*Load) *T {
 
 const oneByte = "at least 1 byte"
 
-// keySpace is checked together with the size of keys, because it may depend on other values.
+// keySpace returns the parameter for the number of keys. The number is checked together with the
+// key size, because its default depends on other values.
 func keySpace() value {
 	t := integer(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
 	t.verify = nil
@@ -272,7 +274,8 @@ func prefix() value {
 	return t
 }
 
-// watchedKey is a key that must not be empty if it is given.
+// watchedKey returns the parameter for the only key that all watchers watch. If the key is given,
+// it must not be empty.
 func watchedKey() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
@@ -285,20 +288,21 @@ func watchedKey() value {
 	return t
 }
 
-// all selects the whole key space. Until the size of the key space is known, its value is
-// wholeSpace.
+// all is the word that selects the whole key space. Until the size of the key space is known, the
+// value is wholeSpace.
 const (
 	all        = "all"
 	wholeSpace = math.MaxUint64
 )
 
-// spanOfWatcher is the number of keys that a watcher watches, or all.
+// spanOfWatcher is the parameter for the number of keys that each watcher watches. Its value is a
+// number or the word all.
 type spanOfWatcher struct{ typed[uint64] }
 
 func watchedSpan() value {
 	v := spanOfWatcher{integer(watchField(func(w *Watch) *uint64 { return &w.Span }), 1, maxKeySpace)}
 	number := v.typed
-	v.unsaid = nil // files omit it if it is 1
+	v.unsaid = nil // 0 is not absent: it means 1
 	v.show = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
 	v.toJSON = func(n uint64) any { return max(n, 1) }
 	v.fromText = func(s string) (uint64, error) {
@@ -339,7 +343,7 @@ func setSTM(d *draft, key string, n *node) error {
 	return readEntries(d, key, n)
 }
 
-// noCompaction is the value that removes the compaction in defaults.
+// noCompaction is the value with which a trial removes the compaction that defaults specify.
 const noCompaction = "none"
 
 // setCompact reads how the store is compacted during the load.
@@ -353,7 +357,7 @@ func setCompact(d *draft, key string, n *node) error {
 		return err
 	}
 	if n.field("every") == n && !n.flag {
-		return n.at.errorf("compact needs the key every, for example {every: 30s}")
+		return n.at.errorf("compact needs the key \"every\", for example {every: 30s}")
 	}
 	return nil
 }

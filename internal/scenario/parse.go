@@ -26,7 +26,7 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 			err = cause.Err
 		}
 		err = fmt.Errorf("cannot read the scenario file %s: %w", path, err)
-		if !errors.Is(err, os.ErrNotExist) { // for a missing file the caller knows better remedies
+		if !errors.Is(err, os.ErrNotExist) { // if the file is missing, the caller suggests what to do
 			err = fmt.Errorf("%w; name a scenario file that this user can read", err)
 		}
 		return nil, err
@@ -34,9 +34,9 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	return Parse(path, data, c, o)
 }
 
-// Parse parses a scenario from data. name is the name of the file in errors. Its base name is the
-// name of the scenario unless the file sets a name. Errors in data have type Errors. Parse never
-// panics, whatever data contains.
+// Parse parses a scenario from data. Errors use name as the name of the file. If the file does not
+// set the name of the scenario, it is the base name of the file. Errors in data have type Errors.
+// Parse never panics, whatever data contains.
 func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Scale != 0 {
 		if err := CheckScale(o.Scale); err != nil {
@@ -47,7 +47,7 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 		return nil, problem("exec", "--exec and --version both select the server; give only one of them")
 	}
 	if o.Attach != nil && (o.Exec != "" || o.Version != "") {
-		return nil, problem("exec", "--endpoints names a cluster that is already running; a version or --exec applies only to a cluster that quorumbench starts; remove one of them")
+		return nil, problem("exec", "--endpoints names a running cluster, but a version or --exec applies only to clusters that quorumbench starts; remove one of them")
 	}
 	apps := c.Applications()
 	p := &fileParser{file: name, catalog: c, apps: apps, keys: byKey(Parameters(apps)), options: o}
@@ -120,7 +120,7 @@ func (p *fileParser) outline(root *node) *outline {
 		}
 	}
 	if len(p.errs) == 0 && len(o.written) == 0 {
-		p.failf(root.at, "the scenario has no trials; list them under the key trials")
+		p.failf(root.at, "the scenario has no trials; list them under the key \"trials\"")
 	}
 	if o.nameAt.line > 0 && !nameable.MatchString(o.Name) {
 		p.failf(o.nameAt, "%s", notNameable(o.Name))
@@ -175,7 +175,7 @@ func (p *fileParser) checkUntil(s *Scenario) {
 		return
 	}
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "the trials take %s per round, without the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
+		p.failf(place{}, "a round of the trials takes %s, not counting the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
 	}
 }
 

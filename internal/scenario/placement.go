@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// checkHosts rejects a placement of members or workers on hosts that do not exist, or on more hosts
-// than there are members or workers.
+// checkHosts rejects lists of hosts for members or workers if a listed host does not exist, or if a
+// list has more hosts than the trial has members or workers.
 func (b *builder) checkHosts() {
 	for _, placed := range []struct {
 		key, what string
@@ -35,8 +35,8 @@ func hostNames(hosts []Host) string {
 	return strings.Join(names, ", ")
 }
 
-// MembersOn returns the names of the hosts for the trial's members, used in turn. These are the
-// hosts in members-on, or else all hosts.
+// MembersOn returns the names of the hosts on which the trial's members run, in turn: the hosts in
+// members-on, or all hosts if the trial has no members-on.
 func (s *Scenario) MembersOn(t *Trial) []string {
 	if len(t.Cluster.On) > 0 || t.Cluster.Attach != nil {
 		return t.Cluster.On
@@ -44,9 +44,10 @@ func (s *Scenario) MembersOn(t *Trial) []string {
 	return s.hostNames(func(string) bool { return true })
 }
 
-// WorkersOn returns the names of the hosts for the trial's workers, used in turn. These are the
-// hosts in workers-on or, if there are several workers, the hosts without a member, or else all
-// hosts. If the list is empty, this machine generates the load.
+// WorkersOn returns the names of the hosts on which the trial's workers run, in turn. These are the
+// hosts in workers-on. If the trial has several workers but no workers-on, they are the hosts
+// without a member, or all hosts if every host has a member. If the list is empty, this machine
+// generates the load.
 func (s *Scenario) WorkersOn(t *Trial) []string {
 	if len(t.WorkersOn) > 0 || t.Load.Workers < 2 {
 		return t.WorkersOn

@@ -30,7 +30,7 @@ func setStore(d *draft, key string, n *node) (err error) {
 	case err != nil:
 		return err
 	case !named:
-		return n.at.errorf("if store is a mapping, it needs the key name, for example {name: etcd, label: old}")
+		return n.at.errorf("if store is a mapping, it needs the key \"name\", for example {name: etcd, label: old}")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func setEnv(d *draft, _ string, n *node) error {
 		case len(value) > maxEnvValue:
 			return p.at.errorf("env.%s has %d bytes, but can have at most %d", p.key, len(value), maxEnvValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return p.at.errorf("env.%s contains a character that cannot be printed; remove it", p.key)
+			return p.at.errorf("env.%s contains a character that cannot be printed; remove that character", p.key)
 		}
 		env[p.key] = value
 	}

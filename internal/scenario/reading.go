@@ -46,12 +46,12 @@ var (
 	timeoutReading     = Reading{"timeout", timeoutText, withPrefix("timeout ", timeoutText)}
 )
 
-// withPrefix returns a function that puts words before the text of a cell, unless the cell is
-// empty.
-func withPrefix(words string, cell func(*Load) string) func(*Load) string {
+// withPrefix returns a function that returns the text of a cell after a prefix, or an empty string
+// if the cell is empty.
+func withPrefix(prefix string, cell func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if text := cell(l); text != "" {
-			return words + text
+			return prefix + text
 		}
 		return ""
 	}
@@ -85,8 +85,8 @@ func connectionsAbove(l *Load) string {
 	return text.Plural(uint64(l.Connections), "connection")
 }
 
-// readsGiven reports whether the load only reads a given key or interval. The load's sizes of keys
-// and values then have no meaning.
+// readsGiven reports whether the load only reads a given key or interval. The load's key size and
+// value size then have no meaning.
 func (l *Load) readsGiven() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
 
 // keySizeCell returns the size of keys: the prefix, if there is one, and the size after it.
@@ -151,7 +151,8 @@ func given(l *Load) string {
 	return fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd))
 }
 
-// everything returns a name for a range if it has all keys, or an empty string for other ranges.
+// everything returns "all keys" for a range that contains every key, and an empty string for other
+// ranges.
 func everything(l *Load) string {
 	if KeyText(l.RangeKey) == "0x00" && KeyText(l.RangeEnd) == "0xff" {
 		return "all keys"
@@ -170,8 +171,8 @@ func distributionText(l *Load) string {
 	}
 }
 
-// rangesText returns how ranges are read. It includes the limit unless keysAbove already shows it
-// with the interval.
+// rangesText describes how ranges are read. The text contains the limit, unless keysAbove already
+// shows the limit with the interval.
 func rangesText(l *Load) string {
 	var parts []string
 	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsGiven()) {
@@ -204,7 +205,7 @@ func compactionText(l *Load) string {
 	if l.Compact.Every == 0 {
 		return ""
 	}
-	return fmt.Sprintf("every %s up to %s behind", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
+	return fmt.Sprintf("every %s, keeping %s", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
 }
 
 // transactionCell describes transactions, if the load has any.

@@ -36,7 +36,7 @@ func TestReadings(t *testing.T) {
 		{"ranges", Load{Ranges: Ranges{Scan: Scan{KeysOnly: true, PageSize: 5}}}, "keys only, in pages of 5 keys", "keys only, in pages of 5 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeLimit: 10}}, "at most 10 keys", "ranges of at most 10 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 1, Scan: Scan{CountOnly: true}}}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
-		// Shown together with the interval.
+		// keysAbove shows the limit together with the interval.
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""},
 		{"transaction", Load{}, "", ""},
 		{"transaction", Load{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
@@ -59,7 +59,7 @@ func TestDifferingParametersAreReported(t *testing.T) {
 		"mix", "target", // columns of the table
 		"arrival", "rate", // shown in the due column for an open loop
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher", "watch.prev-kv", "watch.mode", "watch.key",
-		"watch.created-in-window",  // the table of watch events
+		"watch.created-in-window",  // shown in the table of watch events
 		"preload", "max-in-flight", // shown where they affect the verdict
 	}
 	for _, p := range Parameters(Apps()) {

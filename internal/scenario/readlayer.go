@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// readLayer checks every key and value in the mapping n independently, and returns them.
+// readLayer checks each key and value in the mapping n on its own, and returns the allowed keys
+// with their values.
 func (p *fileParser) readLayer(n *node, in where) layer {
 	l := layer{}
 	if n.kind != mapping {
@@ -22,7 +23,7 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 	return l
 }
 
-// value reads a value only to report its errors.
+// value reads a value only to report the errors in it.
 func (p *fileParser) value(k *Parameter, n *node) {
 	switch k.Key {
 	case "matrix":
@@ -90,7 +91,7 @@ func baselineKeys() []string {
 // readBaseline checks a trial's baseline.
 func (p *fileParser) readBaseline(n *node) {
 	if n.kind != mapping || len(n.pairs) == 0 {
-		p.failf(n.at, "baseline must be a mapping with the differences to the trial, for example {version: 3.9.4}, not %s", n.otherThan(mapping))
+		p.failf(n.at, "baseline must be a mapping with the differences from the trial, for example {version: 3.9.4}, not %s", n.otherThan(mapping))
 		return
 	}
 	l := layer{}

@@ -9,11 +9,11 @@ import (
 
 // fit adapts the number of connections to the number of clients. inFlight is the number of
 // operations that the store accepts at the same time on one connection; 0 means no limit. fit
-// returns a sentence if it changes the number, and "" otherwise.
+// returns a sentence about a change that the user does not expect, and "" otherwise.
 func (l *Load) fit(inFlight int) string {
 	asked := l.Connections
 	if l.NewConnection {
-		l.Connections = l.Clients // each slot has a connection for one operation
+		l.Connections = l.Clients // each of a client's operations opens its own connection
 		return ""
 	}
 	switch needed := l.neededConnections(inFlight); {
@@ -36,9 +36,9 @@ func (l *Load) fit(inFlight int) string {
 }
 
 // fitOrdered gives each client its own connection if the load mixes operations or consistency
-// levels and the store responds in order on a connection. Otherwise a slow operation would delay
-// quick operations that were sent after it. fitOrdered returns a sentence if it changes the number
-// of connections, and "" otherwise.
+// levels, and the store responds in order on a connection. On a shared connection, a slow operation
+// would delay quick operations that were sent after it. fitOrdered returns a sentence if it changes
+// the number of connections, and "" otherwise.
 func (l *Load) fitOrdered(ordered bool) string {
 	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
 		return ""
@@ -75,7 +75,7 @@ func (l *Load) warnings(w words) []string {
 		out = append(out, w.fill("each range operation reads to the end of the key space; use <range-limit> to limit it"))
 	}
 	if l.Preload && l.Application.Name == "" && l.hasKind(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
-		out = append(out, w.fill("the <preload> creates every key, so an ephemeral operation finds its key already there until a delete has removed it"))
+		out = append(out, w.fill("the <preload> creates every key, so the key of an ephemeral operation already exists until a delete removes it"))
 	}
 	return append(out, l.watchWarnings()...)
 }
@@ -84,16 +84,16 @@ func (l *Load) warnings(w words) []string {
 const (
 	// MaxPreload is the maximum number of keys in a preload. Writing that many takes hours.
 	MaxPreload = 100_000_000
-	// maxPoisson is the maximum total with Poisson arrivals. To find the end of the window, the
-	// gaps must be generated one after the other.
+	// maxPoisson is the maximum total of a load with Poisson arrivals. To find the end of the
+	// window, all gaps between the operations must be generated.
 	maxPoisson = 100_000_000
 	// MaxMemory is the maximum memory, in bytes, that the generator may need for a load.
 	MaxMemory = 4 << 30
 
 	versionBytes = 8 // per key, for compare-and-set
 	ackedBytes   = 4 // per key, for watchers
-	// Upper estimates in bytes: an operation in flight, without its key and value, and a
-	// connection.
+	// flightBytes is an upper estimate of the memory for an operation in flight, without its key
+	// and value. socketBytes is an upper estimate of the memory for a connection.
 	flightBytes = 512
 	socketBytes = 4 << 10
 )

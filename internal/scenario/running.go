@@ -12,8 +12,9 @@ import (
 // this prefix.
 const OwnPrefix = "quorumbench/"
 
-// ownPrefixOf returns the prefix for an application on a running cluster. It begins with OwnPrefix
-// or, if the application's key names are not paths, with a similar prefix.
+// ownPrefixOf returns the default prefix of an application's keys on a running cluster: the
+// application's own prefix after OwnPrefix, or after a similar prefix in the style of the
+// application's key names.
 func ownPrefixOf(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
@@ -85,7 +86,8 @@ func (l *Load) KeysOfOperation() uint64 {
 	return 1
 }
 
-// ClusterWideChanges returns phrases for changes by the load that affect the whole cluster.
+// ClusterWideChanges describes the changes by the load that affect the whole cluster, in one phrase
+// per change.
 func (l *Load) ClusterWideChanges() (all []string) {
 	for _, c := range l.changes() {
 		all = append(all, c.text)
@@ -93,7 +95,8 @@ func (l *Load) ClusterWideChanges() (all []string) {
 	return all
 }
 
-// Maintenance lists the store features that these changes need: kv.Compaction, kv.Defragmentation.
+// Maintenance returns the store features that the changes in ClusterWideChanges need: kv.Compaction
+// and kv.Defragmentation.
 func (l *Load) Maintenance() (all []kv.Feature) {
 	for _, c := range l.changes() {
 		if !slices.Contains(all, c.feature) {
@@ -103,7 +106,7 @@ func (l *Load) Maintenance() (all []kv.Feature) {
 	return all
 }
 
-// change is something that a load does to the whole cluster.
+// change is an action of a load that affects the whole cluster.
 type change struct {
 	does    bool
 	feature kv.Feature // feature of the store that makes the change
@@ -121,8 +124,8 @@ func (l *Load) changes() []change {
 	}, func(c change) bool { return !c.does })
 }
 
-// checkRunning rejects changes that would affect all of a running cluster, unless the scenario
-// explicitly allows them. The flags of a command are explicit enough.
+// checkRunning rejects changes that would affect a whole running cluster, unless the scenario
+// explicitly allows them. It accepts the flags of a command, because they are explicit enough.
 func (b *builder) checkRunning() {
 	l := &b.load
 	if b.cluster.Attach == nil {

@@ -32,8 +32,8 @@ func CheckScale(factor float64) error {
 	return nil
 }
 
-// scale applies the factor and stores the previous values. It also scales numbers in the trial's
-// name.
+// scale multiplies the sizes of the trial by the factor, and stores the previous values in
+// scaledFrom. It also scales numbers in the trial's name.
 func (b *builder) scale() {
 	if b.options.Scale == 0 {
 		return
@@ -59,8 +59,8 @@ func (b *builder) scale() {
 	}
 }
 
-// scaleOne scales a number. It does not scale a number that was set on the command line, which is
-// intended, or an invalid number, which is reported elsewhere.
+// scaleOne scales a number, with two exceptions. A number that was set on the command line keeps
+// its value, because the user chose it. An invalid number is reported elsewhere.
 func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
 	given := b.layer[key]
 	if *was = *now; *now < 1 || given.at.set != "" {

@@ -1,5 +1,5 @@
-// Package scenario defines the content of a run: a YAML file or flags, checked and expanded into
-// trials. It is pure data. A Catalog decodes the settings of stores.
+// Package scenario defines the content of a run. It checks a YAML file or flags, and expands them
+// into trials. A Scenario is pure data. A Catalog decodes the settings of stores.
 package scenario
 
 import (
@@ -34,13 +34,13 @@ type Scenario struct {
 // Trial is one measurement. All its values are known, except for a rate that depends on the
 // throughput of an earlier trial.
 type Trial struct {
-	Name    string // unique in the scenario except among repeats; for example put-leader
+	Name    string // for example put-leader; only the repeats of a trial share a name
 	Number  int    // position in the file, starting at 1
 	Repeat  int    // starts at 1
 	Repeats int    // number of repeats; 0 if Until determines it
 	Cluster Cluster
 	Load    Load
-	// WorkersOn names the hosts on which workers run, used in turn; see Scenario.WorkersOn.
+	// WorkersOn lists the hosts in workers-on; see Scenario.WorkersOn.
 	WorkersOn []string
 	// BaselineOf is the name of the trial for which this trial is the baseline: it has the same
 	// load, but another version, binary or setting. It is empty for other trials.
@@ -62,16 +62,18 @@ func (t *Trial) seedName() string {
 
 // Catalog provides the information about stores and applications that scenarios need.
 type Catalog interface {
-	// Applications returns the applications that a load can imitate, in the order of lists.
+	// Applications returns the applications that a load can imitate, in the order in which lists
+	// show them.
 	Applications() []application.Application
-	// Stores lists the names of stores, as the key store accepts them.
+	// Stores returns the names of the stores, as scenario files write them.
 	Stores() []string
 	// Capabilities returns the capabilities of one of these stores.
 	Capabilities(store string) kv.Capabilities
-	// Settings decodes the settings of a store. decode fills the value to which into points, and
-	// rejects unknown keys. If decode is nil, Settings returns the store's defaults. encoding/json
-	// must be able to encode the result, because clusters' settings are compared as JSON.
-	Settings(store string, decode func(into any) error) (any, error)
+	// Settings decodes the settings of a store. The function decode fills the value that target
+	// points to, and rejects unknown keys. If decode is nil, Settings returns the store's defaults.
+	// encoding/json must be able to encode the result, because the settings of clusters are
+	// compared as JSON.
+	Settings(store string, decode func(target any) error) (any, error)
 	// Version returns nil if quorumbench can start this version of the store's server here (after
 	// installing it, if necessary). Otherwise it returns an error that names the supported
 	// versions.

@@ -53,7 +53,7 @@ func (s *setting) bounds() string {
 	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
 }
 
-// number parses the form that settingText returns.
+// number parses a value in the form that settingText returns.
 func (s *setting) number(value string) (float64, error) {
 	switch s.Unit {
 	case application.Integer:
@@ -101,7 +101,8 @@ func applicationParameter(apps []application.Application) *Parameter {
 		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}
 }
 
-// nameOfApplication is recorded together with the application's settings.
+// nameOfApplication is the parameter for the application's name. Records contain it together with
+// the application's settings.
 type nameOfApplication struct{ typed[string] }
 
 func (n nameOfApplication) encode(l *Load) any {
@@ -111,7 +112,8 @@ func (n nameOfApplication) encode(l *Load) any {
 	return l.Application
 }
 
-// decode makes the texts printable, because the record may come from an untrusted source.
+// decode reads an application from a record. It makes the texts printable, because the record may
+// come from an untrusted source.
 func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
 	a := &l.Application
 	if err := json.Unmarshal(b, a); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Until is the rule for repeating trials until their figures are precise or a time limit is
-// reached. Rounds are interleaved: A B in one round and B A in the next. Drift of the machine then
+// reached. The order alternates: A B in one round and B A in the next. Drift of the machine then
 // affects all trials equally.
 type Until struct {
 	// Precision is the maximum half-width of a figure's 95 % confidence interval, as a fraction of
@@ -58,7 +58,7 @@ func readUntil(n *node) (u Until, err error) {
 		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
-		err = n.at.errorf("until has no precision; give it, for example {precision: 2%%}")
+		err = n.at.errorf("until has no precision; add one, for example {precision: 2%%}")
 	}
 	return u, err
 }

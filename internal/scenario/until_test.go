@@ -87,7 +87,8 @@ func TestRoundsKeepSourcesFirst(t *testing.T) {
 	}
 }
 
-// Reseeding, as --seed does, keeps the rule for ending the run, and keeps a single round.
+// Reseed, which the flag --seed uses, keeps the rule for ending the run, and still returns a single
+// round.
 func TestReseedingKeepsTheRule(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
 	s.Reseed(7)
@@ -118,20 +119,20 @@ func TestFlagsReplaceUntil(t *testing.T) {
 		}
 	}
 	if s := parseUntil(t, ab+"trials: [{name: a}]\n", Until{AtMost: time.Hour}); s.Until != nil {
-		t.Error("a time alone repeats")
+		t.Error("with only a time limit, the trials repeat")
 	}
 }
 
 func TestUntilIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats and until both determine how often trials are repeated; give only one of them",
-		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until has no precision; give it, for example {precision: 2%}",
-		"until: {precision: 0}\n":                         `"0" is not a share above 0 and below 100 %; write one as in 2%`,
+		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until has no precision; add one, for example {precision: 2%}",
+		"until: {precision: 0}\n":                         `"0" is not a share above 0 and below 100 %; write a share such as 2%`,
 		"until: {precision: 100%}\n":                      `"100%" is not a share above 0 and below 100 %`,
 		"until: {precision: nan}\n":                       `"nan" is not a share above 0`,
 		"until: {precision: 2%, at-most: -1s}\n":          "-1s must be above 0 and at most 1000h",
 		"until: {precision: 2%, at-most: 9}\n":            "9 lacks a unit",
-		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s per round, without the time to start clusters, but the time limit is 500ms; set a longer limit",
+		"until: {precision: 2%, at-most: 500ms}\n":        "a round of the trials takes 1s, not counting the time to start clusters, but the time limit is 500ms; set a longer limit",
 		"until: {precision: 2%, most: 5m}\n":              `until has no key "most"`,
 		"until: 2%\n":                                     "until must be a mapping",
 		"until: {precision: 2%, suspect: yes}\n":          `until has no key "suspect"`,

@@ -2,9 +2,9 @@ package scenario
 
 import "github.com/quorumbench/quorumbench/internal/scenario/application"
 
-// Valid returns the first error in a load that Complete has completed: one sentence with the keys
-// of scenario files. It is for loads that this package did not parse. apps are the applications
-// that the load may imitate.
+// Valid returns the first error in a load, as one sentence with the keys of scenario files.
+// Complete must have completed the load. Use Valid for loads that this package did not parse. apps
+// are the applications that the load may imitate.
 func (l *Load) Valid(apps []application.Application) error {
 	if found := l.problems(words{}, apps); len(found) > 0 {
 		return found[0]

@@ -60,14 +60,14 @@ func (l *Load) checkMix(c *checks) {
 		}
 		for _, earlier := range l.Mix[:i] {
 			if earlier.Kind == o.Kind && earlier.Consistency == o.Consistency {
-				c.add("mix", "the mix has %s twice; add up the two weights", o.label())
+				c.add("mix", "the mix has %s twice; merge the two entries and add up their weights", o.label())
 			}
 		}
 	}
 }
 
-// Bounds for weights. With them, the sum of the weights in a mix is finite, and each weight is a
-// measurable share of it.
+// minWeight and maxWeight are the bounds for weights. They ensure that the sum of the weights in a
+// mix is finite, and that each weight is a measurable share of the sum.
 const (
 	minWeight = 1e-9
 	maxWeight = 1e9
@@ -125,7 +125,7 @@ func (l *Load) checkKeys(c *checks) {
 	if l.KeySize == 0 && l.Prefix == "" {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so keys would be empty; use a larger <key-size>")
 	} else if room := keyCapacity(l.KeySize); room < l.KeySpace {
-		c.add("key-size", "<key-size> %d makes %s, but <key-space> is %d; use keys of at least %d B, or a smaller <key-space>",
+		c.add("key-size", "<key-size> %d allows only %s, but <key-space> is %d; use keys of at least %d B, or a smaller <key-space>",
 			l.KeySize, text.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
@@ -221,7 +221,7 @@ func (l *Load) checkCleanup(c *checks) {
 		asked bool
 	}{{"cleanup-compact", l.Cleanup.Compact}, {"cleanup-defragment", l.Cleanup.Defragment}} {
 		if of.asked && !l.Cleanup.Keys {
-			c.add(of.key, "<"+of.key+"> works only after a <cleanup>, which is not enabled; give both")
+			c.add(of.key, "<"+of.key+"> needs <cleanup>, which is not enabled; give both")
 		}
 	}
 	switch {

@@ -45,7 +45,7 @@ func TestValidate(t *testing.T) {
 		"mix: the weight of put is NaN, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":      func(l *Load) { l.Mix[0].Weight = math.NaN() },
 		"mix: the weight of put is +Inf, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":     func(l *Load) { l.Mix[0].Weight = math.Inf(1) },
 		"mix: the weight of put is 1e+308, but must be from 0.000000001 to 1000000000; only the ratios of weights matter":   func(l *Load) { l.Mix[0].Weight = 1e308 },
-		"mix: the mix has put twice; add up the two weights":                                                                func(l *Load) { l.Mix = append(l.Mix, l.Mix[0]) },
+		"mix: the mix has put twice; merge the two entries and add up their weights":                                        func(l *Load) { l.Mix = append(l.Mix, l.Mix[0]) },
 		"consistency: consistency applies only to reads, and put is not a read; omit the consistency":                       func(l *Load) { l.Mix[0].Consistency = kv.Local },
 		"clients: clients is 0, but must be at least 1":                                                                     func(l *Load) { l.Clients = 0 },
 		"connections: connections is -1, but must be at least 1":                                                            func(l *Load) { l.Connections = -1 },
@@ -73,10 +73,10 @@ func TestValidate(t *testing.T) {
 		"key-space: key-space is 2000000000000, but must be from 1 to 1000000000000 keys": func(l *Load) {
 			l.KeySpace = 2e12
 		},
-		"key-size: key-size 2 makes 4,096 keys, but key-space is 4097; use keys of at least 3 B, or a smaller key-space": func(l *Load) {
+		"key-size: key-size 2 allows only 4,096 keys, but key-space is 4097; use keys of at least 3 B, or a smaller key-space": func(l *Load) {
 			l.KeySize, l.KeySpace = 2, 4097
 		},
-		"key-size: key-size 0 makes 1 key, but key-space is 2; use keys of at least 1 B, or a smaller key-space": func(l *Load) {
+		"key-size: key-size 0 allows only 1 key, but key-space is 2; use keys of at least 1 B, or a smaller key-space": func(l *Load) {
 			l.KeySize, l.Prefix, l.KeySpace = 0, "a", 2
 		},
 		"distribution: there is no distribution \"normal\"; choose sequential, uniform, zipfian or hotspot": func(l *Load) { l.Distribution.Name = "normal" },

@@ -20,11 +20,11 @@ func TestDistributionsReadBack(t *testing.T) {
 	}
 	for s, want := range map[string]string{
 		"":            `there is no distribution ""; choose sequential, uniform, zipfian or hotspot`,
-		"uniform:1":   `the distribution uniform has no parameters, but "uniform:1" has some`,
-		"zipfian:":    `in the distribution "zipfian:": "" is not a number; write digits, as in 500 or 0.5`,
+		"uniform:1":   `the distribution uniform has no parameters, but "uniform:1" gives some; remove them`,
+		"zipfian:":    `in the distribution "zipfian:": "" is not a number; write a number such as 500 or 0.5`,
 		"zipfian:1:2": `"zipfian:1:2" is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8`,
 		"hotspot:0.1": `"hotspot:0.1" is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8`,
-		"zipfian:nan": `in the distribution "zipfian:nan": "nan" is not a number; write digits, as in 500 or 0.5`,
+		"zipfian:nan": `in the distribution "zipfian:nan": "nan" is not a number; write a number such as 500 or 0.5`,
 	} {
 		if _, err := ParseDistribution(s); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", s, err, want)

@@ -266,11 +266,11 @@ func TestOverrides(t *testing.T) {
 		o    Options
 		file string
 	}{
-		"f.yaml:1:12: --store slow cannot override the trial's own value: here store is etcd":                         {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
-		"f.yaml:2:11: --exec /x cannot override the trial's own value: here version is 1.0":                           {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
-		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set exec in":              {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
-		"--exec /x: it names one server, but the trials are of several stores (etcd, slow); set":                      {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
-		"f.yaml:1:11: --exec applies only to clusters that quorumbench starts, but this trial uses a running cluster": {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
+		"f.yaml:1:12: --store slow cannot override a key of the trial itself, where store is etcd; remove the key from the trial": {Options{Store: "slow"}, "trials: [{ store: etcd, operation: put}]"},
+		"f.yaml:2:11: --exec /x cannot override a key of the trial itself, where version is 1.0; remove the key from the trial":   {Options{Exec: "/x"}, "defaults: {store: etcd}\ntrials: [{version: 1.0, operation: put}]"},
+		"--exec /x: this binary is the server of one store, but the trials use several stores (etcd, slow); set exec in":          {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put}, {store: slow, name: b, operation: put}]"},
+		"--exec /x: this binary is the server of one store, but the trials use several stores (etcd, slow); set":                  {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
+		"f.yaml:1:11: --exec applies only to clusters that quorumbench starts, but this trial uses a running cluster":             {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
 		"there is no store \"redis\"": {Options{Store: "redis"}, "defaults: {store: etcd}\ntrials: [{operation: put}]"},
 		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(quick())},
 	} {

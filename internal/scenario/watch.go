@@ -13,25 +13,25 @@ import (
 const (
 	MaxWatchers = maxWatched
 	// maxWatched limits the number of watchers times the keys per watcher. The generator stores a
-	// state for each of these combinations.
+	// state for each combination of a watcher and a key.
 	maxWatched = 4 << 20
 	// maxEarlierEvents limits the number of earlier events per watcher and key.
 	maxEarlierEvents = 1_000_000
-	// leastWatchedValue is the smallest size, in bytes, at which a value can identify the write.
+	// leastWatchedValue is the smallest size, in bytes, of a value that can identify its write.
 	leastWatchedValue = 16
 )
 
-// noWatch is the value that removes the watchers in defaults.
+// noWatch is the value with which a trial removes the watchers that defaults specify.
 const noWatch = "none"
 
-// setWatch reads the watchers during the load.
+// setWatch reads the mapping that describes the watchers during the load.
 func setWatch(d *draft, key string, n *node) error {
 	d.load.Watch = nil
 	if n.kind == scalar && n.text == noWatch {
 		return nil
 	}
 	if n.kind != mapping {
-		return n.at.errorf("watch must be a mapping, for example {watchers: 100}, or none, not %s", n.describe())
+		return n.at.errorf("watch must be a mapping, for example {watchers: 100}, or the word none, not %s", n.describe())
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w
@@ -39,7 +39,7 @@ func setWatch(d *draft, key string, n *node) error {
 	case err != nil:
 		return err
 	case n.field("watchers") == n && !n.flag:
-		return n.at.errorf("watch needs the key watchers, for example {watchers: 100}")
+		return n.at.errorf("watch needs the key \"watchers\", for example {watchers: 100}")
 	case n.field("created-in-window") == n:
 		w.AtWindow = w.Expect > 0
 	}
@@ -80,7 +80,7 @@ func (l *Load) checkWatch(c *checks) {
 		l.checkWatched(c)
 	}
 	if w.Expect > 0 && l.Total > 0 {
-		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; give a duration as its limit, and no total")
+		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; replace the total with a duration as the time limit")
 	}
 	if l.NewConnection {
 		c.add("new-connection", "watchers need connections that stay open, but <new-connection> opens one for each operation; remove one of the two")
@@ -142,7 +142,7 @@ func (l *Load) checkWatched(c *checks) {
 	w := l.Watch
 	switch {
 	case w.Expect > 0 && w.Start == 0:
-		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key to which the earlier events are written before the load")
+		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key that is written before the load to cause the earlier events")
 	case w.AtWindow && w.Start == 0:
 		c.add("watch.created-in-window", "<watch.created-in-window> needs a <watch.key>: for the load's own keys, events before the watchers exist would be counted as lost")
 	}
@@ -158,7 +158,7 @@ func (l *Load) checkWatched(c *checks) {
 	}
 }
 
-// watchWarnings returns sentences about watchers that are probably not intended.
+// watchWarnings returns sentences about settings of watchers that are probably not intended.
 func (l *Load) watchWarnings() (out []string) {
 	w := l.Watch
 	switch {

@@ -172,7 +172,7 @@ func (plain) Capabilities(store string) kv.Capabilities {
 // that share a watch at the server are reported.
 func TestWatchModes(t *testing.T) {
 	for watch, want := range map[string]string{
-		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd has no watches of mode stream; it has once (once) and persistent (staying)",
+		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd has no watches of mode stream; it supports once (once) and persistent (staying)",
 		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher cannot be combined with watch.mode once, which watches only one key per watcher",
 		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not supported by this store: watch events from etcd do not contain the previous value",
 		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not supported by this store: watchers of etcd can receive only events after they are created",
@@ -211,7 +211,8 @@ func (narrow) Capabilities(store string) kv.Capabilities {
 	return can
 }
 
-// Some watchers occupy their connection. No other watcher can then be created on that connection.
+// If a watcher occupies its connection, no other watcher can be created on that connection. So each
+// watcher has its own connection.
 func TestWatchersHaveTheirOwnConnections(t *testing.T) {
 	text := []byte("trials: [{store: etcd, operation: put, duration: 10s, watch: {watchers: 10, streams: 2}}]")
 	for _, tc := range []struct {

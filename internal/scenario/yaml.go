@@ -140,8 +140,8 @@ type node struct {
 	at     place
 	raw    ast.Node // for a store's settings
 	flag   bool     // set if the value is from a flag
-	// entries is set if the mapping changes entries of another mapping. It is merged over that
-	// mapping when the latter is known.
+	// entries is set if the mapping only changes entries of another mapping. It is merged over the
+	// other mapping when that mapping is known.
 	entries bool
 	below   *node
 }
@@ -293,8 +293,8 @@ func (n *node) field(key string) *node {
 	return n
 }
 
-// Each of the following methods reads one value. It returns the value, or an *Error with a position
-// that names the key.
+// Each of the following methods reads one value. It returns the value, or an *Error that has a
+// position and names the key.
 
 func (n *node) word(key string) (string, error) {
 	if n.kind != scalar {
@@ -337,7 +337,7 @@ func (n *node) boolean(key string) (bool, error) {
 	})
 }
 
-// unquoted reads a scalar that is not text.
+// unquoted reads a scalar other than text, such as a number, which must not be quoted.
 func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (v T, err error) {
 	if n.kind == scalar && !n.quoted {
 		v, err = parse(n.text)

@@ -1,6 +1,6 @@
 // Package application defines the applications that a load can imitate. The definitions are data,
 // so that scenarios can be checked and described. The code that sends the applications' calls is in
-// folders of internal/load/app. docs/how-to/add-an-application.md has the steps to add an
+// folders of internal/load/app. docs/how-to/add-an-application.md describes how to add an
 // application.
 package application
 
@@ -18,10 +18,10 @@ import (
 // Application describes the load of an application.
 type Application interface {
 	Definition() Definition
-	// Check reports whether a combination of settings is wrong. Each setting is within its own
-	// bounds. If the combination is wrong, Check returns the parameter at fault and a sentence with
-	// the reason. The sentence contains parameter keys in angle brackets, such as <nodes>, and no
-	// percent signs.
+	// Check checks a combination of settings, each of which is within its own bounds. If the
+	// combination is wrong, Check returns the parameter at fault and a sentence with the reason.
+	// The sentence contains parameter keys in angle brackets, such as <nodes>, and no percent
+	// signs.
 	Check(Settings) (parameter, why string)
 	// Profile returns the average load for valid settings on a store. way is an index into the
 	// definition's Ways.
@@ -51,8 +51,8 @@ func Names(all []Application) (names []string) {
 // Windowed is an optional interface for applications whose settings need a minimum duration of the
 // measurement window.
 type Windowed interface {
-	// CheckWindow is like Check. The settings are valid, way is an index into Ways, and length is
-	// the duration of the window.
+	// CheckWindow checks whether a window of the given length is long enough for the settings,
+	// which are valid. way is an index into Ways. The results are like those of Check.
 	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
 }
 
@@ -64,13 +64,15 @@ type Definition struct {
 	// loads.
 	Prefix     string
 	Parameters []Parameter
-	// Scales lists the keys of parameters that determine how large the load is, for which a
-	// capacity search is possible. They are whole numbers or rates. The first is recommended.
+	// Scales lists the keys of the parameters that determine the size of the load. A capacity
+	// search can use any of them. Their values are whole numbers or rates. The first one is
+	// recommended.
 	Scales []string
-	// Unsearched is the reason why no parameter can be searched if Scales is empty. It completes a
-	// sentence after the word "because".
+	// Unsearched is the reason why a capacity search is not possible if Scales is empty. The text
+	// completes a sentence after the word "because".
 	Unsearched string
-	// Names matches the part of a key's name after the prefix, or at least the start of that part.
+	// Names matches the names of the application's keys without the prefix, or at least the start
+	// of these names.
 	Names *regexp.Regexp
 	// Compacts is set if the application sometimes compacts the store's history, which affects all
 	// keys.
@@ -84,7 +86,7 @@ type Definition struct {
 // Way describes one way in which an application uses a store.
 type Way struct {
 	Name string // a phrase for docs, such as "transactions and leases"
-	// Operations and Features are what the store must support.
+	// Operations and Features list what the store must support.
 	Operations []Operation
 	Features   []kv.Feature
 }
@@ -95,8 +97,8 @@ type Operation struct {
 	Level kv.Consistency
 }
 
-// FindWay returns the first way that the named store supports, or an error with the reasons if it
-// supports none.
+// FindWay returns the index of the first way that the named store supports, or an error with the
+// reasons if it supports none.
 func (d *Definition) FindWay(store string, can kv.Capabilities) (way int, err error) {
 	var lacks []string
 	for i := range d.Ways {
@@ -198,7 +200,7 @@ func Format(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // warnings use it instead of the actual calls.
 type Profile struct {
 	Calls []Call
-	// There is the number of objects that already exist when the load begins.
+	// There counts the objects that already exist when the load begins.
 	There uint64
 	// KeySize is the approximate size of a key after the prefix. ValueSize is the mean size of
 	// written values. Both are in bytes.
@@ -207,8 +209,8 @@ type Profile struct {
 	// number of watch streams that the watchers use.
 	Watchers, Streams int
 	PreviousValues    bool // watch events contain previous values
-	// Connections is the number of connections if each call must use a particular connection. 0
-	// means that the scenario's number applies.
+	// Connections is the number of connections, if the application determines which connection each
+	// call uses. 0 means that the scenario determines the number.
 	Connections int
 }
 

@@ -46,7 +46,7 @@ func Parse(s string) (all []Fault, err error) {
 	return all, nil
 }
 
-// noFaults is the value that removes the faults that defaults specify.
+// noFaults is the value with which a trial removes the faults that defaults specify.
 const noFaults = "none"
 
 // ParseOne parses a fault in the form that the method String returns.
@@ -67,7 +67,7 @@ func ParseOne(s string) (Fault, error) {
 	}
 	for i := 2; i < len(words); i += 2 {
 		if _, twice := fields[words[i]]; twice {
-			return Fault{}, fmt.Errorf("the fault %q has %s twice; give it once", strings.TrimSpace(s), words[i])
+			return Fault{}, fmt.Errorf("the fault %q has the field %s twice; give the field once", strings.TrimSpace(s), words[i])
 		}
 		fields[words[i]] = words[i+1]
 	}
@@ -76,19 +76,19 @@ func ParseOne(s string) (Fault, error) {
 }
 
 func notAFault(s string) error {
-	return fmt.Errorf("%q is not a fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
+	return fmt.Errorf("%q is not a fault; write, for example, kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
-// Fields returns the keys that a fault can have. The key do is required. The key member is
-// required, too, unless the fault affects the whole cluster.
+// Fields returns the keys that a fault can have. The key "do" is required. The key "member" is also
+// required, unless the fault affects the whole cluster.
 func Fields() []string {
 	return []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"}
 }
 
-// FromFields returns the fault described by the texts of its fields. If there is an error,
-// FromFields also returns the field at fault, or an empty string if a field is missing.
+// FromFields returns the fault with the given texts of its fields. If a field is wrong, FromFields
+// also returns its key. If a field is missing, the returned key is empty.
 func FromFields(texts map[string]string) (f Fault, field string, err error) {
-	for _, key := range slices.Sorted(maps.Keys(texts)) { // do sorts before the keys that depend on it
+	for _, key := range slices.Sorted(maps.Keys(texts)) { // "do" sorts before the keys that depend on it
 		if err := f.set(key, texts[key]); err != nil {
 			return f, key, err
 		}
@@ -139,7 +139,7 @@ func (f *Fault) set(key, value string) (err error) {
 			return err
 		}
 		if known, err = f.setTraffic(key, value); !known {
-			err = fmt.Errorf("a fault has no field %q; the fields are do, member, by, at, for, every and repeat; also of for random, to for rolling-upgrade, and from, direction and to for network faults", key)
+			err = fmt.Errorf("a fault has no field %q; every fault can have \"do\", \"member\", \"by\", \"at\", \"for\", \"every\" and \"repeat\"; random faults can also have \"of\", rolling upgrades \"to\", and network faults \"from\", \"direction\" and \"to\"", key)
 		}
 	}
 	return err
@@ -165,7 +165,7 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// setBy parses the key by: a fraction of the packets, or a duration.
+// setBy parses the key "by": a percentage of the packets, or a duration.
 func (f *Fault) setBy(value string) (err error) {
 	if strings.HasSuffix(value, "%") {
 		f.Share, err = text.ParseShare(value)
@@ -206,7 +206,7 @@ func (f *Fault) details() (words string) {
 	return words
 }
 
-// amount returns the value of the key by, or an empty string if there is none.
+// amount returns the value of the key "by", or an empty string if there is none.
 func (f *Fault) amount() string {
 	switch {
 	case f.Share > 0:

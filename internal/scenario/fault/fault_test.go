@@ -18,8 +18,8 @@ var faultTexts = []string{
 	"random any of kill/pause/compact at 1s for 2s every 10s repeat 9", "none",
 }
 
-// Faults are parsed back to the values that were written, in flags and in records. Their schedule
-// is bounded and in order.
+// Faults keep their values when they are written to flags and records and parsed again. Their
+// schedule is bounded and in order.
 func FuzzFaults(f *testing.F) {
 	for _, text := range faultTexts {
 		f.Add(text)
@@ -82,7 +82,7 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 }
 
-// Network faults are parsed back to the values that were written, as text and in records.
+// Network faults keep their values when they are written as text and to records, and parsed again.
 func TestNetworkFaultsReadBack(t *testing.T) {
 	const text = "isolate leader at 1s for 3s, isolate m2 direction out at 1s for 3s, split follower at 1s for 3s, " +
 		"bridge m1 at 1s for 3s every 20s repeat 3, blackhole leader from clients direction in at 1s for 3s, " +

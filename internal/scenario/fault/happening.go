@@ -33,7 +33,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 		for i := range f.times(window) {
 			h := f.once()
 			h.At += time.Duration(i) * f.Every
-			// the time of a fault is no secret
+			// A predictable generator is sufficient, because the time of a fault is not a secret.
 			random := rand.New(rand.NewPCG(seed, uint64(number)<<32|uint64(i)))
 			h.Draw = random.Uint64()
 			switch {
@@ -81,7 +81,7 @@ func (h *Happening) AffectedTraffic() (peers, clients bool) {
 	return h.From != Clients, h.From != Peers
 }
 
-// draw chooses the kind of a random fault, and its start within Every. The start is in whole
+// draw chooses the kind of a random fault, and a random start within the period Every, in whole
 // milliseconds.
 func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	h.Do = f.Of[random.IntN(len(f.Of))]

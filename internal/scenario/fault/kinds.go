@@ -23,7 +23,7 @@ const (
 	SlowDisk                // each sync takes longer
 	FullDisk                // the disk reports that it is full (ENOSPC)
 	FailingDisk             // writes and syncs fail (EIO)
-	LyingDisk               // syncs report success but do nothing; at the end, as PowerLoss
+	LyingDisk               // syncs report success but do nothing; the fault ends like PowerLoss
 
 	Isolate   // the member and all other members cannot reach each other
 	Split     // the members form two groups that cannot reach each other
@@ -58,7 +58,7 @@ var kinds = [numKinds]kind{
 	Kill:        {name: "kill"},
 	Terminate:   {name: "terminate"},
 	Pause:       {name: "pause"},
-	Restart:     {name: "restart", instant: "starts the member again at once: remove the field for, or choose terminate"},
+	Restart:     {name: "restart", instant: "starts the member again at once; remove the field \"for\", or choose terminate"},
 	PowerLoss:   {name: "power-loss", disk: true, ahead: true},
 	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, for example by: 200ms"},
 	FullDisk:    {name: "full-disk", disk: true},
@@ -82,18 +82,18 @@ var kinds = [numKinds]kind{
 	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
 	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
 
-	NewCertificate: {name: "new-certificate", instant: "ends when the member presents the new certificate: remove the field for", needs: featured(kv.Certificates)},
+	NewCertificate: {name: "new-certificate", instant: "ends when the member presents the new certificate; remove the field \"for\"", needs: featured(kv.Certificates)},
 	AddLearner:     {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
 
 	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
-	RollingRestart: {name: "rolling-restart", instant: "ends when all members have been restarted: remove the field for", of: theCluster},
-	RollingUpgrade: {name: "rolling-upgrade", instant: "ends when all members have been restarted: remove the field for", of: theCluster, to: true, changes: true},
+	RollingRestart: {name: "rolling-restart", instant: "ends when all members have been restarted; remove the field \"for\"", of: theCluster},
+	RollingUpgrade: {name: "rolling-upgrade", instant: "ends when all members have been restarted; remove the field \"for\"", of: theCluster, to: true, changes: true},
 	Random:         {name: "random"},
 }
 
-// ownTime is the reason why the key for is not allowed if the store's own operation determines how
-// long the fault lasts.
-const ownTime = "ends when the store has completed it: remove the field for"
+// ownTime is the reason why the key "for" is not allowed if the store's own operation determines
+// how long the fault lasts.
+const ownTime = "ends when the store has completed the operation; remove the field \"for\""
 
 // featured returns a pointer to the given feature.
 func featured(f kv.Feature) *kv.Feature { return &f }
@@ -111,12 +111,12 @@ const (
 // kind holds the properties of a kind of fault.
 type kind struct {
 	name string // name in scenario files
-	// instant is the reason why the kind does not allow the key for. It completes a sentence that
-	// starts with the fault. It is empty for kinds that require the key.
+	// instant is the reason why the kind does not allow the key "for". The text completes a
+	// sentence that starts with the fault. It is empty for kinds that require the key.
 	instant string
-	// by describes the key by, with an example, for kinds that require it.
+	// by describes the key "by", with an example, for kinds that require this key.
 	by string
-	// ahead is set if the key by is allowed and states how long before the fault its preparation
+	// ahead is set if the key "by" is allowed, and states how long before the fault its preparation
 	// starts.
 	ahead bool
 	// disk is set if the member's data must be on a disk that fails on request.
@@ -128,7 +128,7 @@ type kind struct {
 	needs *kv.Feature
 	// spare is set if the cluster must have room for one more member.
 	spare bool
-	// to is set if the kind requires the key to.
+	// to is set if the kind requires the key "to".
 	to bool
 	// changes is set if the cluster is different after the fault.
 	changes bool

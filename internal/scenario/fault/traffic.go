@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Traffic selects the packets that a network fault affects, and the part of its effect that By does
-// not describe. The zero value means that no such settings are given.
+// Traffic selects the packets that a network fault affects, and describes the part of the fault's
+// effect that By does not describe. The zero value means that no such settings are given.
 type Traffic struct {
 	From      Ends
 	Direction Direction
@@ -82,7 +82,7 @@ func parseThroughput(s string) (int, error) {
 	return n, err
 }
 
-// rate returns the value of the key to for a slow link.
+// rate returns the value of the key "to" for a slow link.
 func (t *Traffic) rate() string {
 	if t.To == 0 {
 		return ""
@@ -92,11 +92,12 @@ func (t *Traffic) rate() string {
 
 // networkKind holds additional properties of a network fault's kind.
 type networkKind struct {
-	// shape is the reason why the kind does not allow the key from: the kind itself determines
+	// shape is the reason why the kind does not allow the key "from": the kind itself determines
 	// which packets it affects. twoWays is the reason why the kind does not allow the key
-	// direction. Both complete a sentence, and are empty if the key is allowed.
+	// "direction". Both complete a sentence, and are empty if the key is allowed.
 	shape, twoWays string
-	// share describes the key by, and to describes the key to, for kinds that require these keys.
+	// share describes the key "by", and to describes the key "to", for kinds that require these
+	// keys.
 	share, to string
 	members   int // minimum number of members
 }
@@ -104,6 +105,6 @@ type networkKind struct {
 // amounts reports whether the kind requires a key in addition to the member and the times.
 func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to != "") }
 
-const betweenMembers = "separates members from each other, but not from clients: remove the field from, or choose blackhole"
+const betweenMembers = "separates members from each other, but not from clients; remove the field \"from\", or choose blackhole"
 
-const bothWays = "separates members in both directions: remove the field direction, or choose isolate or blackhole"
+const bothWays = "separates members in both directions; remove the field \"direction\", or choose isolate or blackhole"
