@@ -34,7 +34,7 @@ func (a *commandLine) agentCommand() *cobra.Command {
 		Use:   "agent",
 		Short: "Run members and load generators on this machine for a controller on another machine",
 		Long: `Run members and load generators on this machine for a controller on another machine.
-A scenario places them here (docs/how-to/many-machines.md).
+Scenarios assign members and load to this machine (docs/how-to/many-machines.md).
 
 The agent starts only the stores' servers and writes only in the folder --dir. It serves
 one controller at a time, and accepts only a controller whose certificate is from the same
@@ -47,17 +47,17 @@ listens. The agent runs until it receives SIGINT, SIGTERM or SIGHUP.`,
 		Args: command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that only this user can open")
-	r.Text("ca", &f.ca, "FILE", "certificate of the authority (PEM) that must have signed the controller's certificate")
+	r.Text("listen", &f.listen, "ADDR", "address at which the agent listens: HOST:PORT, or unix:PATH for a socket that only this user can open")
+	r.Text("ca", &f.ca, "FILE", "certificate (PEM) of the authority that must have signed the controller's certificate")
 	r.Text("cert", &f.cert, "FILE", "this machine's certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
 	r.Text("dir", &f.dir, "DIR", "folder in which the agent keeps all its files")
 	r.Text("address", &f.address, "IP", "IP address at which this machine's servers listen; default: the address of --listen")
-	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server on this machine that scenarios may select with exec")
+	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server binary on this machine that scenarios may select with the key exec")
 	r.Span("heartbeat", &f.heartbeat, "interval between the controller's heartbeats; if two are missing, the load on this machine stops")
 	r.Span("lease", &f.lease, "how long servers keep running after the connection to the controller is lost")
-	r.Toggle("once", &f.once, "serve one controller and exit, or exit at the end of the lease if the controller is lost; also exit when standard input ends, or if no controller connects within a minute")
-	r.Toggle("reach", &f.reach, "connect to members on behalf of a controller that cannot reach them, to read their state and metrics")
+	r.Toggle("once", &f.once, "serve one controller, then exit; if the controller is lost, exit when the lease expires; also exit at the end of standard input, or if no controller connects within one minute")
+	r.Toggle("reach", &f.reach, "read the state and metrics of members on behalf of a controller that cannot connect to them")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
 	c.AddCommand(a.agentCertsCommand())
 	return c
@@ -81,11 +81,11 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	}
 	defer command.ReduceMemory()()
 	if f.once {
-		// The program that reads standard error may exit before the lease ends. Writing to standard
-		// error must then fail, and must not end the agent.
+		// The reader of standard error may exit before the lease expires. A write to standard error
+		// must then return an error; SIGPIPE must not end the agent.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		go func() {
-			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends when standard input ends, even if reading it fails
+			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends at the end of standard input, or at the first read error
 			s.StopAfterSession()
 		}()
 	}
@@ -145,7 +145,8 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 // say prints a message to standard error.
 func (a *commandLine) say(format string, args ...any) { a.PrintNote(format, args...) }
 
-// agentVersion returns the program's version and revision. The agent's must equal the controller's.
+// agentVersion returns the program's version and revision. Both must be the same in the agent and
+// in the controller.
 func agentVersion() string {
 	t := command.Tool()
 	if t.Revision == "" {
@@ -173,7 +174,7 @@ HOST.crt, HOST.key and ca.crt to each host.`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses of the hosts, as the controller reaches them")
-	r.Text("dir", &f.dir, "DIR", "folder for the new files; only this user can read them, and none of them may exist yet")
+	r.Text("dir", &f.dir, "DIR", "folder for the new files, which only this user can read; existing files are not overwritten")
 	r.Span("valid", &f.valid, "how long the certificates are valid")
 	c.RunE = func(*cobra.Command, []string) error { return a.agentCerts(f) }
 	return c

@@ -24,9 +24,9 @@ func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m.suffers(t, "kill leader at 1s for 100ms", "move-leader follower at 2s", "pause any at 3s for 100ms", "rolling-restart at 4s")
 }
 
-// Disk faults work behind an agent, and a fault can replace a member there by an empty member. The
-// agent removes all its files and processes, even if the controller is killed while all members
-// wait for their disks.
+// Disk faults work on members behind an agent, and a fault can replace such a member with an empty
+// member. The agent removes all its files and processes, even if the controller is killed while all
+// members wait for their disks.
 func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
@@ -57,7 +57,7 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	settle.Eventually(t, "nothing is left on the agent's machine", clean)
 }
 
-// happened returns the number of events of the given kinds in the only trial of a run.
+// happened returns the number of events of the given kinds in a run that has a single trial.
 func happened(dir string, kinds ...string) (n int) {
 	files, err := record.OpenTrial(dir, "trial-01-first")
 	if err != nil {
@@ -87,7 +87,7 @@ trials:
 }
 
 // suffers injects faults into the members on the machine, waits until all faults have ended, and
-// returns the run.
+// returns the recorded run.
 func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -13,8 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// quorumbench looks for servers on the machine that will start them. The controller's machine needs
-// no server. If an agent lacks the server, the error names the agent before anything is recorded.
+// quorumbench looks for a server binary on the machine that will run it, so the controller's
+// machine needs no server. If an agent's machine lacks the server, the run fails before anything is
+// recorded, and the error names the agent.
 func TestServersAreInstalledWhereMembersAre(t *testing.T) {
 	servers.Installed(t, zetcd.New())
 	conduct := func(m *machine, dir string, env ...string) (string, error) {

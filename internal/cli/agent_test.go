@@ -157,8 +157,8 @@ func findProcessesIn(dir string) (processes []string) {
 	return processes
 }
 
-// With three etcd members and two workers behind two agents, the members apply exactly the writes
-// that were sent. Afterwards only the logs remain.
+// Three etcd members and two workers run behind two agents. The members apply exactly the writes
+// that the workers sent. Afterwards only the logs remain.
 func TestAClusterBehindAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.51", "127.0.0.52"}, "--heartbeat", "10s")
 	var remotes []*agent.Remote
@@ -229,8 +229,8 @@ func TestAClusterBehindAgents(t *testing.T) {
 	}
 }
 
-// When an agent is killed or stopped during a load, the error names the agent, and the results up
-// to then are reported. The agent's members are lost, and none of the agent's processes remains.
+// If an agent is killed or stopped during a load, the error names the agent, and the run reports
+// the results up to then. The agent's members are lost, and none of the agent's processes remains.
 func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// When an agent that has only members is killed or stopped during a load, the load ends. The trial
+// If an agent that runs only members is killed or stopped during a load, the load ends. The trial
 // is invalid, keeps its results, and names the agent.
 func TestMembersAreLostInTheMiddle(t *testing.T) {
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
@@ -441,7 +441,7 @@ func TestAControllerIsLost(t *testing.T) {
 	}
 }
 
-// onlyMatch returns the path that matches a pattern, and fails the test unless exactly one path
+// onlyMatch returns the only path that matches a pattern. It fails the test unless exactly one path
 // matches.
 func onlyMatch(t *testing.T, pattern string) string {
 	t.Helper()

@@ -25,8 +25,8 @@ type agents struct {
 	hosts   []scenario.Host // hosts of the scenario
 }
 
-// check returns a usage error if an agent of the scenario needs certificates and none are given, or
-// if flags for agents or ssh are given and no host uses them.
+// check returns a usage error if the scenario has an agent that needs certificates but no
+// certificates are given, or if flags for agents or ssh are given but no host uses them.
 func (a *agents) check(s *scenario.Scenario) error {
 	needed, overSSH := "", false
 	for i := range s.Hosts {
@@ -38,7 +38,7 @@ func (a *agents) check(s *scenario.Scenario) error {
 	}
 	switch {
 	case needed != "" && a.certs == "":
-		return command.Usage("--agent-certs is missing, and host %s has an agent; give the folder with ca.crt, controller.crt and controller.key", needed)
+		return command.Usage("--agent-certs is missing, but the agent on host %s requires certificates; give the folder that contains ca.crt, controller.crt and controller.key", needed)
 	case needed == "" && a.certs != "":
 		return command.Usage("--agent-certs is only for hosts that are reached via agent, and the scenario has no such host; omit --agent-certs")
 	case a.access != overssh.Access{} && !overSSH:
@@ -64,7 +64,8 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	return a.keep(h)(agent.Dial(ctx, to))
 }
 
-// keep returns a function that remembers the agent in the result of a dial and returns that result.
+// keep returns a function that takes the result of a dial. If the dial succeeded, the function
+// stores the agent. It returns the result unchanged.
 func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
 	return func(r *agent.Remote, err error) (*agent.Remote, error) {
 		if err == nil {
@@ -106,7 +107,8 @@ func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.R
 	}
 }
 
-// clocks returns one sentence per agent about the difference between its clock and this machine's.
+// clocks returns one sentence per agent that states the offset between the agent's clock and this
+// machine's clock.
 func (a *agents) clocks() (lines []string) {
 	for i := range a.hosts {
 		r := a.remotes[&a.hosts[i]]
@@ -120,7 +122,7 @@ func (a *agents) clocks() (lines []string) {
 		}
 		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf("; the agent's clock was set %s and moved by %v in total, and times before each change are corrected by the offset that was valid then", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf("; the agent's clock was changed %s, by %v in total, and times before each change have been corrected with the offset that was valid before that change", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

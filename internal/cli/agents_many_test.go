@@ -82,7 +82,7 @@ func (f *fleet) stop() {
 	}
 }
 
-// The trial that together returns lets each of n agents send 20 operations per second to a null
+// together returns a trial in which each of n agents sends 20 operations per second to a null
 // server for five seconds.
 func together(endpoint string, n int) (trials string) {
 	return fmt.Sprintf(`trials:
@@ -106,8 +106,8 @@ const agentsEnv = "QUORUMBENCH_TEST_AGENTS"
 // controllerMost is the memory limit in bytes for a controller with a hundred agents.
 const controllerMost = 300e6
 
-// Many agents share a load. Each agent sends its part, the record names the last agent to begin,
-// the controller needs little memory, and no agent leaves a process.
+// Many agents share a load. Each agent sends its part of the load, the record names the agent that
+// began last, the controller needs little memory, and no process remains.
 func TestManyAgentsOnOneMachine(t *testing.T) {
 	n := 30
 	if text := os.Getenv(agentsEnv); text != "" {
@@ -168,8 +168,8 @@ func BenchmarkAgentsTogether(b *testing.B) {
 	}
 }
 
-// pairs alternately runs two trials, whose texts are one and other, and returns the figures from
-// all repeats.
+// pairs runs two trials alternately and returns the figures from all repeats. one and other are the
+// YAML definitions of the two trials.
 func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(dir string, t *record.Trial) float64) (all map[string][2][]float64) {
 	f.b.Helper()
 	run, dir, _ := f.run(fmt.Sprintf("defaults: {store: etcd, repeats: %d, warmup: 1s, key-space: 1000}\ntrials:\n- {name: one, %s}\n- {name: other, %s}\n", repeats, one, other))
@@ -192,8 +192,8 @@ func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(di
 	return all
 }
 
-// ratio divides the second trial's figure by the first trial's, and reports the quotient with its
-// 95 % confidence interval.
+// ratio divides the figure of the second trial by the figure of the first trial, and reports the
+// quotient with its 95 % confidence interval.
 func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
 	r, ok := stats.RatioOf(stats.UndisturbedRepeats(of[1]), stats.UndisturbedRepeats(of[0]))
@@ -263,8 +263,8 @@ func processors(b *testing.B, dir string, t *record.Trial, name string) float64 
 }
 
 // BenchmarkAgentsLatencies compares, in pairs, the latencies of three etcd members as one worker
-// measures them (first trial) and as four workers measure them (second trial). All run on agents.
-// The difference between repeats is noise.
+// measures them (first trial) and as four workers measure them (second trial). All members and
+// workers run on agents. The difference between repeats is noise.
 func BenchmarkAgentsLatencies(b *testing.B) {
 	f := newFleet(b, 7)
 	load := "operation: put, members-on: [host1, host2, host3], connections: 8, rate: 400, duration: 3s"

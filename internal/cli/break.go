@@ -82,7 +82,7 @@ func oneFault(words string) (string, error) {
 		return "", command.Usage("%s", strings.ReplaceAll(err.Error(), whole, words))
 	}
 	if f.Every > 0 || f.Repeat > 0 {
-		return "", command.Usage("break injects a fault only once, and %q repeats it; remove \"every\" and \"repeat\" from the fault, or use run --set faults=...", words)
+		return "", command.Usage("break injects a fault only once, but %q asks for repeats; remove \"every\" and \"repeat\" from the fault, or use run --set faults=...", words)
 	}
 	if f.For == 0 && !strings.Contains(whole, " for ") {
 		f.For = 1
@@ -93,7 +93,8 @@ func oneFault(words string) (string, error) {
 	return whole, nil
 }
 
-// scenario returns the scenario that `break` runs with the fault.
+// scenario returns the scenario that `break` runs, including the fault that the parameter words
+// describes.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
 	whole, err := oneFault(words)
 	if err != nil {
@@ -126,8 +127,8 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 // of `break` give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// inFlags returns the first error in err as a usage error. It replaces --set by the arguments and
-// flags that `break` has.
+// inFlags turns err into a usage error that describes only the first problem. It replaces --set KEY
+// with the argument or flag of `break` that sets this parameter.
 func inFlags(err error) error {
 	var all scenario.Errors
 	words := err.Error()
@@ -161,9 +162,9 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	})
 	if err == nil && f.format == "text" {
 		if f.out == "" {
-			a.Next("%s (keeps the run for report)", a.CommandAgain("--out", "DIR"))
+			a.Next("%s (keeps the run directory for quorumbench report)", a.CommandAgain("--out", "DIR"))
 		} else {
-			a.Next("quorumbench report %s --format html --out PAGE (draws the outage)", command.ShellQuote(f.out))
+			a.Next("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
 		}
 	}
 	return err

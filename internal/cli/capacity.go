@@ -60,8 +60,8 @@ interval is as narrow as --width or the time limit --until is reached.
 
 The load is the trial in the scenario file or in the built-in scenario NAME; if there are
 several trials, --trial selects one. The trial's rate and times are ignored. Without a
-file, the load consists of puts with values of 256 bytes. With --endpoints the search uses
-a running cluster; without it, the search starts a cluster.
+file, the load consists of puts with values of 256 bytes. With --endpoints, the search
+uses a running cluster; without it, the search starts a cluster.
 
 ` + overSentence + `.
 If the search starts the clusters, the first form uses one cluster per value, and --until
@@ -79,14 +79,14 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
 		"objective to meet: limits for percentiles of response times and for the share of errors, for example 'p99<20ms, errors<0.1%'")
-	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "time limit for the search: start no trial that would end after it")
+	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "time limit for the search; no trial starts that would end after this limit")
 	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the interval is at most this wide")
-	r.Number("from", &f.from, "R", "first rate to try, or first value of the searched parameter, which is the value in the scenario if --from is not given")
+	r.Number("from", &f.from, "R", "first rate to try; with --over KEY, the first value of KEY to try, which by default is the value in the scenario")
 	r.Number("max-rate", &f.most, "R", "highest rate to try")
 	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each of these values of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or once for each store with store=NAME[@VERSION],NAME=PATH,...; without values, search for the highest value of an application's parameter that determines its load, for example nodes")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values searches for the highest value of an application's parameter that determines the load, for example nodes")
 	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
-	r.Text("trial", &f.trial, "NAME", "trial in the file whose load to use, if the file has several trials")
+	r.Text("trial", &f.trial, "NAME", "name of the trial whose load the search uses, if the file has several trials")
 	a.AddProgress(r)
 	f.RegisterOptional(r)
 	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
@@ -108,24 +108,24 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 func (f *capacityFlags) check() error {
 	switch {
 	case len(f.objective.Parts) == 0:
-		return command.Usage("--objective is missing; give it, for example --objective 'p99<20ms, errors<0.1%%'")
+		return command.Usage("--objective is missing; give an objective, for example --objective 'p99<20ms, errors<0.1%%'")
 	case f.out != "" && f.given("runs-dir"):
-		return command.Usage("--out names the run directory, and --runs-dir a folder in which to create one; give only one of them")
+		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	case f.over.searched() && f.given("max-rate"):
 		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit it with --max-value", f.over.key)
 	case f.over.searched() && f.given("warm-up"):
-		return command.Usage("--warm-up uses a closed loop, which an application's load is not; remove --warm-up if you give --over %s", f.over.key)
+		return command.Usage("--warm-up sends a closed loop, but an application's load is not a closed loop; remove --warm-up if you give --over %s", f.over.key)
 	case !f.over.searched() && f.given("max-value"):
-		return command.Usage("--max-value limits the searched parameter, but the search is for a rate; remove it, or search a parameter: %s", overLine())
+		return command.Usage("--max-value limits the searched parameter, but this search is for a rate; remove --max-value, or search for the value of a parameter: %s", overLine())
 	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:
 		return command.Usage("--max-rate must be from %d to %d, not %g", search.LeastRate, scenario.MaxRate, f.most)
-	case f.over.searched(): // the scenario has the bounds of the parameter
+	case f.over.searched(): // the method parameter checks --from, because the scenario determines the bounds
 	case !(f.from >= search.LeastRate) || f.from > f.most:
-		return command.Usage("--from must be from %d to the highest rate to try, %s, not %g", search.LeastRate, strconv.FormatFloat(f.most, 'f', -1, 64), f.from)
+		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.LeastRate, strconv.FormatFloat(f.most, 'f', -1, 64), f.from)
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
-		return command.Usage("--warm-up must be from 0 to %s, the time limit --until of the search, not %s", f.until, f.warmUp)
+		return command.Usage("--warm-up must be from 0 to %s (the time limit --until), not %s", f.until, f.warmUp)
 	}
 	for _, a := range f.set {
 		of, _, _ := strings.Cut(a.Key, ".")
@@ -139,8 +139,8 @@ func (f *capacityFlags) check() error {
 	return f.over.check(f)
 }
 
-// template returns the scenario with only the trial whose load is searched. If value is not nil,
-// template sets the parameter of --over to this value.
+// template returns the scenario reduced to the trial whose load the search uses. If value is not
+// nil, template sets the parameter that --over names to this value.
 func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
@@ -183,8 +183,9 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	return s, f.over.fits(&s.Trials[0])
 }
 
-// rereading reads standard input if the scenario is there, and returns a function that must be
-// called before the scenario is read again.
+// rereading lets the scenario be read several times even if it comes from standard input. It
+// buffers standard input and returns the function rewind, which must be called before each further
+// read.
 func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
@@ -198,7 +199,8 @@ func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	return rewind, nil
 }
 
-// templates returns one scenario that has the trial of each template, one for each value in --over.
+// templates returns one scenario with one trial for each value of --over: the trial that template
+// returns for that value. Without values, the scenario has a single trial.
 func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
@@ -244,7 +246,7 @@ func keepTrial(s *scenario.Scenario, name string) error {
 	case len(found) != 1:
 		return command.Usage("the scenario has %s, but a search needs a single load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
-		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on them and give --endpoints")
+		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on these hosts yourself and give --endpoints")
 	case len(found[0].Load.Faults) > 0 || found[0].Load.Verify:
 		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove them, or use quorumbench run", found[0].Name)
 	}
@@ -339,18 +341,18 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
 	switch code := command.ExitCode(err); {
 	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
-		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
+		a.Next("repeat the search on a quieter machine, or with the load generator on another machine")
 	case code == command.ExitNotKnown:
 		a.Next("%s (searches for twice as long)", a.CommandAgain("--until", text.FormatDuration(2*f.until)))
 	case code != command.ExitDone || f.over.key != "":
 		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.ShellQuote(dir))
 	default:
-		a.Next("quorumbench capacity share %s --rate R (how much of the capacity R operations per second use)", command.ShellQuote(dir))
+		a.Next("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
 	}
 }
 
-// slowAtFirst returns the reason why a store is slower after its start, or an empty string if the
-// reason is not known.
+// slowAtFirst returns the reason why a store is slow right after its start, or an empty string if
+// no reason is known.
 func (a *commandLine) slowAtFirst(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {
@@ -359,7 +361,8 @@ func (a *commandLine) slowAtFirst(name string) string {
 	return st.Capabilities().SlowAtFirst
 }
 
-// searched returns the error that decides the exit code of a search whose findings were printed.
+// searched returns the error that determines the exit code of a search, after its findings have
+// been printed.
 func searched(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -20,13 +20,13 @@ import (
 )
 
 // BenchmarkSearchesAgree searches several times for the capacity of etcd with one member, each time
-// on a new cluster. It reports three figures: the spread of the best estimates, the spread of the
-// middles of the intervals (each as a share of its median), and the width of the intervals.
+// on a new cluster. It reports three figures: the spread of the best estimates and the spread of
+// the midpoints of the intervals (each as a share of its median), and the width of the intervals.
 //
 // QUORUMBENCH_LINK is the bandwidth of the member's link in Mbit/s, which determines the capacity.
-// With 0 there is no limit, and the capacity depends on how much of the machine the load generator
-// and other programs leave to etcd. QUORUMBENCH_DATA names the data folder, so that the data can be
-// on a disk that no other program uses.
+// If it is 0, the link is not limited. The capacity then depends on how much of the machine the
+// load generator and other programs leave to etcd. QUORUMBENCH_DATA is the data folder, which can
+// be on a disk that no other program uses.
 func BenchmarkSearchesAgree(b *testing.B) {
 	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
 	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")
@@ -72,13 +72,13 @@ func BenchmarkSearchesAgree(b *testing.B) {
 		b.ReportMetric(widths[searches/2], "%-wide")
 		b.ReportMetric(estimates[searches/2], "per-s")
 		b.ReportMetric(float64(found), "found")
-		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0: no rate is in all intervals
+		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0 if no rate lies in all intervals
 	}
 }
 
-// behindLink calls f in a separate network namespace, whose loopback carries at most mbit Mbit/s in
-// packets of the size that Ethernet uses. With 0, behindLink calls f in the machine's network,
-// without a limit.
+// behindLink calls f in a separate network namespace. The loopback interface of this namespace
+// carries at most mbit Mbit/s, in packets of the size that Ethernet uses. If mbit is 0, behindLink
+// calls f in the machine's own network, without a limit.
 func behindLink(mbit int, f func() error) error {
 	if mbit == 0 {
 		return f()

@@ -28,8 +28,9 @@ const overStore = "store"
 const mostOver = 100
 
 // overSentence explains the two forms of --over.
-const overSentence = `--over KEY=VALUE,... searches for the highest rate with each value, and --over KEY for the
-highest value of an application's parameter that determines its load, such as nodes`
+const overSentence = `--over KEY=VALUE,... searches for the highest rate with each value, and --over KEY
+searches for the highest value of an application's parameter that determines the load, such
+as nodes`
 
 // overLine returns overSentence as one line, for errors.
 func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
@@ -37,30 +38,31 @@ func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 // searched reports whether the command searches for the largest value of the parameter.
 func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
 
-// fits returns a usage error if the trial's load has nothing to search for: no rate, or not the
-// parameter in --over.
+// fits returns a usage error if the trial's load does not fit the search. A search for a rate needs
+// a load that is not the load of an application. A search for a parameter's value needs an
+// application whose load depends on that parameter.
 func (o *over) fits(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
-			return command.Usage("--over %s: the load of the trial %s is not that of an application; note that %s", o.key, t.Name, overLine())
+			return command.Usage("--over %s: the trial %s does not have the load of an application; note that %s", o.key, t.Name, overLine())
 		}
 		return nil
 	}
 	d := app.Definition()
 	switch {
 	case len(d.Scales) == 0:
-		return command.Usage("the trial %s has the load of %s, whose capacity cannot be searched for because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.Unsearched)
+		return command.Usage("the trial %s has the load of %s, for which no capacity search is possible, because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.Unsearched)
 	case !o.searched():
-		return command.Usage("the trial %s has the load of an application, whose rate depends on its parameters (%s); give one of them to --over: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
+		return command.Usage("the trial %s has the load of an application, and its rate depends on parameters (%s); name one of these parameters with --over: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
 	case d.Scaling(o.key) == nil:
 		return command.Usage("--over %s: this parameter does not determine the load of %s; choose one of %s", o.key, d.Name, strings.Join(d.Scales, ", "))
 	}
 	return nil
 }
 
-// parseOver parses KEY or KEY=VALUE,VALUE,... . Commas inside brackets and braces do not separate
-// values, for example in mix={put: 20, get: 80}.
+// parseOver parses `KEY` or `KEY=VALUE,VALUE,...`. Commas inside brackets and braces do not
+// separate values, for example in `mix={put: 20, get: 80}`.
 func parseOver(text string) (o over, err error) {
 	key, list, ok := strings.Cut(text, "=")
 	if o.key = strings.TrimSpace(key); o.key == "" {
@@ -91,7 +93,7 @@ func parseOver(text string) (o over, err error) {
 	add(list[from:])
 	for i, v := range o.values {
 		if slices.Contains(o.values[:i], v) {
-			return o, fmt.Errorf("%q has %s twice", text, v)
+			return o, fmt.Errorf("%q contains the value %s twice", text, v)
 		}
 	}
 	if n := len(o.values); n == 0 || n > mostOver {
@@ -121,7 +123,7 @@ func (o over) check(f *capacityFlags) error {
 	case o.searched() && !ofApplication(o.key):
 		return command.Usage("--over %s has no values; write KEY=VALUE,VALUE such as value-size=128,1KiB: %s", o.key, overLine())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
-		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove them, or --over")
+		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove these flags, or remove --over")
 	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
 		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.IsAttachment)]
 		return command.Usage("--over store starts each store in turn, but --set %s is for a cluster that is already running; remove one of them", of.Key)
@@ -138,16 +140,17 @@ func (f *capacityFlags) sets(key string) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
-// ofApplication reports whether at least one application has the parameter. The method fits checks
-// later whether the application's load grows with the parameter.
+// ofApplication reports whether at least one application has the parameter. Later, fits checks
+// whether the load depends on this parameter.
 func ofApplication(key string) bool {
 	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
 }
 
-// parameter returns the searched parameter, with bounds from the scenario and the flags. Trial t
-// has the value that the scenario sets.
+// parameter returns the searched parameter, with bounds from the scenario and the flags. By
+// default, the search starts at the value in the trial t. read returns the scenario for another
+// value.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
 	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits rejects trials without an application
@@ -156,7 +159,7 @@ func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*s
 		if value >= p.Least && value <= p.Most {
 			return nil
 		}
-		return command.Usage("%s must be from %s to %s, because of the limits for %s in this scenario, not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
+		return command.Usage("%s must be from %s to %s (the limits for %s in this scenario), not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
 	}
 	if f.given("max-value") {
 		if err := within("--max-value", f.mostValue); err != nil {

@@ -33,14 +33,14 @@ func (a *commandLine) capacityShareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "share RUN...",
 		Short: "Estimate from recorded searches how much of a cluster's capacity a load uses",
-		Long: `Estimate how much of a cluster a load uses, from run directories that quorumbench
-capacity wrote. The report shows the load's share of the capacity, of CPUs, disk, network
-and memory, and of the store's own limits, such as etcd's database quota. It also shows
-which resource limit the load reaches first, and what the store's documentation
-recommends, with sources.
+		Long: `Estimate how much of a cluster a load uses. The estimate is based on run directories that
+"quorumbench capacity" wrote. The report shows the load's share of the capacity, of CPUs,
+disk, network and memory, and of the store's own limits, such as etcd's database quota. The
+report also shows which resource limit the load reaches first, and what the store's
+documentation recommends, with sources.
 
-The load is that of the recorded search at another rate, with the changes of --set, or
-the load of a trial in the scenario file --load. The command contacts no server.`,
+The load is that of the recorded search, at the rate in --rate and with the changes in
+--set, or the load of a trial in the scenario file --load. The command contacts no server.`,
 		Example: `  quorumbench capacity share runs/capacity-1 --rate 2000
   quorumbench capacity share runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
   quorumbench capacity share runs/* --load my-load.yaml --format json`,
@@ -49,7 +49,7 @@ the load of a trial in the scenario file --load. The command contacts no server.
 	r := command.NewFlags(c.Flags())
 	r.Number("rate", &f.rate, "R", "operations per second of the load (default: the rate in the file)")
 	r.Text("load", &f.load, "FILE", "scenario file with the load")
-	r.Text("trial", &f.trial, "NAME", "trial in the file to use, if the file has several trials")
+	r.Text("trial", &f.trial, "NAME", "name of the trial whose load to use, if the file has several trials")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "change a parameter of the load, for example value-size=1KiB")
 	r.Span("history", &f.history, "time between compactions; until the next compaction, the store keeps overwritten values")
 	r.Size("network", &f.network, "bandwidth of a member's network interface in bytes per second, for example 125MB; without it, the share of the network is not known")
@@ -64,7 +64,7 @@ the load of a trial in the scenario file --load. The command contacts no server.
 func (f *shareFlags) check() error {
 	switch {
 	case f.load == "" && f.trial != "":
-		return command.Usage("--trial selects a trial in a file, but there is no file; give one with --load")
+		return command.Usage("--trial selects a trial in a scenario file, but no file is given; give a file with --load")
 	case f.load == "" && !f.given("rate"):
 		return command.Usage("--rate is missing; give the load's operations per second, or give the load as a scenario file with --load")
 	case f.given("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
@@ -72,7 +72,7 @@ func (f *shareFlags) check() error {
 	case f.given("rate") && f.sets(scenario.Assignment{Key: "rate"}):
 		return command.Usage("--rate and --set rate both set the rate; give only one of them")
 	case slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
-		return command.Usage("--set is for connecting to a cluster, but this command contacts no server; remove this --set")
+		return command.Usage("a --set flag sets a parameter for connecting to a cluster, but this command contacts no server; remove that flag")
 	case f.history < 0:
 		return command.Usage("--history is %s, but must be at least 0", f.history)
 	case f.network < 0:
@@ -101,7 +101,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 		runs = append(runs, run)
 	}
 	if first == nil {
-		return command.Usage("%s does not have a capacity search; record a search with quorumbench capacity", dirs[0])
+		return command.Usage("%s does not contain a capacity search; record a search with quorumbench capacity", dirs[0])
 	}
 	load, err := a.sharedLoad(f, first)
 	if err != nil {
@@ -125,15 +125,16 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	return nil
 }
 
-// sharedLoad returns the load whose share is estimated. This is the load in the file of --load, or
-// the load of the recorded search with the changes of --set.
+// sharedLoad returns the load whose share of the capacity is estimated. With --load, this is the
+// load in the scenario file. Otherwise, this is the load of the recorded search with the changes
+// that --set requests.
 func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load size.Load, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
 		s, err = a.load([]string{f.load}, o)
 	} else if name := recorded.Application.Name; name != "" {
-		return load, command.Usage("this run searched the load of an application (%s), so its result is not a rate of which a share can be estimated; search for a rate, or give another run", name)
+		return load, command.Usage("this run searched with the load of an application (%s), so its result is not a rate, and no share can be estimated; record a search for a rate, or give another run", name)
 	} else {
 		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so no memory is needed for operations in flight
 		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
@@ -147,7 +148,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 		return load, err
 	}
 	if name := s.Trials[0].Load.Application.Name; name != "" {
-		return load, command.Usage("the trial %s has the load of an application (%s), for which no search was recorded; find out how much of it the cluster can carry with quorumbench capacity --over", s.Trials[0].Name, name)
+		return load, command.Usage("the trial %s has the load of an application (%s), for which no search was recorded; use quorumbench capacity --over to find the highest load that the cluster can carry", s.Trials[0].Name, name)
 	}
 	load = size.Load{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
 	if f.given("rate") {
@@ -159,7 +160,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 	return load, nil
 }
 
-// sets reports whether --set replaces a parameter in the record.
+// sets reports whether a --set flag replaces the recorded assignment.
 func (f *shareFlags) sets(recorded scenario.Assignment) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
 		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"

@@ -25,7 +25,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Exit codes that only `check` has. They equal those in etcdctl.
+// Exit codes that only `check` uses. etcdctl uses the same codes.
 const (
 	ExitNotEmpty    = 3 // the cluster already has keys with the prefix
 	ExitUnknownLoad = 4 // --load does not name a known load
@@ -36,9 +36,10 @@ func (a *commandLine) checkCommand() *cobra.Command {
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkMembersCommand(), a.checkDiskCommand(), a.checkMachineCommand())
 	g.Example = `  quorumbench check disk /var/lib/etcd
   quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`
-	g.Long = `Check whether a running cluster or a disk is fast enough. These are the checks of etcdctl
-for every store; a failed check states the reason. "check machine" measures the limits of
-this machine and of its load generator. The checks remove everything that they write.`
+	g.Long = `Check whether a running cluster or a disk is fast enough. "check perf" and "check
+datascale" are the checks of etcdctl, for every store. A failed check states the reason.
+"check machine" measures the limits of this machine and of its load generator. The checks
+remove everything that they write.`
 	return g
 }
 
@@ -61,13 +62,13 @@ func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	c.Names["max-in-flight"] = "--clients" // an open loop has no clients
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
 	r.Text("load", &f.load, "s|m|l|xl", "size of the load: s (small), m (medium), l (large) or xl (extra large)")
-	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no key with this prefix may exist. etcdctl's prefixes are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
+	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no existing key may have this prefix. etcdctl uses the prefixes /etcdctl-check-perf/ and /etcdctl-check-datascale/")
 	r.Parameter(c, c.Parameter("overwrite-existing"), c.Parameter("overwrite-existing").Meaning)
 	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history afterwards")
 	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member afterwards")
 	f.Register(r)
 	r.Int("conns", &f.conns, "number of connections; 0 means one per client")
-	r.Parameter(c, c.Parameter("timeout"), "timeout of a write, starting when it is sent")
+	r.Parameter(c, c.Parameter("timeout"), "timeout of a write, counted from the time at which the write is sent")
 	r.Parameter(c, c.Parameter("threads"), "number of event loops in the load generator; 0 chooses automatically")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	r.Toggle("verbose", &f.verbose, "print percentiles, and print measurements of the cluster even if the check passes")
@@ -86,8 +87,8 @@ func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l
 	return short, l, err
 }
 
-// scenario returns the preset's scenario with the changes of the flags. There are as many
-// connections as clients, as in etcdctl, unless --conns is given.
+// scenario returns the preset's scenario with the changes that the flags request. Unless --conns is
+// given, the number of connections equals the number of clients, as in etcdctl.
 func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, error) {
 	if f.conns < 0 {
 		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
@@ -191,7 +192,7 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	return run, nil
 }
 
-// unread prints, in etcdctl's words, that the memory of a member is not known, and returns the
+// unread prints etcdctl's message for a member whose memory could not be read, and returns the
 // error.
 func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
@@ -200,8 +201,8 @@ func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	return &command.Exit{Code: command.ExitNotKnown, Cause: errors.New(why)}
 }
 
-// judged returns the error that decides the exit code of a check. err is the error from printing
-// the result. A check without a result neither passes nor fails.
+// judged returns the error that determines the exit code of a check. err is the error from printing
+// the result. If notKnown is true, the check has neither passed nor failed.
 func judged(pass, notKnown bool, err error) error {
 	switch {
 	case err != nil:
@@ -225,9 +226,9 @@ type perfFlags struct {
 
 func (a *commandLine) checkPerfCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "perf", Short: "Check whether a cluster can carry a load, and name what is too slow if it cannot", Args: command.ArgsBetween(0, 0, ""),
+		Use: "perf", Short: "Check whether a cluster can carry a load and, if not, report which component is too slow", Args: command.ArgsBetween(0, 0, ""),
 		Long: `Check whether a cluster can carry a load for 60 seconds: puts with keys of 256 bytes and
-values of 1,024 bytes, due at a constant rate. The check fails if throughput is at most
+values of 1,024 bytes, due at a constant rate. The check fails if the throughput is at most
 90% of the rate, the slowest write takes more than 0.5 s, the standard deviation is above
 0.1 s, or there is any error. It then names the component that is too slow.
 
@@ -238,7 +239,7 @@ values of 1,024 bytes, due at a constant rate. The check fails if throughput is 
   xl      15,000    1,000
 
 The exit code is 0 if the check passes, 1 if it fails, 3 if keys with the prefix already
-exist, 4 if the load is unknown, and 6 if a disturbance can explain every exceeded limit.`,
+exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded limit.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
@@ -253,7 +254,8 @@ exist, 4 if the load is unknown, and 6 if a disturbance can explain every exceed
 	return c
 }
 
-// fill returns the load l with the changes of the flags, and sets the preset's parameters.
+// fill returns the load l with the changes that the flags request, and sets the preset's
+// parameters.
 func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	if f.set.Changed("rate") {
 		l.Rate = f.rate
@@ -271,7 +273,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	}
 	if f.Cluster.DataDir != "" {
 		if info, err := os.Stat(f.Cluster.DataDir); err != nil || !info.IsDir() {
-			return l, command.Usage("--data-dir: there is no folder %s on this machine; give a member's data folder, or remove the flag", f.Cluster.DataDir)
+			return l, command.Usage("--data-dir: the folder %s does not exist on this machine; give a member's data folder, or remove the flag", f.Cluster.DataDir)
 		}
 	}
 	f.preset.SetDerived("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
@@ -310,7 +312,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	return err
 }
 
-// isOnlyCode reports whether err has no message and only sets this exit code.
+// isOnlyCode reports whether err sets this exit code and has no message.
 func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code && err.Error() == "" }
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
@@ -327,7 +329,7 @@ database size before and after, the bytes per key, and the duration of the write
   xl    3,000,000    1,000
 
 The exit code is 0 if the check completed, 1 if a write failed or the memory could not be
-read, 3 if keys with the prefix already exist, and 4 if the load is unknown.`,
+read, 3 if keys with the prefix already exist, and 4 if --load is unknown.`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := newCheckFlags(r, "check-datascale", &a.Wide)
@@ -385,13 +387,13 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 // printed as plain lines.
 type bar struct {
 	*command.Display
-	total float64 // total number of units at which the bar is full
+	total float64 // number of units at which the bar is full
 	unit  string
 	sent  string // what the check sends
 	local bool   // set if the check sends no requests, so there are no errors to show
 }
 
-// newBar returns a bar. It shows nothing if the format is json.
+// newBar returns a bar. If the format is json, the bar shows nothing.
 func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	to := a.Screen
 	if format == "json" {
@@ -404,7 +406,7 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
 
 func (b *bar) show(p runner.Progress, at float64) {
-	if p.Stage == runner.TrialDone { // the keys may still be removed
+	if p.Stage == runner.TrialDone { // the run may still have to remove keys
 		return
 	}
 	b.Update(string(p.Stage), p.InWindow, b.text(p, at))

@@ -43,11 +43,11 @@ records of 2,300 bytes one after the other, each followed by fdatasync, like the
 measurement in etcd's documentation. The file is in a new folder quorumbench-data-*, which
 is removed at the end. A folder left by a killed command is removed first.
 
-The exit code is 1 if the disk misses the limit that the store --store recommends: for
-etcd, a p99 of fdatasync below 10 ms.`,
+The exit code is 1 if the disk misses the limit that is recommended for the store in
+--store: for etcd, a p99 of fdatasync below 10 ms.`,
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("store", &f.store, "NAME", "store whose recommended limit decides the exit code")
+	r.Text("store", &f.store, "NAME", "store whose recommended limit determines the exit code")
 	r.Size("record-size", &f.record, "size of one record")
 	r.Size("size", &f.size, "bytes to write in total")
 	r.Int("records", &f.records, "number of records to write, instead of --size")
@@ -63,8 +63,8 @@ etcd, a p99 of fdatasync below 10 ms.`,
 	return c
 }
 
-// writes checks the flags and returns the writes to measure. If counted is true, --records was
-// given and --size is ignored.
+// writes checks the flags and returns the writes to measure. counted is true if --records was
+// given; --size is then ignored.
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:
@@ -87,7 +87,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	var cause *os.PathError
 	switch {
 	case errors.As(err, &cause):
-		return w, fmt.Errorf("there is no folder %s to write in: %w; name an existing folder on the disk that has the store's log", dir, cause.Err)
+		return w, fmt.Errorf("cannot write in the folder %s: %w; name an existing folder on the disk that has the store's log", dir, cause.Err)
 	case !info.IsDir():
 		return w, fmt.Errorf("%s is not a folder; name a folder on the disk that has the store's log", dir)
 	}

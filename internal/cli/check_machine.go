@@ -47,17 +47,17 @@ func (a *commandLine) checkMachineCommand() *cobra.Command {
 		Long: `Measure the limits of this machine, its network and the load generator: the shortest
 latencies and the highest rates that the generator measures with a null server, how late
 it sends and wakes up, the duration of fdatasync in a folder, and the duration of
-connecting over TCP to this machine and to endpoints. It takes about half a minute.
+connecting over TCP to this machine and to endpoints. This takes about half a minute.
 
-The result is stored in the user's cache folder, and every later report on this machine
-shows it, until the machine, its kernel or the program changes.`,
+The result is stored in the user's cache folder. Every later report on this machine shows
+the result, until the machine, its kernel or the program changes.`,
 		Example: `  quorumbench check machine
   quorumbench check machine --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("dir", &f.dir, "DIR", "folder in which to measure the duration of fdatasync")
 	command.Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseEndpoints, func(all []string) string { return strings.Join(all, ",") },
-		"also measure how long TCP connections to these endpoints take; https:// in front includes the TLS handshake")
+		"also measure how long it takes to connect to these endpoints over TCP, including the TLS handshake if an endpoint begins with https://")
 	r.Text("store", &f.store, "NAME", "store whose protocol the null server speaks")
 	r.Int("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
 	r.Span("duration", &f.window, "duration of each of the four loads in a round")
@@ -101,14 +101,14 @@ func (f *machineFlags) check(a *commandLine) error {
 	_, served := st.(store.NullServed)
 	switch {
 	case !served:
-		return command.Usage("--store: there is no null server for %s; name the store whose protocol this store speaks", f.store)
+		return command.Usage("--store: quorumbench has no null server for %s; name the store whose protocol this store speaks", f.store)
 	case f.rounds < 1 || f.rounds > maxCalibrationRounds:
 		return command.Usage("--rounds must be from 1 to %d, not %d", maxCalibrationRounds, f.rounds)
 	case f.window < 100*time.Millisecond || f.window > time.Minute:
 		return command.Usage("--duration must be from 100ms to 1m, not %v", f.window)
 	}
 	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
-		return command.Usage("--dir: there is no folder %s on this machine; create this folder or name another one", f.dir)
+		return command.Usage("--dir: the folder %s does not exist on this machine; create it, or name another folder", f.dir)
 	}
 	return nil
 }
@@ -220,8 +220,9 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	return d, nil
 }
 
-// limits runs the calibration scenario against a null server. It runs all loads first, and then
-// repeats the load with one client twice: with client and server bound to one CPU, and to two CPUs.
+// limits measures the limits of the load generator against a null server. It first runs all loads
+// of the calibration scenario. Then it repeats the load with one client twice: with client and
+// server bound to the same CPU, and with client and server bound to different CPUs.
 func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
@@ -279,7 +280,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 // enough, because latencies vary little when processes are bound.
 const boundRounds = 3
 
-// measured executes a run, calls read with its record, and then deletes the record.
+// measured executes a run, passes its record to the function read, and then deletes the record.
 func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
 	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {

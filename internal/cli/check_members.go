@@ -24,11 +24,11 @@ rate. The report shows each member's latencies, its network round trip and, if t
 reports them, the p99 of its fsync and commit.
 
 A member is slow if its p50, its p99 (p90 if there are fewer than 1,000 operations) or its
-round trip is more than twice the median of all members, and at least 5 ms longer (2 ms
-for a round trip). If a member does not answer, the report names it, and the other members
-are measured.
+round trip is more than twice the median of all members, and exceeds this median by at
+least 5 ms (2 ms for a round trip). If a member does not respond, the report names the
+member, and the other members are measured.
 
-The exit code is 0 if no member is slow, 1 if a member is slow, fails or does not answer,
+The exit code is 0 if no member is slow, 1 if a member is slow, fails or does not respond,
 and 3 if keys with the prefix already exist.`,
 		Example: `  quorumbench check members --endpoints 10.0.0.1:2379
   quorumbench check members --store zookeeper --endpoints 10.0.0.1:2181,10.0.0.2:2181 --format json`,
@@ -41,8 +41,8 @@ and 3 if keys with the prefix already exist.`,
 	f.Register(r)
 	r.Number("rate", &rate, "R", "operations per second, for all members together")
 	r.Span("duration", &duration, "duration of the load")
-	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no key with this prefix may exist")
-	r.Parameter(preset, preset.Parameter("timeout"), "timeout of an operation, starting when it is sent")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no existing key may have this prefix")
+	r.Parameter(preset, preset.Parameter("timeout"), "timeout of an operation, counted from the time at which the operation is sent")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")

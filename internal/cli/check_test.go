@@ -62,7 +62,7 @@ func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	return c.ProcessState.ExitCode(), out.String()
 }
 
-// perfJSON and scaleJSON have those fields of the output of --format json that tests read.
+// perfJSON and scaleJSON hold the fields that tests read from the output of --format json.
 type perfJSON struct {
 	Due     uint64 `json:"due"`
 	Members int    `json:"members"`
@@ -90,7 +90,8 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	if code != command.ExitDone && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
-	// The check compacts the history, and the next check finds no keys that the first one left.
+	// The first check left no keys, so a second check can run. The second check compacts the
+	// history and defragments the members.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
 	if code != command.ExitDone && code != command.ExitFailed {
 		t.Errorf("exit code %d", code)

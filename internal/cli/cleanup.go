@@ -33,14 +33,14 @@ keys, their leases and sessions, the run's services, and the parent nodes of the
 A run writes a marker (PREFIX.quorumbench-run) before its first key, and removes the
 marker last. The marker proves that no key had the prefix when the run began. If there is
 no marker, keys with the prefix stay. The keys of a run that is still active stay, too.
-For a run from another machine, this machine cannot see whether the run is active; confirm
-that it has ended with --run.`,
+The command cannot see whether a run from another machine is still active; use --run to
+confirm that such a run has ended.`,
 		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
   quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/`,
 	}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Text("prefix", &f.prefix, "TEXT", "key prefix of the run (default: every default prefix of loads)")
+	r.Text("prefix", &f.prefix, "TEXT", "key prefix of the run (default: all prefixes that loads use by default)")
 	r.Text("run", &f.run, "ID", "ID of a run that began on another machine and has ended")
 	r.Toggle("dry-run", &f.dryRun, "print what would be removed, and remove nothing")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -105,19 +105,19 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 // cleanOne removes the keys that a run left. If the keys must stay, it prints the reason and
 // returns false.
 func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
-	run := fmt.Sprintf("run %s, which process %d on %s started at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
+	run := fmt.Sprintf("run %s (started by process %d on %s at %s)", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
 	switch {
 	case l.Kept && !named:
-		a.Printf("Keys below %q remain, as the %s requested; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
+		a.Printf("Keys below %q stay, as the %s requested. Use --prefix %s to remove them.\n", l.Prefix, run, l.Prefix)
 		return false, nil
 	case l.Now == guard.Running:
-		a.Printf("Keys below %q stay: the %s still runs.\n", l.Prefix, run)
+		a.Printf("Keys below %q stay, because the %s is still active.\n", l.Prefix, run)
 		return false, nil
 	case l.Now == guard.Unknown && f.run != l.Run:
-		a.Printf("Keys below %q stay: this machine cannot see whether the %s still runs. If it has ended, remove them with --run %s.\n", l.Prefix, run, l.Run)
+		a.Printf("Keys below %q stay, because this machine cannot see whether the %s is still active. If the run has ended, remove the keys with --run %s.\n", l.Prefix, run, l.Run)
 		return false, nil
 	case f.run != "" && f.run != l.Run:
-		a.Printf("Keys below %q stay: they belong to the %s.\n", l.Prefix, run)
+		a.Printf("Keys below %q stay, because they belong to the %s, but --run names another run.\n", l.Prefix, run)
 		return false, nil
 	}
 	a.Printf("The %[2]s left keys below %[1]q.\n", l.Prefix, run)
@@ -131,8 +131,9 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	return err == nil, err
 }
 
-// unmarked handles a prefix without a marker. It prints that no run left keys there, or returns an
-// error if there are keys below the prefix.
+// unmarked handles a prefix without a marker. If no key has the prefix, unmarked prints that no run
+// left anything there. If keys have the prefix, or if the prefix covers the whole store, unmarked
+// returns an error.
 func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run left a marker for the prefix %q, so nothing is removed", prefix)
@@ -142,7 +143,7 @@ func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix strin
 	case err != nil:
 		return err
 	case n > 0:
-		return fmt.Errorf("there are keys below %q, but no marker proves that quorumbench wrote them, so they stay", prefix)
+		return fmt.Errorf("the keys below %q stay, because no marker proves that quorumbench wrote them", prefix)
 	}
 	a.Printf("No run has left anything below %q.\n", prefix)
 	return nil

@@ -30,15 +30,15 @@ func (a *commandLine) compareCommand() *cobra.Command {
 		Short: "Report whether recorded runs are better or worse than a baseline",
 		Example: `  quorumbench compare runs/before runs/after
   quorumbench compare runs/regression --metric ops --metric p99.9 --fail-on worse`,
-		Long: `Report for each trial and metric of recorded runs whether it is better than in a
-baseline, worse or unchanged, or how many more repeats are needed to decide.
+		Long: `Compare recorded runs with a baseline. For each trial and metric, report whether the
+metric is better, worse or unchanged, or how many more repeats are needed to decide.
 
 BASELINE and each RUN are run directories of the same scenario. A single RUN is
 compared with the baselines that its scenario defines. Repeats that are invalid, were
 interrupted or lost a worker are left out, and the report names them. The confidence
-intervals include how far disturbances may have moved a repeat. All changes are judged
-together, with a correction for the number of comparisons.`,
-		Args: command.ArgsBetween(1, math.MaxInt, "RUN, a run directory whose scenario has baselines, or BASELINE and RUN"),
+intervals include the amounts by which disturbances may have changed a repeat. All changes
+are judged together, with a correction for the number of comparisons.`,
+		Args: command.ArgsBetween(1, math.MaxInt, "a RUN whose scenario has baselines, or a BASELINE and a RUN (run directories)"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")

@@ -6,12 +6,12 @@ import (
 	"net"
 )
 
-// copyTo is an environment variable that makes the test binary a relay, which only copies bytes.
-// The variable's value is the address to which the relay connects.
+// copyTo is an environment variable that makes the test binary run as a relay that only copies
+// bytes. The variable's value is the address to which the relay connects.
 const copyTo = "QUORUMBENCH_TEST_COPY_TO"
 
-// copyRelay runs the simplest possible relay in Go, which prints the address at which it listens.
-// Its CPU time is the baseline for a recording relay.
+// copyRelay runs the simplest possible relay in Go, and prints the address at which the relay
+// listens. The CPU time of this relay is the baseline for a recording relay.
 func copyRelay(to string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func diskCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: disk.Command + " FOLDER FILES", Short: "Serve a disk that fails on request", Hidden: true,
-		Args: command.ArgsBetween(2, 2, "the folder, and the folder that keeps its files"),
+		Args: command.ArgsBetween(2, 2, "the folder to serve, and the folder that stores its files"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			probe.GiveBackPages()
 			return disk.Serve(args[0], args[1], os.Stdin, os.Stdout)

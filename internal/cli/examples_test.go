@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestExamplesAreCommandLines parses every example in the help texts as its command does: flags,
-// flag values and arguments. It runs no command.
+// TestExamplesAreCommandLines lets each command parse its examples in the help texts: flags, flag
+// values and arguments. No command runs.
 func TestExamplesAreCommandLines(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -49,8 +49,8 @@ func TestExamplesAreCommandLines(t *testing.T) {
 	}
 }
 
-// stub replaces the actions of a command and its subcommands: when run, each only stores its path
-// in *ran.
+// stub replaces the actions of a command and its subcommands. The new action only stores the path
+// of its command in *ran.
 func stub(c *cobra.Command, ran *string) {
 	if c.RunE != nil {
 		c.RunE = func(c *cobra.Command, _ []string) error {

@@ -167,9 +167,10 @@ func encoded(t *testing.T, v any) []byte {
 	return b
 }
 
-// fill replaces every string in v by the result of text, which it calls with the field's name and
-// the old string. It returns the number of strings. Before that, it fills missing values: it adds
-// an element to each empty slice and map, and allocates structs for nil pointers.
+// fill first adds missing values to v: it adds an element to each empty slice and map, and
+// allocates structs for nil pointers. It then replaces every string in v with the result of the
+// function text, which gets the name of the field and the old string. It returns the number of
+// strings.
 func fill(v reflect.Value, field string, text func(field, was string) string) (count int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -223,8 +224,8 @@ func checkShown(t *testing.T, args ...string) {
 	checkPrints(t, args, func(a *commandLine) error { return a.execute(t.Context(), args) })
 }
 
-// checkReport does the same as checkShown for the command report. It is faster because it builds
-// only this command.
+// checkReport runs the command `report` and checks that all its output is printable. It is faster
+// than checkShown, because it builds only this command.
 func checkReport(t *testing.T, args ...string) {
 	t.Helper()
 	checkPrints(t, args, func(a *commandLine) error {

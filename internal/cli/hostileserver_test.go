@@ -65,7 +65,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 	}
 }
 
-// In a valid result, too, the versions and names that a server reports are printable.
+// The versions and names that a server reports are printable in a valid result, too.
 func TestHostileVersionIsKeptPrintable(t *testing.T) {
 	var out, progress strings.Builder
 	dir := filepath.Join(t.TempDir(), "run")
@@ -132,9 +132,9 @@ func TestInputIsShownPrintable(t *testing.T) {
 	}
 }
 
-// serve accepts connections on a free port until the test ends. It calls the function each for
-// every connection.
-func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
+// acceptAll accepts connections on a free port until the test ends, and calls handle for every
+// connection.
+func acceptAll(t *testing.T, handle func(net.Conn)) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -149,7 +149,7 @@ func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 			}
 			go func() {
 				defer func() { _ = c.Close() }()
-				each(c)
+				handle(c)
 			}()
 		}
 	}()
@@ -158,7 +158,7 @@ func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 
 // greeting starts a server with an unrelated protocol in which the server sends the first message.
 func greeting(t *testing.T) string {
-	return serve(t, func(c net.Conn) {
+	return acceptAll(t, func(c net.Conn) {
 		_, _ = io.WriteString(c, "220 "+hostile+"\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	})
@@ -168,7 +168,7 @@ func greeting(t *testing.T) string {
 // session.
 func hostileZooKeeper(t *testing.T) string {
 	oneLine := strings.NewReplacer("\n", "", "\r", "").Replace(hostile)
-	return serve(t, func(c net.Conn) {
+	return acceptAll(t, func(c net.Conn) {
 		word := make([]byte, 4)
 		if _, err := io.ReadFull(bufio.NewReader(c), word); err != nil {
 			return

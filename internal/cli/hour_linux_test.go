@@ -10,9 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// BenchmarkReportOfAnHour measures reports on a run that lasted an hour and has 100 million
-// operations, and the comparison with a run that is 2 % slower. Each command is a separate process,
-// whose maximum resident memory is reported. Recording the two runs takes two minutes.
+// BenchmarkReportOfAnHour measures two commands on a run that lasted an hour and has 100 million
+// operations: `report`, and `compare` with a run that is 2 % slower. Each command runs in a
+// separate process, and the benchmark reports the maximum resident memory of this process.
+// Recording the two runs takes two minutes.
 func BenchmarkReportOfAnHour(b *testing.B) {
 	base, slower := runs.Hour, runs.Hour
 	slower.Name, slower.Seed, slower.Slower = "slower", 2, 0.02
@@ -33,8 +34,8 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 	}
 }
 
-// BenchmarkReportOfTenThousandTrials measures the report on a run with ten thousand trials.
-// Recording the run takes five minutes of CPU time.
+// BenchmarkReportOfTenThousandTrials measures `report` on a run with ten thousand trials. Recording
+// the run takes five minutes of CPU time.
 func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 	dir := runs.TenThousand.Record(b, b.TempDir())
 	if info, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
@@ -47,7 +48,7 @@ func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 }
 
 // timed runs a command repeatedly. The command may write into the folder out, which timed removes
-// before each repeat.
+// before each run of the command.
 func timed(b *testing.B, name, out string, args []string) {
 	b.Run(name, func(b *testing.B) {
 		resident := int64(0)

@@ -41,7 +41,7 @@ func (a *commandLine) writeFirst(path string) error {
 	var cause *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return command.Usage("%s exists and is not overwritten; name another file: quorumbench init FILE.yaml", path)
+		return command.Usage("%s already exists and was not overwritten; name another file: quorumbench init FILE.yaml", path)
 	case errors.As(err, &cause):
 		return command.Usage("cannot write %s: %w; name a file in an existing folder that you can write to", path, cause.Err)
 	case err != nil:

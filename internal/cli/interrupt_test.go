@@ -115,7 +115,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 }
 
 // If a server never responds, operations stay in flight until their timeout. After the first
-// interrupt quorumbench waits for them; after the second it does not.
+// interrupt, quorumbench waits for these operations. After the second interrupt, it does not wait.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "never every 50")
 	t.Setenv("TMPDIR", t.TempDir()) // a killed process cannot remove its record
@@ -189,7 +189,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// After an interrupt, `break` prints how far it came, and its cluster is stopped.
+// After an interrupt, `break` prints how many operations had succeeded, and stops its cluster.
 func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "run")
@@ -210,8 +210,8 @@ func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
 	}
 }
 
-// After an interrupt, a report that writes files is still finished, so that no partial report
-// remains.
+// When a report that writes files is interrupted, it still completes the files, so that no partial
+// report remains.
 func TestInterruptedReportIsComplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// lineOfSecond contains the fields that the test needs from a line printed with --interval.
+// lineOfSecond holds the fields that the test reads from a line printed with --interval.
 type lineOfSecond struct {
 	Schema, Phase, State, Verdict string
 	Due                           uint64

@@ -27,13 +27,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// killsEnv is an environment variable with the seeds of TestKills, as FROM-TO. Without it the test
-// uses a few seeds.
+// killsEnv is an environment variable that contains the range of seeds for TestKills, as FROM-TO.
+// Without the variable, the test uses a few seeds.
 const killsEnv = "QUORUMBENCH_TEST_KILLS"
 
-// TestKills kills or stops a process of a run over agents at a random time. After the lease has
-// expired, no process is left, and the record is readable and reports the outcome. The record has
-// no more writes than the members have.
+// TestKills kills or stops, at a random time, one process of a run that uses agents. After the
+// lease has expired, no process is left, and the record is readable and reports the outcome. The
+// members have at least as many writes as the record.
 func TestKills(t *testing.T) {
 	seeds := []uint64{4, 17, 34, 35} // one seed for each kind of victim
 	if from, to, ok := strings.Cut(os.Getenv(killsEnv), "-"); ok {
@@ -68,7 +68,7 @@ const (
 type kill struct {
 	victim, which int
 	how           syscall.Signal
-	began         string // the delay begins when the controller prints this text; if empty, when it starts
+	began         string // text that the controller prints when the delay begins; if empty, the delay begins when the controller starts
 	after         time.Duration
 	machines      []*machine // three machines with a member, then two with a worker
 	dir           string     // run directory
@@ -77,7 +77,7 @@ type kill struct {
 	ended         chan struct{}
 
 	mu    sync.Mutex
-	kept  map[string]string    // folders with hard links to members' files; the key is the data folder
+	kept  map[string]string    // folders that contain hard links to members' files; the key is the data folder
 	marks map[string]host.Mark // the key is the data folder
 }
 
@@ -90,7 +90,8 @@ const (
 	killsRounds  = 3
 )
 
-// mostAfter is longer than the load and the shutdown of its cluster together.
+// mostAfter is the maximum delay. It is longer than the load and the shutdown of its cluster
+// together.
 const mostAfter = 3 * time.Second
 
 // heard collects the output of one process. It is safe for concurrent use.
@@ -274,8 +275,8 @@ func (k *kill) member() (pid int) {
 	return pid
 }
 
-// runningProcesses returns the still running processes that agents started, including those whose
-// agent has ended.
+// runningProcesses returns the processes that agents started and that are still running, including
+// processes whose agent has ended.
 func (k *kill) runningProcesses() (all []string) {
 	k.keep()
 	for data, mark := range k.marks {

@@ -38,8 +38,8 @@ func watch(t *testing.T) *watched {
 	return w
 }
 
-// replace replaces a file or folder in a run directory by a pipe, by a link to a device, or by a
-// link into the watched folder, to which it moves the original.
+// replace replaces a file or folder in a run directory with a pipe, a link to a device, or a link
+// into the watched folder. In the last case, it moves the original into the watched folder.
 func (w *watched) replace(t *testing.T, kind, path string) {
 	t.Helper()
 	var err error
@@ -240,7 +240,8 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		if err := os.Symlink(filepath.Join(outside.dir, "made"), filepath.Join(out, "run.json")); err != nil {
 			t.Fatal(err)
 		}
-		// The command writes into a folder that contains a dangling link, or to the link itself.
+		// The folder contains a dangling link. The command must write neither into the folder nor
+		// to the link.
 		for _, given := range []string{out, filepath.Join(out, "run.json")} {
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)

@@ -168,7 +168,7 @@ func TestLiveViewKilled(t *testing.T) {
 	}
 }
 
-// TestProgressLinesOnATerminal checks that --progress lines never moves the cursor.
+// TestProgressLinesOnATerminal checks that the cursor never moves with --progress lines.
 func TestProgressLinesOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := openTerminal(t, 80)

@@ -33,9 +33,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	})
 }
 
-// carryOut calls do, prints the error that do returns, and returns the exit code. If do panics,
-// carryOut prints the panic as an error.
-func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) error) (code int) {
+// carryOut calls action, prints the error that action returns, and returns the exit code. If action
+// panics, carryOut prints the panic as an error.
+func carryOut(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLine) error) (code int) {
 	shown := text.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
@@ -48,11 +48,11 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
 		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
-	// If a program such as head closes the pipe, quorumbench must still clean up. Catching SIGPIPE
-	// makes the next write fail instead of ending the program. (Ignoring it would not do: members
-	// would inherit that.)
+	// If a program such as head closes the pipe, quorumbench must still clean up. Because SIGPIPE
+	// is caught, the next write fails, but the program does not end. The program must not ignore
+	// SIGPIPE instead, because members would inherit that setting.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	err := do(a)
+	err := action(a)
 	a.Stdout.Flush()
 	switch {
 	case errors.Is(a.Stdout.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)):

@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			// With -race, a process would wait one second before it exits.
+			// Without this option, a process built with -race waits one second before it exits.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},

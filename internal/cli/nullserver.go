@@ -53,7 +53,7 @@ The first line on standard output has the members' endpoints, which "quorumbench
 	r.Int("members", &f.members, "number of members; the first is the leader")
 	r.Text("script", &f.script, "TEXT", "script that defines how the server responds, such as delay=1ms (docs/reference/null-server.md)")
 	r.Text("script-file", &f.scriptFile, "FILE", "file with the script; - means standard input")
-	r.Toggle("memory", &f.options.Memory, "store written values; with =false, every key exists and has the same value")
+	r.Toggle("memory", &f.options.Memory, "store written values; with --memory=false, every key exists and has the same value")
 	r.Size("value-size", &f.options.ValueSize, "with --memory=false: size of the value that every key has")
 	r.Text("user", &f.options.User, "NAME:PASSWORD", "user and password that clients must log in with")
 	r.Text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
@@ -149,8 +149,8 @@ func (a *commandLine) readFile(path string) ([]byte, error) {
 	return b, err
 }
 
-// listen opens one listener per member. The ports are consecutive and start with the port in first,
-// or they are free ports if that port is 0.
+// listen opens one listener per member. The first member gets the address first, and the other
+// members get the ports that follow. If the port in first is 0, every member gets a free port.
 func listen(first string, members int) ([]net.Listener, error) {
 	host, text, err := net.SplitHostPort(first)
 	port, bad := strconv.ParseUint(text, 10, 16)
@@ -158,7 +158,7 @@ func listen(first string, members int) ([]net.Listener, error) {
 		return nil, command.Usage("--listen: %q is not an address; write HOST:PORT", first)
 	}
 	if port > 0 && int(port)+members-1 > 65535 {
-		return nil, command.Usage("--listen: %d consecutive ports are needed, and there are too few from port %d upwards; choose a lower port", members, port)
+		return nil, command.Usage("--listen: %d consecutive ports are needed, but port %d is too high for that; choose a lower port", members, port)
 	}
 	var listeners []net.Listener
 	for i := range members {

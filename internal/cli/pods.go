@@ -47,9 +47,9 @@ func (p *pods) register(r command.Flags) {
 	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
 	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
 	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
-	r.Int("members", &p.members, "with --on kubernetes: number of members in each cluster to start, one pod per member")
+	r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
 	r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
-	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: endpoints of a running cluster, as pods reach it, to use instead of starting clusters")
+	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
 	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
 	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
@@ -78,9 +78,9 @@ func (p *pods) check(given func(string) bool) error {
 	case p.o.Ready < time.Second || p.o.Ready > time.Hour:
 		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.o.Ready)
 	case p.o.StorageClass != "" && p.endpoints != "":
-		return command.Usage("--pod-storage-class is for the data of members that are started, but --endpoints names a running cluster; give only one of them")
+		return command.Usage("--pod-storage-class applies only to members that quorumbench starts, but --endpoints names a running cluster; give only one of them")
 	case given("pod-storage") && p.o.StorageClass == "":
-		return command.Usage("--pod-storage is the size of a volume; add --pod-storage-class")
+		return command.Usage("--pod-storage sets the size of volumes, but no volume is requested; add --pod-storage-class")
 	}
 	if err := kubernetes.CheckStorage(p.o.Storage); err != nil {
 		return command.Usage("--pod-storage: %w", err)
@@ -88,7 +88,7 @@ func (p *pods) check(given func(string) bool) error {
 	return nil
 }
 
-// set returns the assignments of the flags, for all trials.
+// set returns the parameters that the flags set in all trials.
 func (p *pods) set() (all []scenario.Assignment) {
 	for _, s := range []struct {
 		key   string

@@ -168,7 +168,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "svg", "png":
 		var problems []string
 		if parts, problems = f.chartParts(run); len(parts) == 0 {
-			return fmt.Errorf("no measured second was recorded in %s, so there are no charts", inFolders(run))
+			return fmt.Errorf("cannot draw charts, because no measured second was recorded in %s", inFolders(run))
 		}
 		a.Warn(problems...)
 	case "junit":

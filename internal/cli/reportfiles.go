@@ -12,8 +12,8 @@ import (
 )
 
 // reportFiles writes report.html and report.md into the directory of a finished run, and junit.xml
-// if there are thresholds. It prints the path of the HTML page unless quiet is true, because
-// standard output then has JSON.
+// if thresholds were given. If quiet is false, reportFiles prints the path of the HTML page. quiet
+// is true if standard output must contain only JSON.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
 	comparisons := compare.EachPart(run)
 	parts := []part{

@@ -62,12 +62,12 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 		return spec.Cluster.Attach != nil && strings.HasSuffix(spec.Cluster.Attach.User, ":***")
 	}
 	if len(args) == 0 && slices.ContainsFunc(t.scenario.Trials, hidden) {
-		return nil, command.Usage("--resume: the scenario has a password, which is not in the record; also name the scenario file: run FILE --resume %s", f.resume)
+		return nil, command.Usage("--resume: the record does not contain the password in the scenario; also name the scenario file: run FILE --resume %s", f.resume)
 	}
 	return t, nil
 }
 
-// askedBefore returns the options with which a run was started. Of set, only a password is used,
+// askedBefore returns the options with which a run was started. It takes only a password from set,
 // because records contain no passwords.
 func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
 	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
@@ -78,7 +78,7 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 		if text == "user" {
 			i := slices.IndexFunc(set, func(s scenario.Assignment) bool { return s.Key == text })
 			if i < 0 {
-				return o, command.Usage("--resume: the run was started with a password, which is not in the record; give it again with --set user=NAME:PASSWORD")
+				return o, command.Usage("--resume: the record does not contain the password with which the run was started; give it again with --set user=NAME:PASSWORD")
 			}
 			o.Set, set = append(o.Set, set[i]), slices.Delete(set, i, i+1)
 			continue

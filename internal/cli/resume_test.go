@@ -24,20 +24,20 @@ type cut struct {
 	kept map[string]string // completed trials in run.json, and the contents of their files, by path
 }
 
-// part runs the command, waits until its output contains the text says, and then sends the signal.
-func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...string) {
+// part runs the command until its output contains the text awaited, and then sends the signal.
+func (c *cut) part(t *testing.T, awaited string, signal syscall.Signal, args ...string) {
 	t.Helper()
 	b := start(t, append([]string{"run"}, args...)...)
-	b.await(t, says)
-	if err := b.Process.Signal(with); err != nil {
+	b.await(t, awaited)
+	if err := b.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	b.end()
 	c.holds(t)
 }
 
-// holds checks that the trials in kept did not change, and adds the trials that have completed
-// since.
+// holds checks that the trials in c.kept did not change, and adds to c.kept the trials that have
+// completed since.
 func (c *cut) holds(t *testing.T) *record.Run {
 	t.Helper()
 	run, err := record.Open(c.dir)

@@ -69,7 +69,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Toggle("strict", &f.strict, "also exit with status 1 if a verdict is suspect")
 	r.Seed("seed", &f.seed, "seed for all random choices; overrides the seed in the file")
-	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections by this factor, for example 0.01, and also key spaces whose size is that of a total; rates stay the same")
+	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections by this factor, for example 0.01, and also each key space whose size equals a total; rates stay the same")
 	r.Toggle("verify", &f.verify, "record every operation and verify the store's responses afterwards (sets the parameter \"verify\" in all trials)")
 	r.Text("store", &f.store, "NAME[@VERSION]", "store to use, instead of the default store in the file")
 	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
@@ -78,8 +78,8 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
 		"repeat the trials, interleaved A B B A, until every 95 % confidence interval extends at most this far to either side, for example 2%; overrides the repeats in the file")
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
-		"with --until-precision: start no round that would end later than this after the start of the run (default: 30m)")
-	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example ops or p99, instead of ops and p90; can be repeated")
+		"with --until-precision: time limit for the run; no round starts that would end after this limit (default: 30m)")
+	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example p99 (default: ops and p90); can be repeated")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
 	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys in the ssh agent and in ~/.ssh")
 	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the hosts' public keys, instead of ~/.ssh/known_hosts")
@@ -95,7 +95,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
 	case f.out != "" && f.given("runs-dir"):
-		return command.Usage("--out names the run directory, and --runs-dir a folder in which to create one; give only one of them")
+		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	}
@@ -168,22 +168,22 @@ func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.R
 	case suspect && s.Until == nil && f.resume == "":
 		a.Next("%s (repeats until the figures are precise)", a.CommandAgain("--until-precision", "5%"))
 	case suspect:
-		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
+		a.Next("repeat the run on a quieter machine, or with the load generator on another machine")
 	default:
-		a.Next("quorumbench compare %s RUN (is another run of the scenario better or worse)", command.ShellQuote(run.Dir))
+		a.Next("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", command.ShellQuote(run.Dir))
 	}
 }
 
 // checkDataDir returns a usage error for --data-dir if the scenario starts no members.
 func checkDataDir(dir string, s *scenario.Scenario) error {
 	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.Attach == nil }) {
-		return command.Usage("--data-dir is for members that are started, but all trials use running clusters; remove it, or name the data folder of a running cluster with --set data-dir=DIR")
+		return command.Usage("--data-dir applies only to members that quorumbench starts, but all trials use running clusters; remove --data-dir, or name the data folder of a running cluster with --set data-dir=DIR")
 	}
 	return nil
 }
 
-// unlessZero returns a function that calls show, except that it returns an empty string for the
-// zero value. Help then shows no default.
+// unlessZero returns a function that returns an empty string for the zero value, and calls show for
+// all other values. Because of the empty string, help shows no default.
 func unlessZero[T comparable](show func(T) string) func(T) string {
 	return func(v T) string {
 		var zero T
@@ -250,8 +250,9 @@ func storeVersion(given, exec string) (name, version string, err error) {
 	return name, version, err
 }
 
-// dryRun returns the errors that the run itself would return. It prints a summary, or the plan if
-// plan is true. A missing server causes only a warning, because the plan is useful without it.
+// dryRun returns the errors that the run itself would return. It prints the plan if plan is true,
+// and a summary otherwise. A missing server causes only a warning, because the plan is useful
+// without the server.
 func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err

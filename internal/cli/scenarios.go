@@ -107,8 +107,9 @@ func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenari
 	return s, err
 }
 
-// nearestScenario returns the end of an error about a missing file or scenario. It names the
-// built-in scenario with the most similar name, or the command that lists all built-in scenarios.
+// nearestScenario returns the last part of an error about a missing file or scenario. This part
+// names the built-in scenario with the most similar name, or the command that lists all built-in
+// scenarios.
 func nearestScenario(name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if _, found := scenarios.Read(base); !found {

@@ -23,8 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// exits runs a command and checks its exit code: exits CODE COMMAND...
-// The script's commands stdout and stderr can then check the output.
+// exits implements the script command `exits CODE COMMAND...`, which runs a command and checks its
+// exit code. Afterwards, the script commands stdout and stderr can check the output.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
@@ -36,8 +36,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// settles does the same as exits for a command that may fail if the machine stalls briefly: it
-// repeats the command, as settle.RetryMeasurement does.
+// settles implements the script command `settles CODE COMMAND...`, which is like exits but for a
+// command that may fail if the machine stalls briefly. It repeats the command, as
+// settle.RetryMeasurement does.
 func settles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: settles CODE COMMAND...")
@@ -63,8 +64,8 @@ func exitCode(ts *testscript.TestScript, command []string) (code int) {
 	return 0
 }
 
-// nullServer starts a null server that runs until the script ends, and stores its endpoints in a
-// variable: null-server VARIABLE [FLAG...]
+// nullServer implements the script command `null-server VARIABLE [FLAG...]`, which starts a null
+// server and stores its endpoints in a variable. The server runs until the script ends.
 func nullServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: null-server VARIABLE [FLAG...]")
@@ -95,7 +96,7 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 	return endpoints, func() error { return interrupt(c) }, nil
 }
 
-// startProcess does the same as startServing, but returns the process instead of a stop function.
+// startProcess is like startServing, but returns the process instead of a function that stops it.
 func startProcess(dir, command string, args ...string) (endpoints string, c *exec.Cmd, err error) {
 	c = exec.Command("quorumbench", append([]string{command}, args...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
@@ -116,7 +117,8 @@ func startProcess(dir, command string, args ...string) (endpoints string, c *exe
 // interrupt sends SIGINT to a process and waits for its end.
 func interrupt(c *exec.Cmd) error { return errors.Join(c.Process.Signal(os.Interrupt), c.Wait()) }
 
-// spoil overwrites all files of a folder with other content: spoil DIR
+// spoil implements the script command `spoil DIR`, which overwrites all files of a folder with
+// other content.
 func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: spoil DIR")
@@ -131,9 +133,9 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// whileRecorded runs a command while a relay records its traffic to an endpoint: recorded FILE
-// [STORE@]ENDPOINT COMMAND... In the command, the argument RELAY is replaced by the relay's
-// address.
+// whileRecorded implements the script command `recorded FILE [STORE@]ENDPOINT COMMAND...`, which
+// runs a command while a relay records the traffic to an endpoint. In the command, the argument
+// RELAY is replaced with the address of the relay.
 func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
@@ -154,9 +156,9 @@ func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(ran, stop()))
 }
 
-// listener stores an address at which no etcd server listens in a variable: listener VARIABLE KIND.
-// KIND is http (a web server), mute (accepts connections but sends nothing) or closed (no
-// listener).
+// listener implements the script command `listener VARIABLE KIND`, which stores an address in a
+// variable. KIND is what listens at this address: a web server (http), a server that accepts
+// connections but sends nothing (mute), or nothing (closed).
 func listener(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: listener VARIABLE http|mute|closed")
@@ -178,7 +180,7 @@ func listener(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expand replaces every $VARIABLE in files: expand FILE...
+// expand implements the script command `expand FILE...`, which replaces every $VARIABLE in files.
 func expand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: expand FILE...")
@@ -189,9 +191,9 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// recordRuns returns a script command that records one run per simulated day, each in a new folder
-// below runs: record-runs FROM TO SLOWER [VERSION]. SLOWER is the share by which all times are
-// longer: with 0.5, they are 1.5 times as long.
+// recordRuns returns the script command `record-runs FROM TO SLOWER [VERSION]`, which records one
+// run for each simulated day, each in a new folder below runs. SLOWER is the share by which all
+// times are longer: with 0.5, all times are 1.5 times as long.
 func recordRuns(t *testing.T) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 3 {
@@ -214,8 +216,9 @@ func recordRuns(t *testing.T) func(ts *testscript.TestScript, neg bool, args []s
 	}
 }
 
-// checkJSON checks that standard output is exactly one JSON object with the given fields: json
-// FIELD=VALUE... FIELD may be a path such as a.b. The VALUE * matches anything except null.
+// checkJSON implements the script command `json FIELD=VALUE...`, which checks that standard output
+// is exactly one JSON object with the given fields. FIELD may be a path such as a.b. The VALUE *
+// matches anything except null.
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: json FIELD=VALUE...")
@@ -250,7 +253,7 @@ func oneObject(text string) (map[string]any, error) {
 	return object, nil
 }
 
-// fieldOf returns a field as JSON, except that strings have no quotes.
+// fieldOf returns the value of a field as JSON, but a string without its quotes.
 func fieldOf(object map[string]any, path string) (string, error) {
 	var at any = object
 	for _, name := range strings.Split(path, ".") {

@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// overSSH holds machines that run ssh servers, and the flags for a run that reaches the machines.
+// overSSH holds machines that run ssh servers, and the flags with which a run reaches these
+// machines.
 type overSSH struct {
 	servers []*servers.SSHServer
 	flags   []string
@@ -110,8 +111,9 @@ func TestARunOverSSH(t *testing.T) {
 	}
 }
 
-// A run leaves nothing on the other machine: after an interrupt at once, or after the lease expires
-// if the controller is killed or the ssh connection is cut.
+// A run leaves nothing on the other machine. An interrupted run removes everything before it ends.
+// If the controller is killed or the ssh connection is cut, everything is removed when the lease
+// expires.
 func TestARunOverSSHThatEnds(t *testing.T) {
 	const endless = "duration: 10m"
 	t.Run("interrupted", func(t *testing.T) {

@@ -201,7 +201,7 @@ func TestStoresInstallRefused(t *testing.T) {
 		"stores install nope":      `there is no store "nope"`,
 		"stores install made@7":    `cannot install version "7" of made; known versions: 1.0.0, 0.9.0`,
 		"stores instal":            "did you mean install?",
-		"stores --format xml":      `there is no "xml"`,
+		"stores --format xml":      `"xml" is not a valid value`,
 	} {
 		err := run(t, a, strings.Fields(args)...)
 		if err == nil || !strings.Contains(err.Error(), want) || command.ExitCode(err) != command.ExitUsage {

@@ -46,7 +46,7 @@ func BenchmarkRecordingCost(b *testing.B) {
 	}
 }
 
-// recordingFigures has the figures that recording may change.
+// recordingFigures contains the figures that recording may change.
 var recordingFigures = map[string]func(string, *record.Trial) float64{
 	"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
 	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.Percentile(50).NS / 1e3 },
@@ -56,8 +56,8 @@ var recordingFigures = map[string]func(string, *record.Trial) float64{
 // recordingPairs is the number of compared pairs.
 const recordingPairs = 8
 
-// relayingCost reports the relay's cost for a load. The load's text ends before the endpoints,
-// which relayingCost appends.
+// relayingCost reports the relay's cost for a load. The text in load lacks the list of endpoints at
+// its end; relayingCost appends this list.
 func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")
@@ -145,7 +145,7 @@ func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) 
 	}
 }
 
-// copyingCost reports the CPU time that a relay needs which only copies, for the same load.
+// copyingCost reports the CPU time of a relay that only copies bytes, for the same load.
 func copyingCost(b *testing.B, endpoint, load string) {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), copyTo+"="+endpoint)

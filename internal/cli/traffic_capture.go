@@ -34,7 +34,7 @@ func (c *captured) record(ctx context.Context, understood *passive.TapConfig, be
 	all = heard.Connections
 	switch {
 	case all == 0 && len(heard.Elsewhere) > 0:
-		missing = fmt.Sprintf("no connection to %s was seen, but there was traffic to this port at %v; give the address to which clients connect, or :PORT for any address", c.of, heard.Elsewhere)
+		missing = fmt.Sprintf("no connection to %s was seen, but this port had traffic at other addresses (%v); give the address to which clients connect, or :PORT for any address", c.of, heard.Elsewhere)
 	case heard.WereOpen > 0:
 		n, was, is := uint64(heard.WereOpen), "were", "are"
 		if n == 1 {
@@ -81,7 +81,7 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 		return nil, err
 	}
 	if !passive.CanRestorePriority() {
-		a.PrintNote("the recorder cannot lower its priority below that of other programs: this also needs the capability CAP_SYS_NICE")
+		a.PrintNote("the recorder runs at the same priority as other programs, because lowering and restoring its priority needs the capability CAP_SYS_NICE")
 	}
 	return c, nil
 }

@@ -18,8 +18,8 @@ func (a *commandLine) profileCommand() *cobra.Command {
 		Use:   "profile FILE",
 		Short: "Derive a scenario from a recording",
 		Long: `Derive a scenario from a recording (quorumbench traffic record): operations and their
-shares, rate, keys, sizes and connections. Comments in the scenario describe what a
-scenario cannot express. The scenario is printed to standard output.`,
+shares, rate, keys, sizes and connections. Comments in the scenario describe properties of
+the recording that a scenario cannot express. The scenario is printed to standard output.`,
 		Example: `  quorumbench traffic profile monday.qbrec > monday.yaml
   quorumbench run monday.yaml --scale 2`,
 		Args: command.ArgsBetween(1, 1, "a recording"),

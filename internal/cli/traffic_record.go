@@ -32,8 +32,8 @@ func (a *commandLine) recordCommand() *cobra.Command {
 		Use:   "record --listen HOST:PORT --to HOST:PORT | --capture HOST:PORT",
 		Short: "Record the traffic between clients and a member",
 		Long: `Record the calls between clients and a member of a store: kind, time, duration, outcome
-and keys. Unless --plain is given, keys and values are hashed with a secret that is not
-kept.
+and keys. Unless --plain is given, keys and values are hashed with a secret that is then
+discarded.
 
 With --listen and --to, clients connect to quorumbench, which forwards their traffic
 unchanged. With --capture, clients still connect to the member, and quorumbench reads
@@ -50,7 +50,7 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("store", &f.store, "STORE", "kind of store that the member runs")
-	r.Text("listen", &f.listen, "HOST:PORT", "address for clients to connect to, instead of the member's; port 0 chooses a free port")
+	r.Text("listen", &f.listen, "HOST:PORT", "address to which clients connect instead of the member's address; port 0 chooses a free port")
 	r.Text("to", &f.to, "HOST:PORT", "address of the member")
 	r.Text("capture", &f.capture, "HOST:PORT", "capture packets of the member at this address, instead of using --listen and --to; :PORT matches every address")
 	r.Text("out", &f.out, "FILE", "file for the recording, which must not exist yet (default: recording-TIME.qbrec)")
@@ -64,13 +64,13 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 	return c
 }
 
-// hearing is the source of observed traffic, already started: a relay or a packet capture.
+// hearing is a source of observed traffic that is already open: a relay or a packet capture.
 type hearing interface {
 	// address returns the observed address, such as the address at which the relay listens.
 	address() string
 	// record decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
-	// Times are relative to began. hear returns the number of connections and, if traffic is
-	// missing, a sentence that explains why.
+	// The times of calls are relative to began. record returns the number of connections and, if
+	// traffic is missing, a sentence that explains why.
 	record(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }

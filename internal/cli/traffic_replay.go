@@ -49,10 +49,10 @@ func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Send a recording again",
-		Long: `Send the calls in a recording (quorumbench traffic record) to a running cluster. Each call
-is sent as long after the first call as it was recorded (an open loop). The replay replaces
-recorded revisions and lease IDs by those of this cluster, and a call that depends on the
-response to another call waits for that response. Keys and leases that existed when the
+		Long: `Send the calls in a recording (quorumbench traffic record) to a running cluster. The
+time between the first call and each later call is as recorded (an open loop). The replay
+replaces recorded revisions and lease IDs by those of this cluster. A call that depends on
+the response to another call waits for that response. Keys and leases that existed when the
 recording began are created first.
 
 Every key gets a prefix, so that the replay touches no existing key. All keys are removed
@@ -66,9 +66,9 @@ at the end.`,
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
 	r.Number("speed", &f.speed, "N", "replay speed, as a multiple of the recorded speed")
-	r.Int("conns", &f.conns, "number of connections; 0 means the highest number that the recording had open at once")
+	r.Int("conns", &f.conns, "number of connections; 0 means the highest number of connections that were open at the same time in the recording")
 	r.Toggle("compactions", &f.compactions, "replay compactions, too; a compaction removes the history of all keys in the store")
-	r.Parameter(preset, preset.Parameter("prefix"), "prefix added to every key; an empty prefix writes the recorded keys themselves")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix that is added to every key; with an empty prefix, the replay writes the recorded keys themselves")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "overwrite-existing", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
 	}
@@ -109,7 +109,7 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	switch {
 	case err != nil || f.format != "text":
 	case f.out == "":
-		a.Next("%s (keeps the run for report and compare)", a.CommandAgain("--out", "DIR"))
+		a.Next("%s (keeps the run directory for report and compare)", a.CommandAgain("--out", "DIR"))
 	default:
 		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
@@ -178,7 +178,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
-	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s: %s of %s, recorded at %s, at %s times the recorded speed. Keys are as recorded; sizes are means.",
+	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s: %s of %s, recorded at %s, at %s times the recorded speed. The keys are the recorded keys; the sizes are mean values.",
 		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
 		t.Notes = append(t.Notes, "The operation cas stands for all recorded transactions with conditions.")

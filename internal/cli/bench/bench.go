@@ -20,12 +20,13 @@ func Command(a *command.App) *cobra.Command {
 	g := command.Group("bench", "Measure one operation on a running cluster", listed(kinds()))
 	g.Long = `Measure one operation on a running cluster, and print the result.
 
-Without --rate each client sends when it is free (a closed loop). With --rate,
-operations become due on a schedule, whatever the store does (an open loop).
+Without --rate, each client sends its next operation when it is free (a closed loop).
+With --rate, operations become due on a schedule, no matter how fast the store is (an
+open loop).
 
-The command lines of etcd's benchmark work here, and --format etcd prints
-its summary. One default differs: --key-space-size is the number of operations.
-In etcd's benchmark it is 1, so that every operation writes the same key.`
+bench accepts the command lines of etcd's benchmark, and --format etcd prints the summary
+of that tool. One default differs: --key-space-size is the number of operations. In etcd's
+benchmark it is 1, so that every operation writes the same key.`
 	g.Example = `  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379 --clients 100 --conns 10
   quorumbench bench get --store zookeeper --endpoints 10.0.0.1:2181 --rate 1000 --duration 1m`
 	common := newCommon(command.NewFlags(g.PersistentFlags()), &a.Wide)
@@ -51,7 +52,7 @@ func listed(all []kind) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// indented returns example command lines as help shows them.
+// indented returns example command lines in the format that help uses.
 func indented(lines []string) string {
 	return "  quorumbench bench " + strings.Join(lines, "\n  quorumbench bench ")
 }
@@ -100,9 +101,9 @@ func (f *options) next(a *command.App, run *record.Run) {
 	case suspect && once:
 		a.Next("%s (repeats show how far the suspect figures vary)", a.CommandAgain("--repeats", "5"))
 	case suspect:
-		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
+		a.Next("repeat the measurement on a quieter machine, or with the load generator on another machine")
 	case f.out == "":
-		a.Next("%s (keeps the run for report and compare)", a.CommandAgain("--out", "DIR"))
+		a.Next("%s (keeps the run directory for report and compare)", a.CommandAgain("--out", "DIR"))
 	default:
 		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// afterwards prints the summary of etcd's benchmark, and returns an error if the members' data
-// could not be compared. The command `run` does neither.
+// afterwards prints the summary of etcd's benchmark. It returns an error if the members' data could
+// not be compared. Only `bench` does this; `run` does not.
 func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 	if f.repeats > 1 {
 		return nil // etcd's benchmark has no summary of several repeats
@@ -60,8 +60,9 @@ func (f *options) wantsSummary(wide bool) bool {
 	return f.format == "etcd" || f.format == "text" && (wide || f.summary.Precise || f.summary.Sample)
 }
 
-// manyKeys reports whether etcd's benchmark would write only one key here. In that tool, put, txn-put
-// and txn-mixed have a default key space of one key. Ours is larger, and no flag sets the key space.
+// manyKeys reports whether the command uses its default key space and etcd's benchmark would write
+// only one key instead. In that tool, the default key space of put, txn-put and txn-mixed is a
+// single key.
 func (f *options) manyKeys() bool {
 	return f.set.Lookup("key-space-size") != nil && !f.set.Changed("key-space-size") &&
 		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)

@@ -15,13 +15,13 @@ const (
 )
 
 func (f *options) registerRange(r command.Flags) {
-	r.Toggle("prefix", &f.prefix, "read all keys that begin with KEY; without KEY all keys")
+	r.Toggle("prefix", &f.prefix, "read all keys that begin with KEY; without KEY, read all keys")
 }
 
 // fillRange sets the interval that `range` reads.
 func (f *options) fillRange(args []string) error {
 	if f.prefix && len(args) > 1 {
-		return command.Usage("--prefix reads all keys that begin with KEY, so END %q cannot be given, too; remove --prefix or END", args[1])
+		return command.Usage("--prefix reads all keys that begin with KEY, so it cannot be combined with END %q; remove --prefix or END", args[1])
 	}
 	if len(args) == 0 {
 		if !f.prefix {
@@ -86,11 +86,11 @@ func (f *options) fillMixed([]string) error {
 
 func (f *options) registerTxnMixed(r command.Flags) {
 	r.Number("rw-ratio", &f.rwRatio, "R", "number of reads per write")
-	r.Text("end-key", &f.endKey, "KEY", "first key after the key interval; another way to give END")
+	r.Text("end-key", &f.endKey, "KEY", "first key after the key interval; has the same effect as the argument END")
 }
 
-// fillTxnMixed sets the key interval that `txn-mixed` reads. Without KEY, END and --end-key the
-// interval has all keys, or all keys with the prefix.
+// fillTxnMixed sets the key interval that `txn-mixed` reads. If none of KEY, END and --end-key is
+// given, the interval contains all keys with the prefix, or all keys if the prefix is empty.
 func (f *options) fillTxnMixed(args []string) error {
 	if !(f.rwRatio >= 0) || f.rwRatio > scenario.MaxRate {
 		return command.Usage("--rw-ratio is %g, but must be from 0 to %d", f.rwRatio, scenario.MaxRate)

@@ -28,18 +28,18 @@ func kinds() []kind {
 		{name: "exists", short: "Check whether keys exist, one key at a time, without reading values", preloads: true},
 		{
 			name: "range", args: "KEY [END]", most: 2, takes: "KEY and optionally END, the first key after the interval",
-			short:   "Read a given key or interval again and again",
+			short:   "Read a given key or interval repeatedly",
 			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
 			flags: (*options).registerRange, fill: (*options).fillRange,
 		},
-		{name: "list", short: "List keys of the key space, starting at one of them", without: aboutInterval, preloads: true},
+		{name: "list", short: "List keys of the key space, starting at one of its keys", without: aboutInterval, preloads: true},
 		{name: "delete", short: "Delete keys", preloads: true},
-		{name: "cas", short: "Compare a key's version and set its value", preloads: true},
+		{name: "cas", short: "Set a key's value if the key has the expected version", preloads: true},
 		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
 		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*options).registerMixed, fill: (*options).fillMixed},
 		{
 			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, the first key that transactions read, and END, the first key after the interval",
-			short:   "Write one key per transaction, or read a key interval per transaction",
+			short:   "Run transactions that each write one key or read a key interval",
 			without: aboutInterval, names: intervalArgs, preloads: true,
 			flags: (*options).registerTxnMixed, fill: (*options).fillTxnMixed,
 		},
@@ -78,7 +78,8 @@ func kinds() []kind {
 	}
 }
 
-// examples has example command lines for each command, without the leading "quorumbench bench".
+// examples contains example command lines for each command, without the leading "quorumbench
+// bench".
 var examples = map[string][]string{
 	"put":             {"put --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --val-size 256", "put --endpoints 10.0.0.1:2379 --rate 500 --duration 1m --out runs/put"},
 	"get":             {"get --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --consistency local"},

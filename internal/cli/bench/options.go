@@ -59,21 +59,22 @@ type kind struct {
 	alias string
 	short string
 
-	// The command has no flags for the parameters in without. If only is not nil, the command has
-	// flags for just the parameters in only. names maps parameters to other flag names.
+	// The command has no flags for the parameters in the list `without`. If the list `only` is not
+	// nil, the command has flags only for the parameters in this list. The map `names` gives
+	// parameters a flag name other than the default.
 	without []string
 	only    []string
 	names   map[string]string
-	// mixed is set if the operations are a parameter. The command then has the flags of all
+	// mixed is set if the user chooses the mix of operations. The command then has the flags of all
 	// operations.
 	mixed bool
-	// preloads is set if the keys are written before the load unless --no-preload is given.
+	// preloads is set if the keys are written before the load, unless --no-preload is given.
 	preloads bool
-	// flags registers the flags that do not belong to a parameter. fill sets parameters from those
-	// flags and from the arguments. Both functions may be nil.
+	// The function `flags` registers the flags that do not belong to a parameter. The function
+	// `fill` sets parameters from these flags and from the arguments. Both functions may be nil.
 	flags func(*options, command.Flags)
 	fill  func(*options, []string) error
-	// sections has the sections of the summary that only this command prints.
+	// sections describes the sections of the summary that only this command prints.
 	sections report.Classic
 }
 
@@ -166,7 +167,8 @@ func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.S
 	return f.Scenario(f.preset, catalog, scenario.Ask{Seed: f.seed, Repeats: f.repeats})
 }
 
-// fill sets the parameters that depend on flags without a parameter and on the arguments.
+// fill sets the parameters that depend on the arguments or on flags that do not belong to a
+// parameter.
 func (f *options) fill(args []string) error {
 	if err := f.fillTarget(); err != nil {
 		return err

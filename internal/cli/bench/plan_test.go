@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// planned returns the scenario that `bench` would run. The first word is the operation, and the
-// others are its flags.
+// planned returns the scenario that `bench` would run. The first word is the name of the operation,
+// and the other words are flags.
 func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	t.Helper()
 	for _, kind := range kinds() {

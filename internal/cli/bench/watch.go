@@ -11,7 +11,7 @@ func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
 	r.Int("streams", &f.watch.streams, "number of watch streams")
 	r.Int("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
-	r.Int("watched-key-total", &f.watch.keys, "number of keys to watch and to write in turn; at most --key-space-size")
+	r.Int("watched-key-total", &f.watch.keys, "number of keys that are watched and written, one after the other; at most --key-space-size")
 	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 
@@ -28,8 +28,8 @@ func (f *options) fillWatch([]string) error {
 	return f.onStreams("--watch-per-stream")
 }
 
-// onStreams sets the number of streams and the total number of watchers. Error messages use flag as
-// the name of the flag that sets the watchers per stream.
+// onStreams sets the number of streams and the total number of watchers. flag is the name of the
+// flag that sets the number of watchers per stream; error messages contain it.
 func (f *options) onStreams(flag string) error {
 	w := &f.watch
 	switch {
@@ -43,7 +43,7 @@ func (f *options) onStreams(flag string) error {
 	return nil
 }
 
-// catchUpKey is the key that the watchers of `watch-get` watch. It follows the prefix.
+// catchUpKey is the name, after the prefix, of the key that the watchers of `watch-get` watch.
 const catchUpKey = "watchkey"
 
 // fillWatchGet sets the watched key, and adds one client that reads on a separate connection.

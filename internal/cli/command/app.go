@@ -43,7 +43,7 @@ type App struct {
 	Progress string
 	Gate     *Gate // set by AddGateFlags; every command that calls ExecuteRun has a Gate
 
-	printed map[string]bool // lines about environment variables that have been printed
+	printed map[string]bool // lines about environment variables that are already printed
 }
 
 // Exit is an error with an exit code. An Exit without a cause prints no message.
@@ -82,12 +82,12 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Self returns the path of the running executable. Stores that are built into the program are
-// started from it.
+// Self returns the path of the running executable, which also runs the members of stores that are
+// built into the program.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("cannot find the path of this program, from which members are started: %w", err)
+		return "", fmt.Errorf("cannot find the path of this program, which is needed to start members: %w", err)
 	}
 	return path, nil
 }
@@ -102,8 +102,8 @@ func Tool() record.Tool {
 	return toolOf(t, info)
 }
 
-// toolOf adds the build information in the binary to t. A program built outside a checkout has
-// neither version nor revision.
+// toolOf returns t with the version and revision in the build information. A program built outside
+// a checkout has neither.
 func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		t.Version = v

@@ -28,14 +28,14 @@ func NewAttachFlags() AttachFlags {
 func (f *AttachFlags) Register(r Flags) {
 	r.Text("store", &f.Store, "NAME", "kind of store")
 	f.endpoints.flags = f
-	r.Set.Var(&f.endpoints, "endpoints", "members to connect to; https:// in front enables TLS")
+	r.Set.Var(&f.endpoints, "endpoints", "addresses of the members to connect to; a leading https:// enables TLS")
 	Value(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
 		"members that receive the load: any (the given endpoints), all (every member in turn), leader, followers or member:N")
 	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
 	r.Text("key", &f.Cluster.CertKey, "FILE", "private key of the certificate (PEM)")
-	r.Text("cacert", &f.Cluster.CACert, "FILE", "authorities that may have signed the servers' certificates (PEM)")
+	r.Text("cacert", &f.Cluster.CACert, "FILE", "certificates (PEM) of the authorities that may have signed the servers' certificates")
 	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "accept any server certificate")
-	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "user and password to log in with")
+	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "user name and password for logging in")
 	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout for connecting; 0 means 5s")
 }
 
@@ -52,7 +52,7 @@ func (f *AttachFlags) Running() (*scenario.Attach, error) {
 		return f.attached()
 	}
 	if c := &f.Cluster; c.CACert != "" || c.Cert != "" || c.CertKey != "" || c.SkipVerify || c.User != "" || c.DialTimeout != 0 {
-		return nil, Usage("flags for connecting to a running cluster need --endpoints; add --endpoints with the cluster's members")
+		return nil, Usage("the flags for connecting to a running cluster apply only with --endpoints; add --endpoints with the cluster's members")
 	}
 	return nil, nil
 }
@@ -86,7 +86,7 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	case plain != "" && secure != "":
 		return nil, Usage("the endpoints %s and %s contradict each other: either all endpoints use TLS or none does; give all of them the same scheme", plain, secure)
 	case plain != "" && (options || a.TLS):
-		return nil, Usage("the endpoint %s does not use TLS, but other flags are for TLS; write https:// or remove those flags", plain)
+		return nil, Usage("the endpoint %s does not use TLS, but other flags enable TLS; write https:// or remove those flags", plain)
 	}
 	a.TLS = a.TLS || secure != "" || options
 	return &a, nil
@@ -119,7 +119,7 @@ func CheckStore(name string, catalog scenario.Catalog) error {
 // endpointsFlag is the flag --endpoints, which lists members of a cluster.
 type endpointsFlag struct {
 	list  []string     // as given; each may start with a scheme
-	flags *AttachFlags // the flags that this flag belongs to
+	flags *AttachFlags // the AttachFlags that contain this flag
 }
 
 // Set implements pflag.Value.

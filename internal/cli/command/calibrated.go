@@ -8,7 +8,8 @@ import (
 )
 
 // Calibrated returns the calibration that `check machine` stored for this machine and program, or
-// nil if there is none. If the calibration cannot be read, Calibrated only prints a warning.
+// nil if no calibration is stored. If the calibration cannot be read, Calibrated prints a warning
+// and returns nil.
 func (a *App) Calibrated() *record.Calibration {
 	cache, err := os.UserCacheDir()
 	if err != nil {

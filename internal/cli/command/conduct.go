@@ -17,17 +17,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Rendering holds how ExecuteRun prints, keeps and uploads the result of a run.
+// Rendering holds the settings with which ExecuteRun prints, keeps and uploads the result of a run.
 type Rendering struct {
 	Format  string // text or json
 	Strict  bool
 	Single  bool // print the only trial instead of a table
-	Quiet   bool // print no result; Then prints the result
+	Quiet   bool // print no result, because Then prints the result
 	Discard bool // record in a temporary folder, which is removed at the end
 	// Upload is the destination of the run directory, or nil if the directory is not uploaded.
 	Upload *upload.Destination
-	// Then prints additional output of the command, after the result and before the list of missed
-	// thresholds. It may be nil.
+	// Then prints additional output of the command, after the result of the run and before the list
+	// of missed thresholds. It may be nil.
 	Then func(run *record.Run, dir string) error
 }
 
@@ -109,7 +109,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	return dir, ExitForMissed(missed)
 }
 
-// withUnrecorded adds trials to a run that were measured but could not be recorded, so that their
+// withUnrecorded adds to a run the trials that were measured but could not be recorded. So their
 // results are printed even if the disk is full.
 func withUnrecorded(run *record.Run, trials []record.Trial) {
 	for _, t := range trials {
@@ -152,8 +152,8 @@ func (a *App) Report(format string, f report.Finding) error {
 	return report.Text(a.Stdout, f, a.Wide)
 }
 
-// ended returns the error that decides the exit code. It depends on the record and on the runner's
-// error. run is nil if nothing was recorded.
+// ended returns the error that determines the exit code. The error depends on the record and on the
+// runner's error. run is nil if nothing was recorded.
 func ended(run *record.Run, err error, strict bool) error {
 	var left *trial.KeysLeftError
 	switch {

@@ -17,7 +17,7 @@ import (
 // is the default of --cacert.
 const ownVariable = "QUORUMBENCH_"
 
-// environment reads the values of flags that were not given from environment variables.
+// environment reads values from environment variables for the flags that the user did not give.
 // quorumbench's variables take precedence over the variables of the store's client.
 type environment struct {
 	getenv func(string) string
@@ -38,8 +38,8 @@ func (e *environment) lookup(flag string) (value, name string) {
 	return "", ""
 }
 
-// apply calls set with the value of the flag's variable if that variable is set, and records that it
-// was used. An error names the variable.
+// apply calls the function set with the value of the flag's variable if that variable is set, and
+// records that the variable was used. An error names the variable.
 func (e *environment) apply(flag string, set func(value string) error) error {
 	value, name := e.lookup(flag)
 	if name == "" {
@@ -52,11 +52,12 @@ func (e *environment) apply(flag string, set func(value string) error) error {
 	return nil
 }
 
-// takeFile stores the value of the flag's variable in *into. The value must be an existing file.
+// takeFile stores the value of the flag's variable in *into. The value must be the path of an
+// existing file.
 func (e *environment) takeFile(flag string, into *string) error {
 	return e.apply(flag, func(value string) error {
 		if _, err := os.Stat(value); err != nil {
-			return fmt.Errorf("there is no file %q", value)
+			return fmt.Errorf("the file %q does not exist", value)
 		}
 		*into = value
 		return nil
@@ -100,7 +101,7 @@ func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(fla
 }
 
 // takePair reads the paths of a client certificate and its private key. It returns an error if only
-// one of the two is set.
+// one of the two variables is set.
 func (e *environment) takePair(to *scenario.Attach) error {
 	if err := e.takeFile("cert", &to.Cert); err != nil {
 		return err
@@ -114,8 +115,9 @@ func (e *environment) takePair(to *scenario.Attach) error {
 	return Usage("%s is set, but a client certificate and its key belong together; set the other variable, too, or give --cert and --key", e.used[len(e.used)-1])
 }
 
-// takeUser reads a user with a password, or only a token. If a separate variable has the password,
-// takeUser does not copy the password but refers to the variable, as --user NAME:env:VARIABLE does.
+// takeUser reads a user with a password, or only a token. If a separate variable contains the
+// password, takeUser does not copy the password. It stores a reference to the variable, as --user
+// NAME:env:VARIABLE does.
 func (e *environment) takeUser(to *scenario.Attach) error {
 	user, name := e.lookup("user")
 	_, password := e.lookup("password")
@@ -150,9 +152,9 @@ func (a *App) tellVariables(used []string) {
 // UseEnvironment completes a command's AttachFlags from environment variables. It does nothing if
 // the command has no AttachFlags.
 //
-// For a command that starts a cluster unless it is given endpoints, UseEnvironment reads only
-// QUORUMBENCH_ENDPOINTS: a variable meant for etcdctl must not direct the load to a production
-// cluster. UseEnvironmentIn completes the scenario of such a command.
+// Some commands start a cluster unless endpoints are given. For such a command, UseEnvironment
+// reads only QUORUMBENCH_ENDPOINTS, because a variable meant for etcdctl must not direct the load
+// to a production cluster. UseEnvironmentIn completes the scenario of such a command.
 func (a *App) UseEnvironment(c *cobra.Command) error {
 	flag := c.Flags().Lookup("endpoints")
 	if flag == nil {
@@ -187,7 +189,7 @@ func (f *AttachFlags) Plain() bool {
 	return slices.ContainsFunc(f.endpoints.list, func(e string) bool { return strings.HasPrefix(e, "http://") })
 }
 
-// takeAll sets the endpoints from the value of a variable. All must be valid addresses.
+// takeAll sets the endpoints from the value of a variable. All endpoints must be valid addresses.
 func (e *endpointsFlag) takeAll(value string) error {
 	if err := e.Set(value); err != nil {
 		return err

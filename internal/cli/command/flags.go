@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// value is a flag of any type. Its error messages are quorumbench's own.
+// value is a flag of any type. It returns quorumbench's own error messages.
 type value[T any] struct {
 	into  *T
 	parse func(string) (T, error)
@@ -88,7 +88,7 @@ func (f Flags) Text(name string, into *string, kind, help string) {
 	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
-// orList returns words with commas, and "or" before the last one.
+// orList joins words with commas, and with "or" before the last word.
 func orList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -101,7 +101,7 @@ func orList(words []string) string {
 func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("there is no %q; choose %s", s, orList(words))
+			return "", fmt.Errorf("%q is not a valid value; choose %s", s, orList(words))
 		}
 		return s, nil
 	}
@@ -110,7 +110,7 @@ func (f Flags) Choice(name string, into *string, help string, words ...string) {
 
 // Format registers the flags for a report on standard output: --format, and --wide for text output.
 func (f Flags) Format(format *string, wide *bool, formats ...string) {
-	f.Choice("format", format, "output format on standard output", formats...)
+	f.Choice("format", format, "format of the output on standard output", formats...)
 	f.Toggle("wide", wide, "with format text: print all columns and details, and do not wrap lines")
 }
 

@@ -24,7 +24,7 @@ type Gate struct {
 // Judge registers --threshold for a command that runs trials or reads a recorded run.
 func (g *Gate) Judge(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"exit with status 1 if a trial's metric misses the limit, or with 6 if the metric is not known, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
+		"limit for a metric, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; exit with status 1 if a trial misses the limit, or with status 6 if the metric is not known")
 }
 
 // AddGateFlags adds the flags of a Gate to a command that executes a run, and returns the command.
@@ -63,7 +63,7 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 	return nil
 }
 
-// Begin checks, before the run, that the thresholds apply to trials of the scenario.
+// Begin checks, before the run, that every threshold applies to at least one trial of the scenario.
 func (g *Gate) Begin(s *scenario.Scenario) error {
 	trials := make([]record.Conditions, 0, len(s.Trials))
 	for i := range s.Trials {
@@ -80,9 +80,9 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// reportSeconds makes a run report each measured second to the returned intervals. They print the
+// reportSeconds makes a run report each measured second to the returned intervals, which print the
 // JSON lines without disturbing the progress display. Without --interval, reportSeconds returns
-// nil, whose methods print nothing.
+// nil. On nil, the method end prints nothing.
 func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g.interval == 0 {
 		return nil
@@ -97,8 +97,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// CheckMissed returns the thresholds that a run misses, and those whose metric is not known. It
-// prints one line for each.
+// CheckMissed returns the thresholds that a run misses, and the thresholds whose metric is not
+// known. It prints one line for each of them.
 func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {

@@ -18,8 +18,8 @@ import (
 const (
 	// helpWidth is the width of help texts, in columns.
 	helpWidth = 100
-	// mostNameColumns is the widest column of names. If a name is longer, its meaning starts on the
-	// next line.
+	// mostNameColumns is the maximum width of the column that contains the names. If a name is
+	// longer, its meaning starts on the next line.
 	mostNameColumns = 34
 	// mostUngrouped is the maximum number of flags that help lists without groups.
 	mostUngrouped = 12
@@ -52,8 +52,8 @@ var flagGroups = []struct {
 	{PodFlags, ""},
 }
 
-// PodFlags is the heading of the group of flags for Kubernetes pods. These flags are assigned by
-// SetGroup, because flagGroups already lists some of their names in other groups.
+// PodFlags is the heading of the group of flags for Kubernetes pods. SetGroup assigns these flags
+// to the group, because flagGroups already lists some of their names in other groups.
 const PodFlags = "Pod flags"
 
 // groupAnnotation is the annotation that assigns a flag to a group. It overrides flagGroups.
@@ -74,7 +74,7 @@ type HelpGroup struct {
 	Names string // separated by spaces, in the order in which help lists them
 }
 
-// orderAnnotation is the annotation with a command's position in its group.
+// orderAnnotation is the annotation that stores a command's position in its group.
 const orderAnnotation = "order"
 
 // GroupCommands groups the subcommands of a command. It ignores names that are not subcommands.
@@ -224,8 +224,8 @@ func flagTitle(f *pflag.Flag) string {
 	return title
 }
 
-// describedDefault matches the description of a default at the end of a flag's meaning. It does not
-// apply to commands that set a fixed default for the flag.
+// describedDefault matches a default value that is described in words at the end of a flag's
+// meaning. flagMeaning removes this description if the flag has a fixed default in the command.
 var describedDefault = regexp.MustCompile(`(; default: .*| \(default: [^()]*\))$`)
 
 // flagMeaning returns the meaning of a flag, followed by its default value.

@@ -21,8 +21,8 @@ const (
 	endSchema      = "quorumbench/end/1"
 )
 
-// intervals prints one JSON line for each interval of a trial. It prints the line when it receives
-// the first second of the next interval, because only then is the interval complete.
+// intervals prints one JSON line for each interval of a trial. It prints the line when the first
+// second of the next interval arrives, because only then is the interval complete.
 type intervals struct {
 	every int
 	now   func() time.Time
@@ -67,7 +67,7 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.part.Add(s)
 }
 
-// warmed returns the duration of the warm-up after it has ended, in seconds.
+// warmed returns the duration, in seconds, of a warm-up that has ended.
 func (v *intervals) warmed() float64 {
 	if v.length == 0 {
 		return v.trial.Load.Warmup.Seconds()
@@ -127,8 +127,8 @@ type endLine struct {
 	Missed  []analyze.Missed `json:"missed_thresholds"`
 }
 
-// end writes the current line and then the last line, which has the verdict. run is nil if nothing
-// was recorded.
+// end writes the current line and then the last line, which contains the verdict. run is nil if
+// nothing was recorded.
 func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if v == nil {
 		return

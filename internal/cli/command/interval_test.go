@@ -99,8 +99,8 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 	}
 }
 
-// The interval line for a failed trial shows the trial's operations. Its length is null because the
-// length is unknown.
+// The interval line for a failed trial shows the operations of the trial. The length of the
+// interval is null, because it is unknown.
 func TestIntervalOfFailedTrial(t *testing.T) {
 	var b bytes.Buffer
 	v := newIntervals(10*time.Second, &b, time.Now)

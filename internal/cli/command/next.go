@@ -17,7 +17,8 @@ func (a *App) Next(format string, args ...any) {
 }
 
 // CommandAgain returns the current command line with a flag added or replaced, quoted for a shell.
-// Passwords are left out. The run directory is replaced by DIR, because it is no longer empty.
+// It omits passwords. It replaces the run directory with DIR, because that directory is no longer
+// empty.
 func (a *App) CommandAgain(flagAndValue ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
@@ -47,7 +48,7 @@ func (a *App) CommandAgain(flagAndValue ...string) string {
 	return strings.Join(words, " ")
 }
 
-// without returns a copy of the arguments without the flag that added begins with, and its value.
+// without returns a copy of args without the flag added[0] and without the value of that flag.
 func without(args, added []string) (left []string) {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -65,7 +66,7 @@ func without(args, added []string) (left []string) {
 // inURL matches the user and password in a URL.
 var inURL = regexp.MustCompile(`://[^/@\s]+@`)
 
-// shownAssignment returns the KEY=VALUE of a --set flag without its password.
+// shownAssignment returns the KEY=VALUE of a --set flag with any password hidden.
 func shownAssignment(given string) string {
 	key, value, _ := strings.Cut(given, "=")
 	switch last := key[strings.LastIndex(key, ".")+1:]; {
@@ -124,7 +125,8 @@ func (f *AttachFlags) Shown() string {
 	return b.String()
 }
 
-// ShellQuote returns a word as it must be written in a POSIX shell, in quotes if needed.
+// ShellQuote returns a word in the form in which a POSIX shell reads it unchanged, with quotes if
+// needed.
 func ShellQuote(word string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)

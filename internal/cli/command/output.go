@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// PrintError prints an error on one line. The errors in a scenario file are printed on one line
-// each.
+// PrintError prints an error on one line. If a scenario file has several errors, PrintError prints
+// each error on its own line.
 func PrintError(to io.Writer, err error) {
 	if err == nil || err.Error() == "" {
 		return
@@ -39,14 +39,14 @@ func (a *App) PrintNote(format string, args ...any) {
 }
 
 // Printf writes to standard output. Main reports the first write error. Arguments cannot add line
-// breaks, because within makes each argument printable on one line.
+// breaks, because makePrintable turns each argument into text that is printable on one line.
 func (a *App) Printf(format string, args ...any) {
 	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stdout, format, args...)
 }
 
-// makePrintable replaces strings and errors in args by text that is printable on one line. It
-// changes args in place so that vet still recognizes the callers as wrappers of Fprintf.
+// makePrintable replaces strings and errors in args with text that is printable on one line. It
+// changes args in place so that go vet still recognizes the callers as wrappers of Fprintf.
 func makePrintable(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
@@ -58,8 +58,8 @@ func makePrintable(args []any) {
 	}
 }
 
-// Output makes the text that is written to it printable. It keeps the first error from the
-// underlying writer.
+// Output is a writer that makes text printable before it passes the text to an underlying writer.
+// It keeps the first error from the underlying writer.
 type Output struct {
 	to  *text.Writer
 	Err error // first error from the underlying writer

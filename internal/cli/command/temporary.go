@@ -13,8 +13,8 @@ import (
 )
 
 // TemporaryOut makes a run record into a temporary folder. The returned function removes the
-// folder; if that fails and *err is nil, it sets *err. TemporaryOut first removes folders that
-// killed commands left, and reports them with say.
+// folder. If the removal fails and *err is nil, the function sets *err. TemporaryOut first removes
+// folders that killed commands left, and reports these folders with say.
 func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
 	folder, err := TemporaryFolder(say)
 	if err != nil {
@@ -32,10 +32,10 @@ func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err
 // read-only and contains only the quorumbench binary.
 const sharedMemory = "/dev/shm"
 
-// TemporaryFolder creates and claims a folder among the system's temporary files. In an image that
-// contains only the quorumbench binary, the folder is in the working folder or in memory.
-// TemporaryFolder first removes folders that killed commands left in the same place, and reports
-// them with say.
+// TemporaryFolder creates and claims a folder among the system's temporary files. An image that
+// contains only the quorumbench binary has no such place, so the folder is then in the working
+// folder or in memory. TemporaryFolder first removes folders that killed commands left in the same
+// place, and reports these folders with say.
 func TemporaryFolder(say func(string)) (host.Claim, error) {
 	var errs []error
 	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
@@ -52,10 +52,10 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 	return nil, errors.Join(errs...)
 }
 
-// ClaimFolder creates and claims a folder inside an existing one. It first removes folders that
-// killed commands left there, and reports them with say.
+// ClaimFolder creates and claims a folder inside an existing folder. It first removes folders that
+// killed commands left in the existing folder, and reports these folders with say.
 func ClaimFolder(in string, say func(string)) (host.Claim, error) {
-	left, _ := host.CleanOrphans(in, 1) // the next command tries to remove what is left
+	left, _ := host.CleanOrphans(in, 1) // the next command tries again to remove the rest
 	for _, orphan := range left {
 		say(orphan.String())
 	}

@@ -18,7 +18,7 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 	g := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupOnly: "true"},
 		RunE: func(c *cobra.Command, _ []string) error {
-			return Usage("%s needs one of its commands: %s", Path(c), choose)
+			return Usage("%s needs a subcommand: %s", Path(c), choose)
 		},
 	}
 	g.AddCommand(commands...)
@@ -36,17 +36,17 @@ func Path(c *cobra.Command) string {
 	return ""
 }
 
-// ArgsBetween returns a check that a command has from least to most arguments. Error messages use
-// what as the description of the arguments.
-func ArgsBetween(least, most int, what string) cobra.PositionalArgs {
+// ArgsBetween returns a check that a command has at least `least` and at most `most` arguments.
+// Error messages contain the description of the arguments.
+func ArgsBetween(least, most int, description string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > most && most == 0:
 			return Usage("%s takes no arguments; remove %s", Path(c), shownArgument(c, args[0]))
 		case len(args) > most:
-			return Usage("%s takes only %s; remove %s", Path(c), what, shownArgument(c, args[most]))
+			return Usage("%s takes only %s; remove %s", Path(c), description, shownArgument(c, args[most]))
 		case len(args) < least:
-			return Usage("%s needs %s", Path(c), what)
+			return Usage("%s needs %s", Path(c), description)
 		}
 		return nil
 	}
@@ -89,8 +89,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Usage("%w", err)
 }
 
-// unknownShorthand returns the error for a flag with a single dash. Only -h has a single dash, so
-// the whole word is treated as a misspelled flag.
+// unknownShorthand returns the error for an unknown flag with a single dash. The only valid one is
+// -h, so unknownShorthand treats the whole word as a misspelled flag name.
 func unknownShorthand(c *cobra.Command, word string) error {
 	name := word
 	if end := strings.IndexAny(word, "=:@"); end >= 0 {
@@ -102,8 +102,8 @@ func unknownShorthand(c *cobra.Command, word string) error {
 	return Usage("%s -%s%s", noFlag(c), name, suggestFlag(c, name))
 }
 
-// suggestFlag returns the end of an error about an unknown flag. It names the flag with the most
-// similar name, or the command that lists all flags.
+// suggestFlag returns the last part of an error about an unknown flag. This part names the flag
+// with the most similar name, or the command that lists all flags.
 func suggestFlag(c *cobra.Command, name string) string {
 	if near := Suggest(name, flagNames(c), "--"); near != "" {
 		return near

@@ -26,8 +26,8 @@ func CheckKept(to *upload.Destination, out string) error {
 	return nil
 }
 
-// Reachable checks before a run that the destination can be reached, so that the user does not
-// learn of a problem only after the run.
+// Reachable checks, before a run, that the destination can be reached. So the user learns of a
+// problem before the run and not after it.
 func Reachable(ctx context.Context, to *upload.Destination) error {
 	if to == nil {
 		return nil
@@ -88,9 +88,9 @@ func sendingLine(p upload.Progress) string {
 	return line
 }
 
-// SendDone sends the directory of a run that returned err. It returns err, or the upload's error if
-// err is nil. If the run was interrupted, SendDone still sends the directory; a second interrupt
-// ends the program.
+// SendDone sends the directory of a run that ended with err. It returns err or, if err is nil, the
+// error of the upload. If the run was interrupted, SendDone still sends the directory; a second
+// interrupt ends the program.
 func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, err error) error {
 	if to == nil || dir == "" {
 		return err
@@ -108,7 +108,7 @@ func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, 
 	if errors.Is(unsent, context.Canceled) {
 		code, unsent = ExitInterrupted, errors.New("the upload was interrupted")
 	}
-	a.PrintNote("%s; the run is recorded, and this command sends what is missing: %s", unsent, SendAgainCommand(dir, to))
+	a.PrintNote("%s; the run is recorded, and this command sends the missing files: %s", unsent, SendAgainCommand(dir, to))
 	if err == nil {
 		return &Exit{Code: code}
 	}
