@@ -1,5 +1,5 @@
-// Package agents runs agents in the test process, over loopback connections with mutual TLS, and
-// collects the one-second results that a load's workers report.
+// Package agents runs agents in the test process and connects to them over loopback with mutual
+// TLS. It also collects the one-second results that a load's workers report.
 package agents
 
 import (
@@ -38,8 +38,8 @@ func AgentTarget(address string, c agent.Certificates) agent.Target {
 }
 
 // StartAgent starts an agent that serves until the test ends, and returns the settings with which a
-// controller reaches it. The function change may modify the agent's settings before the start. It
-// may be nil.
+// controller reaches the agent. If change is not nil, it may modify the agent's settings before the
+// agent starts.
 func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	t.Helper()
 	c := Certificates(t)
@@ -61,7 +61,7 @@ func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	return AgentTarget(ServeAgent(t, s), c)
 }
 
-// ServeAgent lets s serve until the test ends, and returns the address.
+// ServeAgent runs the agent s until the test ends, and returns the agent's address.
 func ServeAgent(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
 	return servers.Serve(t, servers.Loopback(t), s.Serve)
@@ -78,8 +78,8 @@ func DialAgent(t testing.TB, to agent.Target) *agent.Remote {
 	return r
 }
 
-// Worker returns a worker behind a new agent. The agent serves w, or, if w is nil, a worker in the
-// agent's own process.
+// Worker starts an agent and returns a worker that uses the agent over the network. The agent
+// passes the load to w. If w is nil, the agent runs the load in its own process.
 func Worker(t testing.TB, w load.Worker) load.Worker {
 	t.Helper()
 	return DialAgent(t, StartAgent(t, func(o *agent.Options) { o.Worker = w })).Worker()

@@ -18,7 +18,7 @@ type Overheard struct {
 	load.Worker
 	mu       sync.Mutex
 	Response *measure.Histogram // response times from all one-second results
-	Due      uint64             // operations due in all one-second results
+	Due      uint64             // number of operations due, from all one-second results
 }
 
 // Overhear wraps workers. It returns the wrapped workers twice: as load.Workers and with their

@@ -19,8 +19,8 @@ import (
 )
 
 // Credentials are read on the machine that controls the run: a password from a variable and a key
-// from a file. They are passed to the load on an agent. They appear neither in the record nor in
-// anything that the agent writes or prints.
+// from a file. The load on an agent receives them. Neither the record nor the agent's files and
+// output contain them.
 func TestSecretsOverAnAgent(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame-7"

@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A correct response is never reported as wrong. Members that lag, as Consul's and ZooKeeper's
-// followers do briefly, still have the values of an earlier run or no value. So the generator waits
-// after the preload until they have caught up.
+// A correct response is never reported as wrong. Followers of Consul and ZooKeeper briefly lag
+// behind the leader: they still have the values of an earlier run, or no values. So after the
+// preload, the generator waits until all members have caught up.
 func TestPreloadReachesEveryMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,8 +38,8 @@ func TestPreloadReachesEveryMember(t *testing.T) {
 	}
 }
 
-// Without a preload the values come from earlier runs. Values of another size are stale, and values
-// below 16 bytes cannot be verified. Neither makes a run invalid.
+// Without a preload, a load reads values from earlier runs. Values of another size count as stale,
+// and values of less than 16 bytes count as unverifiable. Neither makes a run invalid.
 func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,9 @@ trials:
 	}
 }
 
-// A wrong response in the warm-up counts, too. The load has 100 writes and 1,700 reads, and its
-// thousandth operation is one of the first 1,200 reads.
+// A wrong response in the warm-up counts, too. The load has 100 writes and then 1,700 reads. The
+// server damages the response to the thousandth operation, which is one of the 1,200 reads of the
+// warm-up.
 func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +110,7 @@ func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	}
 }
 
-// A range that returns no keys is reported, and the keys that ranges return are counted.
+// The report mentions range reads that return no keys, and counts the keys that range reads return.
 func TestRangesCountTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +144,8 @@ func TestRangesCountTheirKeys(t *testing.T) {
 	}
 }
 
-// Before the load, only the operations that the load will use are tried, because servers that
-// imitate etcd do not support serializable reads.
+// Before the load, quorumbench tries only the operations that the load will use, because servers
+// that imitate etcd may not support serializable reads.
 func TestOnlyUsedOperationsAreTried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,13 +161,14 @@ func TestOnlyUsedOperationsAreTried(t *testing.T) {
 	}
 	for _, args := range []string{"get --consistency s", "range 0 1 --consistency s"} {
 		w.run(t, append([]string{"bench", "--endpoints", endpoint}, strings.Fields(args)...)...).exits(t, exitFailed).
-			oneSentence(t, "does not answer a read: serializable is not implemented")
+			oneSentence(t, " failed: serializable is not implemented")
 	}
 }
 
-// With every store, a lagging follower may return a value of an earlier load, and that is not a
-// wrong response. After the preload every member has every key. Each operation is attributed to a
-// leader or a follower; for a proxy, the role is that of the server to which the proxy forwards.
+// For every store: a value of an earlier load, which a lagging follower may return, is not a wrong
+// response. After the preload, every member has every key. Each operation is attributed to a leader
+// or a follower. An operation on a proxy is attributed to the role of the server to which the proxy
+// forwards.
 func TestPreloadReachesEveryMemberOfEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -194,8 +196,9 @@ trials:
 	})
 }
 
-// TestWrongAnswersAreViolations checks that responses which are recognized as wrong on arrival
-// appear in the report's section on responses, in its record, and in the exit code of verify.
+// TestWrongAnswersAreViolations checks that wrong responses that the client detects on arrival
+// appear in the report's section on responses and in the record, and that verify fails because of
+// them.
 func TestWrongAnswersAreViolations(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {
@@ -204,7 +207,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			w := newWorld(t)
 			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
 			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--verify", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
-			if out := p.stdout.String(); strings.Contains(out, "No consistency violation") || !strings.Contains(out, "does not fit its request") {
+			if out := p.stdout.String(); strings.Contains(out, "No consistency violation") || !strings.Contains(out, "does not match the request") {
 				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
 			}
 			run, err := record.Open(w.path("run"))

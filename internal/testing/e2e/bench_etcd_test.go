@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// checkSound checks the conditions that a shortened version of every command must meet on a healthy
-// cluster.
+// checkSound checks that a trial is complete and that all its operations succeeded, as they must on
+// a healthy cluster.
 func checkSound(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.State != record.Complete || trial.Errors > 0 || trial.Operations == 0 || trial.Operations != trial.Due {
@@ -51,9 +51,9 @@ func noLease(t *testing.T, client *clientv3.Client) {
 	}
 }
 
-// quorumbench avoids these flaws of etcd's benchmark: it opens a stream for each keep-alive and
-// leaves its leases, its watch command measures no times, its watch-latency prints half of the
-// times as 0, and its stm has the rate limiter inside the transaction.
+// quorumbench avoids these flaws of etcd's benchmark: its lease-keepalive opens a stream for each
+// keep-alive and does not revoke its leases, its watch measures no times, its watch-latency prints
+// half of the times as 0, and its stm waits for the rate limiter inside the transaction.
 func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +108,8 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	}
 }
 
-// put compacts during the load, and compares the members' data after the load.
+// The command `bench put` can compact the history during the load, and compare the members' data
+// after the load.
 func TestBenchPutCompactsAndCompares(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

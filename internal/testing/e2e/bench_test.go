@@ -71,7 +71,7 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
 		}
-		// If the total is given, the window ends with the last operation.
+		// If the number of operations is given, the window ends with the last operation.
 		if trial.Rate == nil && trial.Completed != test.total {
 			t.Errorf("%s: %d completed in the window", test.args, trial.Completed)
 		}
@@ -86,8 +86,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		"leader": {1, "leader", "follower"}, "followers": {2, "follower", "leader"},
 		"all": {3, "leader follower", ""}, "any": {3, "leader follower", ""}, "member:2": {1, "", ""},
 	} {
-		// quorumbench finds the other members from one endpoint, except with the target
-		// that uses only the given endpoints.
+		// With most targets, quorumbench finds the other members from one endpoint. The target any
+		// uses only the given endpoints.
 		given := endpoints[:1]
 		if target == "any" {
 			given = endpoints
@@ -115,8 +115,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 	w.run(t, "bench", "put", "--endpoints", endpoints[0], "--target", "member:4").exits(t, exitFailed).oneSentence(t, "member:4", "3 members")
 }
 
-// A load never creates more keys than its key space has (etcd's benchmark created 1,169 keys in a
-// key space of 1,000).
+// A load never creates more keys than its key space contains (etcd's benchmark created 1,169 keys
+// in a key space of 1,000).
 func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "1000", "--total", "3000", "--conns", "4", "--clients", "16",
 		"--prefix", "p/", "--val-size", "64")
@@ -146,7 +146,7 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 	}
 }
 
-// Operation n depends only on the seed and n, whichever client sends it.
+// Operation n depends only on the seed and on n, not on the client that sends the operation.
 func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	sets := map[string]map[string]int{}
 	for prefix, args := range map[string]string{
@@ -245,7 +245,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 		t.Fatal(err)
 	}
 	kept := openRun(t, w.path("json"), record.Complete)
-	kept.Dir = "" // the printed run has another folder
+	kept.Dir = "" // the JSON text does not contain the folder
 	for i := range kept.Trials {
 		kept.Trials[i].Dir = ""
 	}
@@ -289,7 +289,7 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		args := append([]string{"bench", "put", "--endpoints", alive[0], "--timeout", "1s", "--duration", "2s"}, strings.Fields(load)...)
 		w.run(t, args...).exits(t, exitFailed).oneSentence(t, "quorumbench.quorumbench-run", alive[0])
 	}
-	// The preload cannot read its keys, and the command soon gives up.
+	// The preload cannot read the existing keys, so the command soon gives up.
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")

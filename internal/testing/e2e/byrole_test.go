@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Latency by role is known for every store even if the cluster already runs and the store's
-// protocol has no term: every operation was served by a leader or a follower. The exception is a
-// running proxy, which does not reveal to which server it forwards.
+// On every store, each operation is attributed to a leader or a follower, even if the cluster was
+// already running and the store's protocol has no terms. The exception is a proxy that was already
+// running, because it does not reveal to which server it forwards.
 // TestPreloadReachesEveryMemberOfEveryStore covers clusters that the run starts.
 func TestLatencyByRoleOfEveryStore(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,8 @@ func TestCapacityOfEtcd(t *testing.T) {
 }
 
 // If the load generator is stopped half of the time, its figures reveal nothing about the store.
-// The search then lists its unusable trials with a remedy, repeats rates, reports that the capacity
-// is unknown, and exits with a separate exit code.
+// The search then repeats rates. At the end it lists the unusable trials with a remedy, reports
+// that the capacity is unknown, and exits with a separate exit code.
 func TestUnknownCapacityIsExplained(t *testing.T) {
 	t.Parallel()
 	const stop = 250 * time.Millisecond

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// calls returns the number of calls in a recording, by method, and the reasons for gaps. It ignores
-// gaps on the HTTP/1.1 connections over which quorumbench reads a member's metrics.
+// calls returns the number of calls in a recording, by method, and the reasons for the gaps in the
+// recording. It ignores gaps on the HTTP/1.1 connections over which quorumbench reads a member's
+// metrics.
 func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	t.Helper()
 	by = map[string]int{}
@@ -74,13 +75,13 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	}
 	recorder.signal(t, syscall.SIGINT)
 	recorder.exits(t, exitDone)
-	tried := 1 // the try before the load
+	tried := 1 // the operation that quorumbench tries before the load
 	if by, gaps := calls(t, w.path("a.qbrec")); by["KV/Put"] != total+tried || len(gaps) > 0 {
 		t.Errorf("heard are %v, missing is %q", by, gaps)
 	}
 
 	mistaken.signal(t, syscall.SIGINT)
-	mistaken.exits(t, exitDone).awaitText(t, "no connection to 10.1.2.3:2379 was seen, but there was traffic to this port at [10.99.1.2]")
+	mistaken.exits(t, exitDone).awaitText(t, "no connection to 10.1.2.3:2379 was seen, but this port had traffic at other addresses ([10.99.1.2])")
 
 	load := bench("--duration", "3s")
 	load.awaitText(t, "measuring")

@@ -70,8 +70,8 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 				t.Errorf("a member was read with %+v", m)
 			}
 		}
-		// A transaction has one part per key. In a short history, the framing takes most of
-		// the bytes.
+		// Only two trials must meet the limit. In the other trials, a transaction takes one part
+		// per key, or the history is short and consists mostly of framing.
 		if each, ok := a.BytesEach(); !ok || each > 24 && (name == "counted" || name == "several") {
 			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
 		}
@@ -112,11 +112,12 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	}
 }
 
-// TestPlantedLiesAreFound lets null servers give impossible responses: about one in a hundred, over
-// real connections of every protocol. Verification must find and classify them.
+// TestPlantedLiesAreFound runs loads on null servers of every protocol. About one in a hundred of
+// the responses is impossible. Verification must find and classify these responses.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	// One response in this many is a lie; most cas responses would be the same without the lie.
+	// A lie replaces one in this many responses; the default is 101. Lies about cas are more
+	// frequent, because most cas responses would be the same without the lie.
 	every := map[string]int{"cas": 13}
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
@@ -240,16 +241,16 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 	}
 }
 
-// The history that a killed run leaves can be verified up to its end. A damaged history is
-// reported.
+// The history of a killed run can be verified up to the point where the history ends. A damaged
+// history is reported.
 func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--verify", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
 	folder := filepath.Join(dir, "trial-01-put")
-	// If an operation ended less than the timeout before the last record, its effect is
-	// undecided.
+	// Verification cannot decide the effect of an operation that ended less than one timeout before
+	// the last record.
 	eventually(t, patience, "the history is of more than twice the timeout", func() bool {
 		set, err := checked.Open(filepath.Join(folder, checked.Name(1)))
 		if err != nil || set.Read(func([]checked.Op) error { return nil }) != nil {
@@ -260,7 +261,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
-	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history ends in the middle; the operations before its end are used") {
+	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history is incomplete; only the operations before its end are used") {
 		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)

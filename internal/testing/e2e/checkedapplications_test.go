@@ -45,22 +45,23 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
 		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, func(a *record.Answers) bool {
-		// The null server keeps no history, so a watcher that is created again ends.
+		// The null server keeps no history of changes, so a watcher that must be created again
+		// ends.
 		return a.Watches.Events > 0 && (a.Watches.Progress > 0 || a.Watches.Ended > 0) && len(a.Members) == 1 && a.Members[0].Keys >= 1000
 	})
 }
 
-// lies contains a null server's script and the violations that verification must find. It must find
-// at least one violation from each element of want, whose alternatives are separated by bars. A
-// correct server has no want.
+// lies contains a null server's script and the violations that verification must find. Each element
+// of want lists alternatives, separated by bars; verification must find at least one of them. For a
+// correct server, want is empty.
 type lies struct {
 	script string
 	want   []string
 }
 
-// testLies runs an application's load against null servers with each kind of lie. About one in
-// every responses is a lie. CI runs three of the kinds. reported returns whether enough was
-// checked.
+// testLies runs an application's load against null servers with each kind of lie. A script with %d
+// contains about one lie per `every` responses. CI runs three of the kinds. The function `reported`
+// returns whether verification checked enough.
 func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, reported func(*record.Answers) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
 	for _, name := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {

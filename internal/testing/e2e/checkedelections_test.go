@@ -26,9 +26,9 @@ trials:
 `
 
 // lyingElection returns an election load, with a race or a queue, for null servers with the given
-// protocol. A longer load reveals more about keys with leases, which are renewed two or three times
-// within their TTL. With a TTL below 17 s, it would be unknown whether a connection's session is
-// still alive while its load waits for a missing response.
+// protocol. A longer load reveals more about keys with leases, because a lease is renewed only two
+// or three times within its TTL. With a TTL below 17 s, a session could expire while its load waits
+// for a missing response, and verification would not know whether the session is still alive.
 func lyingElection(protocol, kind, ttl, duration string) string {
 	return strings.NewReplacer("PROTOCOL", protocol, "KIND", kind, "TTL", ttl, "DURATION", duration).Replace(electionScenario)
 }
@@ -37,8 +37,8 @@ func lyingElection(protocol, kind, ttl, duration string) string {
 // the request, but the client does not know that.
 const closings = "half every 37; close@1200ms; close@1600ms"
 
-// In a long test sampled returns all entries, otherwise only those with the given names. The kinds of
-// responses depend on the store, but verification handles them in the same way.
+// sampled returns all entries in a long test, otherwise only the entries with the given names. Each
+// store has its own kinds of responses, but verification handles them all in the same way.
 func sampled(all map[string]lies, some ...string) map[string]lies {
 	if !settle.Long() {
 		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })
@@ -89,7 +89,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"ended":   {"lie=lease every 7", []string{"unwritten value|lost write|stale read"}},
 			"outlive": {"lie=outlive every 1", []string{"key outlived its session"}},
 		}
-		if kind == "race" { // two candidates never create the same numbered node
+		if kind == "race" { // in a queue, candidates create nodes with different numbers
 			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on wrong version"}}
 		}
 		t.Run(kind, func(t *testing.T) {
@@ -157,8 +157,8 @@ trials:
 `
 
 // TestNodesThatEndWithTheirSessionsAreNotAccused kills or pauses the leader of a real ZooKeeper
-// while sessions are closed. The history has the acknowledged ends of sessions, and no node
-// outlives its session.
+// while sessions are closed. The history must contain sessions whose end was acknowledged, and no
+// node may outlive its session.
 func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("3s", "kill leader at 2600ms for 380ms", "20s",

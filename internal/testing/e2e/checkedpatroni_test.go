@@ -18,8 +18,8 @@ trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s, failovers: FAILOVERS, duration: DURATION}
 `
 
-// patroniClosings makes a server close connections with requests in flight, but only after
-// everything before the load has received a response.
+// patroniClosings makes a server close connections with requests in flight, but only after all
+// requests before the load have received a response.
 const patroniClosings = "delay=uniform(0ms,20ms); close@2500ms; close@3s; close@3500ms"
 
 // lyingPatroni returns a load of several Patroni clusters for null servers with the given protocol.
@@ -66,8 +66,8 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas"), watched)
 }
 
-// TestNodesOfPatronisThatOutliveTheirSessionsAreFound covers the node of each leader, and the node
-// of each member, which that member has updated since it created the node.
+// TestNodesOfPatronisThatOutliveTheirSessionsAreFound covers the leaders' nodes, and the members'
+// nodes, which the members have updated since they created them.
 func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

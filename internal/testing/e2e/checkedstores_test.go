@@ -57,8 +57,8 @@ const manyChecked = "QUORUMBENCH_CHECKED"
 // manyFaults lists the faults of a checked scenario in a long test.
 const manyFaults = "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
 
-// window returns the duration and the faults of a checked scenario, in CI or in a long
-// test.
+// window returns replacements for the words DURATION and FAULTS in a checked scenario: `duration`
+// and `faults` in CI, `long` and `more` in a long test.
 func window(duration, faults, long, more string) []string {
 	if os.Getenv(manyChecked) != "" {
 		duration, faults = long, more

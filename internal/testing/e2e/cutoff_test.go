@@ -41,8 +41,8 @@ func TestCutOffFollower(t *testing.T) {
 // these servers takes to respond.
 const unanswered = 11 * time.Second
 
-// cutSettings let a cut-off follower continue to serve for longer than the slowest machine needs to
-// query it.
+// cutSettings contains settings with which a follower that is cut off continues to serve for longer
+// than the slowest machine needs to query it.
 var cutSettings = map[string]string{"zookeeper": `{"sync-limit": 60}`}
 
 // The old and the new value differ in size, and `bench get` reports the size.
@@ -108,7 +108,9 @@ func (w *world) writeKey(t *testing.T, st store.Store, endpoint string, size int
 		"--val-size", strconv.Itoa(size), "--total", "20", "--cleanup=false").exits(t, exitDone)
 }
 
-// askAlone runs quorumbench against a member that is cut off, to read the old value.
+// askAlone runs quorumbench against a member that is cut off. Local reads must return the old
+// value, and linearizable reads must fail. If the store's clients need a session (sessions is
+// true), all reads must fail.
 func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions bool) {
 	t.Helper()
 	for _, level := range []string{"local", "linearizable"} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// onBadDisks is a load on members whose data is on the disks that disk faults mount.
+// onBadDisks is a load on a member whose data is on a disk that a disk fault mounts.
 const onBadDisks = `
 name: killed
 defaults: {store: etcd, members: 1, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}

@@ -103,8 +103,8 @@ func checkHalf(t *testing.T, dir, folder string) {
 	}
 }
 
-// If the disk has no space for their data, members do not start, and the one-sentence error gives
-// the reason.
+// If the disk has no space for the members' data, the members do not start, and a one-sentence
+// error states the reason.
 func TestFullDiskForTheMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,8 +119,8 @@ func TestFullDiskForTheMembers(t *testing.T) {
 	}
 }
 
-// Folders that cannot be written. root ignores permission bits, so the test uses files where
-// folders should be, and folders in /proc.
+// A command that cannot write to a folder fails with a one-sentence error. The user root ignores
+// permission bits, so the test uses files in place of folders, and folders in /proc.
 func TestUnwritableFolders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,7 +168,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	if run := openRun(t, dir, record.Complete); len(run.Trials) != 1 {
 		t.Errorf("%d trials", len(run.Trials))
 	}
-	// If two runs begin at the same time, only one of them receives the folder.
+	// If two runs begin at the same time, only one of them can use the folder.
 	dir = w.path("both")
 	codes := map[int]int{}
 	var both []*startedProgram

@@ -20,11 +20,11 @@ import (
 // endpoints.
 type harmless struct {
 	args []string
-	code []int // the exit codes that are accepted
+	code []int // accepted exit codes
 }
 
-// command parses a command line. On a busy machine, a capacity search may end without enough
-// information, so its exit code for that is accepted.
+// command parses a command line. On a busy machine, a capacity search may end without a result, so
+// command also accepts the exit code for an unknown capacity.
 func command(args string) harmless {
 	h := harmless{args: strings.Fields(args), code: []int{exitDone}}
 	switch h.args[0] {
@@ -75,7 +75,7 @@ var otherCommands = []string{
 // onlyEtcd lists commands that the test runs only on etcd.
 var onlyEtcd = []string{
 	"bench stm --total 10 --clients 2 --stm-locker lock-rpc",
-	"bench put --total 20 --prefix= --key-size 12", // writes without a prefix, where the user has no such key
+	"bench put --total 20 --prefix= --key-size 12", // writes keys without a prefix; the user has none of these keys
 }
 
 // commandSample lists the commands that CI tests with stores other than etcd.
@@ -98,8 +98,8 @@ func TestEveryBenchCommandIsHarmless(t *testing.T) {
 	}
 }
 
-// TestCommandsKeepUserData runs every command that writes on a real cluster that holds a user's
-// keys. Each command must leave the cluster unchanged.
+// TestCommandsKeepUserData runs every command that writes. It uses a real cluster that holds a
+// user's keys, and each command must leave the cluster unchanged.
 func TestCommandsKeepUserData(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
@@ -136,9 +136,9 @@ func TestCommandsKeepUserData(t *testing.T) {
 // prefixes.
 var scenarioSample = []string{"kubernetes.yaml", "patroni.yaml", "locks.yaml"}
 
-// scenarioOnUsers lists the scenario files with arguments that shorten each scenario and attach it
-// to a running cluster of the store. A scenario for which no store is given uses several stores. On
-// a cluster of a single store, some of its trials fail, but they still must not change anything.
+// scenarioOnUsers lists the scenario files, each with the store of the running cluster and with
+// arguments that shorten the scenario. A scenario without a store uses several stores. On a cluster
+// of a single store, some of its trials fail, but even these must not change the cluster.
 var scenarioOnUsers = []struct{ file, store, args string }{
 	{"kubernetes.yaml", "etcd", "--set nodes=3 --set duration=6s --set churn=1"},
 	{"patroni.yaml", "etcd-gateway", "--set clusters=3 --set failovers=0 --set duration=12s"},
@@ -208,7 +208,7 @@ var interruptible = []struct{ store, args string }{
 	{"consul", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
 }
 
-// startInterruptible starts one of these loads and waits until it measures.
+// startInterruptible starts one of these loads and waits until the load runs.
 func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *startedProgram {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
@@ -225,7 +225,7 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 		default:
 		}
 		said := p.stderr.String()
-		// The command check prints " writes, ".
+		// While its load runs, the command check prints " writes, " instead of ": measuring".
 		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ")
 	})
 	return p

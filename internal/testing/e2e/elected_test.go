@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// If the leader changes without a failure, and quorumbench does not read the cluster's logs, it
-// finds the election through status requests. The event's time is the time of the request, as the
-// event states, and the election is counted once. No member is reported as lost.
+// If quorumbench does not read a cluster's logs, it detects elections through status requests, even
+// if the leader changes without a failure. The event has the time of the status request, and its
+// text says so. The election is counted once, and no member is reported as lost.
 func TestMovedLeadershipIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"etcd", "consul"} {
@@ -48,7 +48,7 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 				t.Fatalf("%d term changes, lost are %v, and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
 			}
 			// On a busy machine, members may elect a leader on their own. Each election must be
-			// reported once, and its old leader must be the previous election's new leader.
+			// reported once: its old term must be the previous election's new term.
 			before := ""
 			for _, e := range elections {
 				terms := electedTerms.FindStringSubmatch(e.Text)

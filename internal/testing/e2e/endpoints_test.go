@@ -77,8 +77,8 @@ func TestGivenEndpoints(t *testing.T) {
 	}
 }
 
-// twoClusters passes endpoints of two clusters. The command must refuse them before the load, and
-// the error must list both endpoints.
+// twoClusters passes the endpoints of two clusters to one command. The command must refuse them
+// before the load, and the error must list both endpoints.
 func twoClusters(t *testing.T, w *world, name string, three []string) {
 	a, _ := w.upCluster(t, name, "1")
 	b, _ := w.upCluster(t, name, "1")
@@ -179,9 +179,9 @@ func forward(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// endsBeforeTheLoad stops a member after each number of connections that quorumbench opens before
-// and at the start of the load. The load must then run on the other member, and the stopped member
-// must be reported unless it stopped during the load.
+// endsBeforeTheLoad runs loads in which a member is lost after 1, 2, … 8 connections, so that it is
+// lost at each step before and at the start of the load. The load must then run on the other
+// member, and the lost member must be reported unless it was lost during the load.
 func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	named := 0
 	for _, command := range []string{"put", "get"} {
@@ -201,8 +201,8 @@ func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	}
 }
 
-// endingForward forwards at most the given number of connections to an endpoint. Then it stops
-// listening and closes all of them.
+// endingForward forwards the given number of connections to an endpoint. After the last of them is
+// accepted, it stops listening and closes all connections.
 func endingForward(t *testing.T, to string, most int) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -241,7 +241,7 @@ func TestSimilarClustersAreDistinguished(t *testing.T) {
 		client, peer := freeAddress(t), freeAddress(t)
 		config := fmt.Sprintf(`{"name": "default", "data-dir": %q, "listen-client-urls": "http://%[2]s", "advertise-client-urls": "http://%[2]s",
 			"listen-peer-urls": "http://%s", "initial-advertise-peer-urls": "http://localhost:2380", "initial-cluster": "default=http://localhost:2380"}`, w.path(name), client, peer)
-		// The member ends with the test.
+		// The member runs until the test ends.
 		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config))
 		given = append(given, client)
 	}
@@ -266,7 +266,7 @@ func freeAddress(t *testing.T) string {
 }
 
 // givenTwice passes two endpoints of one member and one endpoint of another member. The report must
-// mention that, and quorumbench must not take the second endpoint for a third member.
+// mention the duplicate, and quorumbench must not count the duplicate endpoint as another member.
 func givenTwice(t *testing.T, w *world, endpoints []string) {
 	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
 	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")

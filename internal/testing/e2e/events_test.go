@@ -29,9 +29,9 @@ trials:
   - {name: killed, warmup: 300ms, duration: 8s}
 `
 
-// Events from members' logs appear in the trial's events, with member, time and log line, and in
-// the printed table: snapshots of all members, and the election after the leader was killed. Events
-// of an earlier trial with the same cluster do not appear.
+// Events in the members' logs become events of the trial, with member, time and log line, and
+// appear in the printed table. The test expects snapshots of all members, and the election after
+// the leader was killed. Events of an earlier trial on the same cluster do not appear.
 func TestMembersLogsBecomeEvents(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -83,8 +83,8 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 	}
 }
 
-// theLeader returns the name of the leader in the run's newest cluster. On a busy machine, an older
-// cluster may have lost a member and have been replaced.
+// theLeader returns the name of the leader in the run's newest cluster. The run may have older
+// clusters, because a cluster that loses a member on a busy machine is replaced.
 func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -117,7 +117,7 @@ func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	return name
 }
 
-// events returns a trial's events, after it has checked the events that come from logs.
+// events checks a trial's events and returns them.
 func events(t *testing.T, dir string, trial *record.Trial) []record.Event {
 	t.Helper()
 	files, err := record.OpenTrial(dir, trial.Folder)

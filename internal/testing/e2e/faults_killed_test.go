@@ -34,9 +34,9 @@ func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 	}
 	for _, of := range []struct {
 		name, faults string
-		kind         string // the kill follows this kind of event
-		times        int    // the number of such events before the kill
-		rare         bool   // tested only if all cases are tested
+		kind         string // kind of the events that the test counts
+		times        int    // the test kills the program after this many such events
+		rare         bool   // tested only in a long test
 	}{
 		{"disk and network", "isolate follower at 1s for 100ms, slow-disk follower by 5m at 3s for 9m", record.FaultBegan, 2, false},
 		{"joining", "replace follower at 1s for 1ms", record.FaultHealed, 1, false},

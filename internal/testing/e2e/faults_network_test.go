@@ -25,8 +25,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: DURATION, faults: [FAULTS]}
 `
 
-// linkFaults lists all network faults, in the order in which a test injects them. someOf lists
-// those that are tested on a store unless a test of all is requested.
+// linkFaults lists all network faults, in the order in which a test injects them. someOf lists, for
+// each store, the faults that CI injects; a long test injects all faults.
 var (
 	linkFaults = []string{
 		"isolate leader", "isolate follower direction in", "split leader", "bridge follower", "blackhole leader from clients", "blackhole follower",
@@ -39,9 +39,9 @@ var (
 	}
 )
 
-// On every store, network faults are injected and healed, and the cluster is whole again. The
-// verdict does not count the injected faults against the trial. Nothing remains of the members'
-// networks.
+// On every store, network faults can be injected and healed. After each fault the cluster is
+// complete again. The verdict does not count the injected faults against the trial. At the end,
+// nothing remains of the members' networks.
 func TestNetworkFaults(t *testing.T) {
 	t.Parallel()
 	if err := network.CheckSupport(); err != nil {
@@ -106,7 +106,8 @@ func addressOf(t *testing.T, dir string) net.IP {
 	return net.ParseIP(address)
 }
 
-// nothingLeft waits until the world has no process, and this machine has no route to a member.
+// nothingLeft waits until the world has no process and this machine has no address in the members'
+// network.
 func nothingLeft(t *testing.T, w *world, member net.IP) {
 	t.Helper()
 	eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })

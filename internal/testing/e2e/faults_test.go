@@ -29,9 +29,9 @@ trials:
       - {at: 6s, do: kill, member: leader, for: 500ms}
 `
 
-// On every store, faults are injected on the member that is leader at that time, and are healed.
-// The cluster is whole again after each fault, and the verdict does not count the faults against
-// the trial.
+// On every store, quorumbench injects each fault on the member that is leader at that time, and
+// heals the fault. After each fault the cluster is complete again. The verdict does not count the
+// faults against the trial.
 func TestFaultsAreInjectedAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -136,8 +136,8 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	}
 }
 
-// lateClass returns the class of an event that was late by the given number of seconds, or -1 if it
-// was not late.
+// lateClass returns the lateness class of an event that arrived after the given number of seconds,
+// or -1 if the event was not late.
 func lateClass(seconds float64) int {
 	ms := int64(math.Round(seconds * 1000))
 	if ms < measure.LeastWait {
@@ -147,7 +147,7 @@ func lateClass(seconds float64) int {
 }
 
 // TestFaultsEndWithTheRun ends a run during a fault, with Ctrl-C or SIGKILL. A paused or cut-off
-// member ends with the run, and the members' network is removed.
+// member must end with the run, and the members' network must be removed.
 func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"pause leader", "isolate follower"} {

@@ -22,7 +22,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	open, closed := []string{"--rate", "1000", "--conns", "4"}, []string{"--conns", "4", "--clients", "8"}
 	for name, tt := range map[string]struct {
 		args []string
-		busy bool // with unrelated programs on the CPUs
+		busy bool // unrelated programs keep the CPUs busy
 	}{
 		"open loop": {open, false}, "closed loop": {closed, false}, "closed loop on a busy machine": {closed, true},
 	} {
@@ -50,8 +50,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			checkBetween(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
 			checkBetween(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
 			if trial.Lateness == nil {
-				// For a tenth of the window the clients waited only for the generator, whichever
-				// processes used the CPUs.
+				// For a tenth of the window, the clients waited only for the stopped generator,
+				// whether or not other processes used the CPUs.
 				checkBetween(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
@@ -63,9 +63,9 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	}
 }
 
-// The store responds in 20 ms, and every 50th time in 300 ms. Therefore p50 and p99 do not show
-// that the generator is stopped for 130 ms of each second. The verdict must state that p90 and p95
-// are several times too high, and the report must mark them.
+// The server responds after 20 ms, and to every 50th operation after 300 ms. Therefore p50 and p99
+// do not show that the generator is stopped for 130 ms of each second. The verdict must state that
+// p90 and p95 may be several times too high, and the report must mark them.
 func TestStopsThatMoveP90AreReported(t *testing.T) {
 	const stop, period = 130 * time.Millisecond, time.Second
 	w := newWorld(t)
@@ -169,7 +169,7 @@ func cgroup(t *testing.T, root string, settings map[string]string) (procs string
 		t.Skipf("no control group can be made here: %v", err)
 	}
 	t.Cleanup(func() {
-		// The group can be removed only after its last process was waited for.
+		// A control group can be removed only after its last process was reaped.
 		eventually(t, patience, "the control group was removed", func() bool { return syscall.Rmdir(group) == nil })
 	})
 	// cpu.cfs_period_us must be written first.

@@ -17,8 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// quorumbench finds out before the load, and before it writes any keys, that the servers refuse
-// values of this size.
+// If the servers refuse values of the load's size, the command ends before it writes any keys.
 func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -32,8 +31,8 @@ func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	})
 }
 
-// Keys that no run wrote are not replaced or deleted without permission, and no message suggests a
-// command that would delete such keys.
+// Without permission, quorumbench neither replaces nor deletes keys that no run wrote. No message
+// suggests a command that would delete such keys.
 func TestForeignKeysAreNotTouched(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		u.put(t, "quorumbench/mine")
@@ -67,8 +66,8 @@ func TestForeignKeysAreNotTouched(t *testing.T) {
 	})
 }
 
-// An interrupted run removes its keys. The command cleanup and the next run remove the keys of a
-// killed run, but not the keys of a running run.
+// An interrupted run removes its keys. The command `cleanup` removes the keys of a killed run, and
+// so does the next run. Neither removes the keys of a run that is still active.
 func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -85,7 +84,7 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 			u.unchanged(t, before, signal.String())
 		}
 		p := begin()
-		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "still runs") {
+		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "is still active") {
 			t.Errorf("cleanup says %q of a run that goes on", said)
 		}
 		if said := u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitFailed).stderr.String(); !strings.Contains(said, "is in use by") {
@@ -100,7 +99,7 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 		}
 		kill(p)
 		u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/", "--dry-run").exits(t, exitDone)
-		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // a cleanup with another prefix
+		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // cleans up below another prefix
 		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
 			t.Errorf("cleanup says %q", said)
 		}
@@ -166,8 +165,8 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 	})
 }
 
-// applied lists applications in their smallest form by store. The scenario files for Kubernetes and
-// Patroni are tested with the other scenario files.
+// applied lists, for each store, applications with a minimum of clients and keys. The scenario
+// files for Kubernetes and Patroni are tested with the other scenario files.
 var applied = map[string][]string{
 	"etcd":      {"application: election-race", "application: election-queue"},
 	"zookeeper": {"application: election-race", "application: election-queue", "application: membership, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
@@ -187,7 +186,7 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 			}
 			u.unchanged(t, before, app)
 			if !settle.Long() {
-				continue // after a killed run, its sessions take one minute to expire
+				continue // the sessions of a killed run take one minute to expire
 			}
 			p = w.start(t, "run", file, "--out", w.path(fmt.Sprintf("killed-%d", i)))
 			p.awaitText(t, "measuring")
@@ -199,8 +198,8 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 	})
 }
 
-// The history of a running etcd is compacted only with an explicit flag. The load has its own key
-// to coordinate compaction.
+// The history of a running etcd is compacted only with an explicit flag. To coordinate compactions,
+// the load uses a separate key.
 func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -223,8 +222,8 @@ func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	}
 }
 
-// Keys that a run had to keep are listed, the next run reuses them, and the command that was
-// printed removes them.
+// If a run must keep its keys, the run lists them, the next run reuses them, and the command that
+// the run prints removes them.
 func TestKeptKeys(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)

@@ -53,7 +53,8 @@ func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first
 
 // checkHung checks that the election's time comes from the members' logs, that the election is
 // recorded once and within the window, and that the verdict lists only the member that was paused.
-// On a busy machine the election may occur after the window, which is reported to r.
+// On a busy machine the election may occur after the window; checkHung then reports an error to r
+// and returns false.
 func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time, ok bool) {
 	t.Helper()
 	elections := 0
@@ -78,9 +79,10 @@ func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, l
 	return elected, true
 }
 
-// A paused leader costs the time of the election (according to the members' logs), not the
-// operation timeout: the longest gap exceeds the election by at most half a second. Operations to
-// which the paused member did not respond are attributed to the role that it had: leader.
+// A paused leader costs only the time of the election (according to the members' logs), not the
+// operation timeout: the longest gap is at most half a second longer than the election. Operations
+// to which the paused member did not respond are attributed to the role leader, which the member
+// had when it was paused.
 func TestHungLeaderCostsTheElection(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"etcd": "", "etcdv2": "", "consul": "", "zookeeper": "heap: 64m, tick-time: 500"}
@@ -110,8 +112,8 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 	}
 }
 
-// checkCharged checks that with target leader, every operation and every error is attributed to a
-// leader, except operations sent while the leader was unknown.
+// checkCharged checks that with target leader, at least 90 % of the operations and of the timeouts
+// are attributed to a leader. The others may have been sent while the leader was unknown.
 func checkCharged(t *testing.T, first *record.Trial) {
 	t.Helper()
 	served, failed := map[string]uint64{}, map[string]uint64{}
@@ -179,7 +181,8 @@ func TestHungLeaderInACheck(t *testing.T) {
 	if found == nil {
 		t.Fatalf("no throughput is printed:\n%s", p.stdout.String())
 	}
-	// An election takes one or two of the ten seconds, so at least 250 writes succeed.
+	// An election takes one or two of the ten seconds, so the check still writes at least 250 keys
+	// per second.
 	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {
 		t.Errorf("%s writes a second were made", found[1])
 	}

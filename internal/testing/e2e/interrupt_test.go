@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// long has a short trial, and a second trial that is too long to wait for.
+// long has a short trial, and a second trial that lasts until the test ends it.
 const long = `
 name: long
 order: written
@@ -48,8 +48,8 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	for name, interrupt := range map[string]func(*startedProgram, *testing.T){
 		"Ctrl-C":  (*startedProgram).interrupt,
 		"SIGTERM": func(p *startedProgram, t *testing.T) { p.signal(t, syscall.SIGTERM) },
-		// When a terminal is closed, the program receives the signal twice. The second
-		// signal must not be treated as the user's second interrupt.
+		// When a terminal is closed, the program may receive the signal twice. It must not treat
+		// the second signal as a second interrupt by the user.
 		"SIGHUP": func(p *startedProgram, t *testing.T) {
 			p.signal(t, syscall.SIGHUP)
 			p.awaitText(t, "stopping")
@@ -73,8 +73,8 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 				t.Errorf("the trial before the interrupt is %s", first.State)
 			}
 			cut := byName(t, run, "endless")
-			// One second after the interrupt, each client may have given up one operation that was in
-			// flight.
+			// Each client may have had one operation in flight. The program gives up these
+			// operations one second after the interrupt.
 			given := cut.ErrorsByKind["timeout"] + cut.ErrorsByKind["not_sent"]
 			if cut.State != record.Interrupted || cut.Operations == 0 || cut.Errors != given || given > 16 || rule(cut, 19) == "" {
 				t.Errorf("the interrupted trial is %s with %d operations, errors %v and the verdict %v",
@@ -189,7 +189,8 @@ func TestInterruptInThePreload(t *testing.T) {
 	}
 }
 
-// After kill -9, no process remains that could stop the members, so they stop by themselves.
+// After kill -9 of the program, no process remains that could stop the members, so they must stop
+// by themselves.
 func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"in the run directory", "elsewhere"} {

@@ -39,8 +39,9 @@ func usedKine(t *testing.T) *inUse {
 	return u
 }
 
-// checkedOnKine has loads for which kine responds correctly. kine accepts two concurrent writes to
-// one key but executes only one of them, so no key in these loads has two concurrent writers.
+// checkedOnKine has loads for which kine responds correctly. If two clients write one key
+// concurrently, kine acknowledges both writes but executes only one of them, so no key in these
+// loads has two concurrent writers.
 const checkedOnKine = `
 name: kine
 defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, verify: true}
@@ -51,8 +52,8 @@ trials:
   - {name: watch, warmup: 0s, operation: put, clients: 8, distribution: sequential, key-space: 200, value-size: 64, total: 200, watch: {watchers: 200, streams: 4, connections: 2}}
 `
 
-// TestKineIsNotAccused verifies the responses of a correct kine, which have no versions, members or
-// terms.
+// TestKineIsNotAccused verifies the responses of a correct kine. These responses contain no
+// versions, members or terms.
 func TestKineIsNotAccused(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -72,8 +73,9 @@ func TestKineIsNotAccused(t *testing.T) {
 	}
 }
 
-// TestCommandsChangeNothingOnKine runs commands against a server that deletes only in transactions.
-// Each command removes its keys, or reports before it starts which operation the server refuses.
+// TestCommandsChangeNothingOnKine runs commands against kine, which deletes keys only in
+// transactions. Each command removes its keys, or reports before the load which operation the
+// server refuses.
 func TestCommandsChangeNothingOnKine(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -94,8 +96,8 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 		"bench lease-keepalive --total 20":             "the operation keepalive, but " + u.endpoint + " rejects the request: lease keep alive is not supported",
 		"bench get --total 20 --consistency local":     "serializable is not implemented",
 		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " rejects the request: delete is not implemented",
-		// The server refuses the second operation of the load, after a write whose key must
-		// not stay.
+		// The server refuses only the second operation of the load. The command has then already
+		// tried a put, and must remove that key in spite of --cleanup=false.
 		"bench mixed --total 20 --key-space-size 20 --consistency local --cleanup=false": "serializable is not implemented",
 	} {
 		said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
@@ -159,8 +161,9 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// refusing starts a gRPC server that forwards calls to another server, and returns its endpoint. If
-// lacks returns true for a call, the server reports the method as unimplemented.
+// refusing starts a gRPC server that forwards calls to another server, and returns its own
+// endpoint. If lacks returns true for a call, the server does not forward the call and reports its
+// method as unimplemented.
 func refusing(t *testing.T, endpoint string, lacks func(method string, request []byte) bool) string {
 	t.Helper()
 	to, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(unread{})))
@@ -220,7 +223,7 @@ func refusing(t *testing.T, endpoint string, lacks func(method string, request [
 	return l.Addr().String()
 }
 
-// unread is a codec that passes messages on without decoding them.
+// unread is a codec that copies messages without decoding them.
 type unread struct{}
 
 func (unread) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }

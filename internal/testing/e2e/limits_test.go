@@ -17,8 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// While quorumbench prepares a load, it uses only the load's connections, slows down if the store
-// limits requests, and repeats refused requests. So a load within the store's limits runs.
+// While quorumbench prepares a load, it opens only the load's connections, sends requests more
+// slowly if the store limits them, and repeats refused requests. Therefore a load that stays within
+// the store's limits can run.
 func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "consul", func(_, text string) string {
@@ -40,7 +41,7 @@ func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	w.runsWithin(t, "consul", endpoint)
 }
 
-// The preparation also works if a ZooKeeper member closes connections beyond its limit.
+// The preparation also works if a ZooKeeper member closes every connection beyond its limit.
 func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -53,8 +54,8 @@ func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	w.runsWithin(t, "zookeeper", endpoint)
 }
 
-// ZooKeeper operators often allow only few four-letter words. The report states which word is
-// missing, and nodes that the server itself created are not wrong responses.
+// ZooKeeper operators often allow only a few four-letter words. The report must state which word is
+// missing. Reads of nodes that the server itself created must not count as wrong responses.
 func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -102,8 +103,9 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	}
 }
 
-// oneServer starts a real server of a store until the end of the test, and returns its endpoint.
-// The function change may modify the server's configuration files before the start.
+// oneServer starts a real server of a store that runs until the end of the test, and returns the
+// server's endpoint. The function change may modify the configuration files before the server
+// starts.
 func oneServer(t *testing.T, name string, change func(path, text string) string) string {
 	t.Helper()
 	st, err := registry.Lookup(name)

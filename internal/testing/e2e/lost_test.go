@@ -23,7 +23,8 @@ trials:
   - {name: first, warmup: 300ms, duration: 6s}
 `
 
-// startLosing starts the trial on a store and waits until something was measured.
+// startLosing starts the trial on a store and waits until the trial has recorded a second of its
+// window.
 func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
 	t.Helper()
 	p := w.start(t, "run", w.file(t, "losing.yaml", withStore(losing, st, exec)), "--out", w.path("run"))
@@ -31,8 +32,8 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedP
 	return p
 }
 
-// lost waits for the end of the run and returns its trial. The wait covers the rest of the window,
-// the timeout, a last status request to the members, and their shutdown.
+// lost waits for the end of the run and returns its trial. The time limit covers the rest of the
+// window, the timeout, a last status request to the members, and their shutdown.
 func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record.Trial {
 	t.Helper()
 	since := time.Now()
@@ -84,8 +85,8 @@ func TestPausedMemberIsNamed(t *testing.T) {
 	})
 }
 
-// checkPaused checks that all operations sent to the paused member fail at the timeout, and that no
-// other operation fails unless the member was leader.
+// checkPaused checks that all operations sent to the paused member fail at the timeout. Other
+// operations may fail only if the leader changed.
 func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
@@ -124,9 +125,9 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	}
 }
 
-// A proxy's servers lose their quorum while the proxies keep running. Every operation then ends at
-// the timeout at the latest and is counted, and the verdict names the members whose servers are
-// gone.
+// A proxy's servers lose their quorum while the proxies keep running. Every operation must then end
+// at its timeout at the latest and be counted, and the verdict must name the members whose servers
+// were killed.
 func TestProxyWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {

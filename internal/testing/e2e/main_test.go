@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// binaryEnv is the environment variable with the path of the program under test.
+// binaryEnv is the environment variable that contains the path of the program under test.
 const binaryEnv = program.Env
 
 // TestMain builds the program once.
@@ -75,7 +75,8 @@ func (w *world) file(t *testing.T, name, contents string) string {
 	return path
 }
 
-// eventually polls until the condition holds, and fails the test after limit.
+// eventually polls until the condition holds. If it does not hold within limit, eventually fails
+// the test.
 func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	if !holdsWithin(t, limit, holds) {

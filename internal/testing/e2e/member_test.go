@@ -64,7 +64,7 @@ func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, lea
 	return p, leader, follower
 }
 
-// With target leader, the load follows an election to the new leader.
+// With target leader, the load moves to the new leader after an election.
 func TestKilledLeaderIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func afterLoss(t *testing.T, p *startedProgram) record.State {
 	return record.Complete
 }
 
-// indefinite contains the kinds of errors after which it is unknown whether a write was executed.
+// indefinite contains the kinds of errors after which the store may have executed a write.
 var indefinite = map[string]bool{
 	"connection_lost": true, "timeout": true, "leader_changed": true, "store_timeout": true, "store_error": true,
 }
@@ -138,7 +138,8 @@ func checkElection(t *testing.T, files *record.Files, before string) {
 	t.Errorf("no event reports the election: %+v", files.Events)
 }
 
-// checkFollowed checks that two members served operations, each of them only while it was leader.
+// checkFollowed checks that at least two members served operations, that their role in each term is
+// known, and that a leader served at least 90 % of the operations.
 func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, before string) {
 	t.Helper()
 	roles, names := map[record.ID]map[uint64]string{}, map[record.ID]string{}
@@ -183,8 +184,8 @@ func checkNext(t *testing.T, run *record.Run) {
 	}
 }
 
-// If a member is paused while the window opens, and again while it closes, every operation is
-// accounted for, and nothing hangs.
+// A member is paused while the window opens, and again while the window closes. Every operation
+// must be accounted for, and nothing may hang.
 func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	t.Parallel()
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
@@ -211,7 +212,7 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		run = openRun(t, dir, record.Complete)
 		first := byName(t, run, "first")
 		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
-			// On a busy machine, the member may have been paused only during the warm-up.
+			// On a busy machine, the pause may have ended before the window opened.
 			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
@@ -228,8 +229,9 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	})
 }
 
-// checkTimeouts checks that operations were given up after the timeout, and not much later unless
-// the machine was stopped. A simulated test of the engine checks this to the nanosecond.
+// checkTimeouts checks that operations without a response failed at the timeout. On a machine that
+// was stopped, they may fail later. A simulated test of the engine checks the times to the
+// nanosecond.
 func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout time.Duration) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer is a DNS server that responds to each query with the same address. After a switch it
-// reports that names do not exist, or does not respond if mute is set.
+// nameServer is a DNS server that answers each query with the same address until the test sets
+// knows to false. After that, it reports that the name does not exist or, if mute is set, does not
+// answer.
 type nameServer struct {
 	address [4]byte
 	knows   atomic.Bool
-	mute    bool // after the switch it does not respond
+	mute    bool // do not answer while knows is false
 }
 
 // serve answers queries at port 53 of an address until the test ends.
@@ -38,7 +39,7 @@ func (n *nameServer) serve(t *testing.T, address string) {
 				return
 			}
 			if reply := n.answer(b[:size]); reply != nil {
-				_, _ = socket.WriteTo(reply, from) // the client repeats a query that has no response
+				_, _ = socket.WriteTo(reply, from) // after an error, the client repeats its query
 			}
 		}
 	}()

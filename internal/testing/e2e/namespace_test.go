@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// inNetwork starts this test again in a new process that has its own network namespace. It reports
-// whether the current process already is that process. It skips the test if the user may not create
-// namespaces.
+// inNetwork runs the current test again in a new process that has its own network namespace. It
+// returns true in the new process and false in the original process. It skips the test if the user
+// may not create namespaces.
 func inNetwork(t *testing.T) bool {
 	t.Helper()
 	if hosts.IsRestarted() {
@@ -45,12 +45,13 @@ func inNetwork(t *testing.T) bool {
 	return false
 }
 
-// hub is the network of this process: a router between members, each of which has its own network.
-// Therefore a member can be cut off from the other members but remain reachable from this process.
-type hub struct{ members []string } // the paths of their namespaces
+// hub turns this process into a router between members, each of which has its own network
+// namespace. Thus a member that is cut off from the other members remains reachable from this
+// process.
+type hub struct{ members []string } // paths of the members' namespaces
 
-// newHub creates networks for the given number of members. The networks are removed when this
-// process and the processes in them have ended.
+// newHub creates a network namespace for each member. The namespaces are removed when this process
+// and the processes in the namespaces have ended.
 func newHub(t *testing.T, members int) *hub {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
@@ -86,7 +87,7 @@ func (h *hub) commandIn(i int, cmd ...string) []string {
 	return append([]string{"--net=" + h.members[i]}, cmd...)
 }
 
-// cut silently drops all packets between a member and the others.
+// cut silently drops all packets between a member and the other members.
 func (h *hub) cut(t *testing.T, member int) {
 	t.Helper()
 	run(t, "ip", "rule", "add", "pref", "10", "iif", h.link(member), "blackhole")

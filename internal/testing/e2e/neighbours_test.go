@@ -71,14 +71,15 @@ func victim(t *testing.T) (id host.Identity, text string) {
 	return id, string(b)
 }
 
-// Another user who may write to a shared data folder registers an unrelated process there as part
-// of a killed run. quorumbench must not kill this process.
+// Another user who may write to a shared data folder creates a record of a killed run there. The
+// record contains an unrelated process. quorumbench must not kill this process.
 func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shared := w.shared(t, "shared")
 	w.file(t, "shared/something", "of another user")
-	// The folder is registered now, so later commands look in it.
+	// This run registers the shared folder as a data folder, so later commands look for killed runs
+	// in it.
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)
 	evil := filepath.Join(shared, "quorumbench-data-evil")
@@ -101,13 +102,14 @@ END`, evil, text, here, host.NewMark()))
 	}
 }
 
-// The same applies to the state of a cluster in another user's folder.
+// quorumbench must not kill a process either because a cluster's state in another user's folder
+// contains the process.
 func TestDownInAnotherUsersFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(w.shared(t, "shared"), "play")
 	id, text := victim(t)
-	for _, schema := range []int{1, 2} { // without and with data that proves a member's identity
+	for _, schema := range []int{1, 2} { // schema 2 has data that proves a member's identity, schema 1 does not
 		runAsOther(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
 {"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
 END`, dir, text, schema, host.NewMark()))
@@ -121,9 +123,8 @@ END`, dir, text, schema, host.NewMark()))
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 }
 
-// If another user created the folder for run directories first, or it is another user's link, it is
-// refused. Nothing is written there or at the link's target. quorumbench follows the user's own
-// link.
+// quorumbench refuses a folder for run directories that another user created, or that is another
+// user's link. It writes nothing there or at the link's target. It follows the user's own link.
 func TestRunsFolderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,9 +149,9 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	}
 }
 
-// If `cluster down` cannot see processes, they may still run, so the command reports that and
-// removes nothing. In a copy of the folder it does not stop the original's members, and it ignores
-// a state file that was edited.
+// If `cluster down` cannot see the members' processes, they may still run, so the command reports
+// this and removes nothing. In a copy of the folder, it does not stop the members of the original.
+// It refuses a state file that was edited.
 func TestDownElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,7 +217,7 @@ func TestDownElsewhere(t *testing.T) {
 }
 
 // If `cluster up` is killed just after its first member has started, the member may not be
-// registered yet. quorumbench then finds it through its environment variables.
+// registered yet. `cluster down` then finds the member through the member's environment variables.
 func TestKilledUpLeavesNoUnknownMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,8 +256,8 @@ defaults: {store: etcd, members: 1, connections: 1, clients: 4, key-space: 10, w
 trials: [{name: one}]
 `
 
-// quorumbench keeps a data folder that the user created, with its contents. It removes a data
-// folder that it had to create.
+// quorumbench keeps a data folder that the user created. It removes a data folder that it had to
+// create itself.
 func TestDataFolderOfTheUserStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -281,7 +282,7 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 	if _, err := os.Stat(w.path("new")); !os.IsNotExist(err) {
 		t.Errorf("a folder that the run made is left: %v", err)
 	}
-	// The next run does not remove the folder, either.
+	// The next run must not remove the folder, either.
 	w.run(t, "run", scenario, "--out", w.path("again"))
 	if _, err := os.Stat(w.path("mydata")); err != nil {
 		t.Error(err)

@@ -18,8 +18,8 @@ import (
 )
 
 // withoutVote starts three voting members and then a fourth member without a vote: an etcd learner,
-// a ZooKeeper observer, or a Consul server that is never healthy long enough to get a vote. It
-// returns their endpoints.
+// a ZooKeeper observer, or a Consul server that never counts as healthy long enough to get a vote.
+// It returns the endpoints of all four.
 func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	t.Helper()
 	places := servers.Places(t, 4)
@@ -69,8 +69,8 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	return append(endpoints, last.Endpoint)
 }
 
-// inConfig changes the configuration of member i in a cluster of four: the member becomes a voter,
-// or the non-voter.
+// inConfig changes the configuration of member i in a cluster of four, so that member 3 has no vote
+// and the other members have one.
 func inConfig(t *testing.T, p *store.Process, i int) {
 	t.Helper()
 	for path, contents := range p.Files {
@@ -95,7 +95,7 @@ func inConfig(t *testing.T, p *store.Process, i int) {
 	}
 }
 
-// awaitRole waits until all n members respond and at least one of them has the given role.
+// awaitRole waits until at least n members respond and at least one member has the given role.
 func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -118,8 +118,8 @@ func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	})
 }
 
-// A non-voter is not a follower: it receives only local reads, unless it is selected by its number.
-// Every report lists it as a non-voter.
+// A non-voter does not count as a follower: it receives only local reads, unless the target selects
+// it by its number. Every report lists it as a non-voter.
 func TestNonVoters(t *testing.T) {
 	t.Parallel()
 	suits := func(st store.Store) bool {

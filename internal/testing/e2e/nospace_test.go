@@ -16,9 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its space quota. A load is
-// refused if its settings show that it would exceed the quota. Any other load stops when the store
-// first refuses an operation. While etcd's alarm is raised, every load is refused.
+// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its space quota. If a load's
+// settings show that it would exceed the quota, quorumbench refuses the load. Any other load stops
+// at the first operation that the store refuses for lack of space. While etcd's alarm is raised,
+// quorumbench refuses every load.
 func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,8 +71,8 @@ func (w *world) answers(t *testing.T, endpoint string) {
 	})
 }
 
-// fillsUp runs a load until its cluster has no space. It expects that this load stops and reports
-// the reason, and that the next load is refused.
+// fillsUp runs a load until its cluster has no space left. It checks that the load stops and
+// reports the reason, and that the next load is refused.
 func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)

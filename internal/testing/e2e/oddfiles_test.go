@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// If a pipe, a device or a folder is passed where a file is expected, it is refused with a
-// one-sentence error. The program neither waits for it nor reads it until memory is exhausted.
+// A pipe, a device or a folder in place of a file is refused with a one-sentence error. The program
+// must not block on it, or read it until memory is exhausted.
 func TestOddFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestOddFilesAreRefused(t *testing.T) {
 	p.exits(t, exitFailed).oneSentence(t, "it is a pipe and not a regular file")
 }
 
-// Without a home folder, the program cannot know which servers are installed. It does not report
-// this as damage.
+// Without a home folder, the program cannot know which servers are installed. It must not report
+// this as a damaged installation.
 func TestStoresWithoutAHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

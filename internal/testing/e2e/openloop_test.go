@@ -12,10 +12,10 @@ import (
 
 const second = float64(time.Second)
 
-// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s and p99 = 0.9 s, but
-// etcd's benchmark prints p99 = 3.2 ms. This test uses 5 s with a stall of 800 ms. So 800 of the
-// 5,000 operations that become due wait, and their waits are evenly distributed between 0 and 800
-// ms.
+// Coordinated omission: with 1,000 operations per second for 10 s and a stall of 1 s, p95 is 0.5 s
+// and p99 is 0.9 s, but etcd's benchmark prints p99 = 3.2 ms. This test uses 5 s with a stall of
+// 800 ms. So 800 of the 5,000 operations must wait, and their waits are evenly distributed between
+// 0 and 800 ms.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -29,8 +29,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
 	checkBetween(t, "due", open.Due, 5000, 5000)
 	checkBetween(t, "completed", open.Operations, 5000, 5000)
-	// The time within which a share p of the operations end is at least 800 ms × (1 − 5000 × (1
-	// − p) / 800). A busy machine adds to it.
+	// The percentile for a share p of the operations is at least 800 ms × (1 − 5000 × (1 − p) /
+	// 800). It is higher on a busy machine.
 	longest := lifetime.Seconds() * second
 	checkBetween(t, "p50", open.ResponseTime.Percentile(50).NS, 0.0019*second, longest)
 	checkBetween(t, "p90", open.ResponseTime.Percentile(90).NS, 0.297*second, longest)
@@ -46,8 +46,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	checkBetween(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	checkBetween(r, "the longest gap", open.LongestGap, 0.75, 1.1)
 	checkBetween(r, "operations a second", open.PerSecond, 990, 1010)
-	// Operations that did not complete in the window became due at most the maximum response
-	// time before its end.
+	// An operation that did not complete in the window became due near the end of the window: the
+	// time between them is at most the maximum response time.
 	checkBetween(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
 	checkBetween(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
@@ -95,7 +95,7 @@ func TestErrorsAreNotDropped(t *testing.T) {
 	}
 }
 
-// An operation without a response ends at its timeout. Nothing waits longer than that.
+// An operation without a response fails at its timeout. The command does not wait longer than that.
 func TestUnansweredOperationsTimeOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,15 +132,16 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 	if trial.ErrorsByKind["connection_lost"] < 7 {
 		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
-	// Operations in flight are lost. If the server is slow, more operations are in flight.
+	// A closed connection loses its operations in flight. On a slow machine, more operations are in
+	// flight.
 	if trial.Operations < 3800 {
 		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 }
 
-// If a store stopped responding, the trial has no throughput and no times, and is invalid. The
-// stall lasts longer than the trial, whose warm-up may take 10 s longer. It ends before quorumbench
-// gives up removing the keys.
+// If a store stops responding, the trial has no throughput and no times, and is invalid. The stall
+// must last longer than the trial, whose warm-up may be extended by 10 s. It must end while
+// quorumbench still tries to remove the keys.
 func TestNothingCompletedIsInvalid(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

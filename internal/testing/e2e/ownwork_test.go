@@ -27,8 +27,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: 10m, faults: [FAULTS]}
 `
 
-// suffer injects faults one after the other, and returns the records of the faults and of their
-// steps. check examines the cluster before the run ends.
+// suffer injects faults one after the other, and returns the records of the faults and the number
+// of their steps. The function check examines the cluster before the run ends.
 func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faults []string, check func()) (done []record.Fault, steps int) {
 	t.Helper()
 	for i := range faults {
@@ -68,10 +68,10 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	return done, said(record.FaultStep)
 }
 
-// Maintenance that a store supports can be done during a load and leaves the cluster whole: the
-// store's own maintenance, replacing a member by an empty member, and restarting the members one
-// after the other. The rolling restart takes up to a minute and runs only in make test-long.
-// TestRollingUpgrade covers it with another server.
+// During a load, quorumbench can run the store's own maintenance, replace a member by an empty
+// member, and restart the members one after the other, as far as the store supports these.
+// Afterwards the cluster is complete again. The rolling restart takes up to a minute and runs only
+// in make test-long. TestRollingUpgrade covers a rolling restart with another server.
 func TestOwnWorkDuringALoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -110,7 +110,7 @@ func TestOwnWorkDuringALoad(t *testing.T) {
 }
 
 // TLS members receive new certificates, one member after the other and at the requested time.
-// Existing connections stay open. Members still have the new certificates after a restart.
+// Existing connections stay open. After a restart, a member uses the new certificates.
 func TestCertificatesAreReplaced(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]string{"clients": "tls: true", "peers too": "tls: true, peer-tls: true"} {
@@ -129,7 +129,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	}
 }
 
-// Certificates can also be replaced for members on an agent, which writes the members' files.
+// quorumbench can also replace the certificates of members on an agent. The agent writes the
+// members' files.
 func TestCertificatesAreReplacedOnAgents(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -219,13 +220,13 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 	}{
 		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
 		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
-		{"etcd", "fill-quota at 1s for 1s", exitUsage, "filling etcd's quota writes at most 1 GiB: set a smaller quota"},
+		{"etcd", "fill-quota at 1s for 1s", exitUsage, "to fill etcd's quota, quorumbench writes at most 1 GiB; set a quota of at most this size"},
 		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that use TLS; add settings: {tls: true}"},
-		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
-		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
+		{"consul", "new-certificate m1 at 1s", exitUsage, "quorumbench cannot replace the certificates of running members of consul"},
+		{"consul", "add-learner at 1s for 1s", exitUsage, "quorumbench cannot add a learner to a cluster of consul"},
 		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper cannot transfer leadership"},
 		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are enabled in the members' configuration"},
-		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "no member of zetcd can be replaced by an empty one here"},
+		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "quorumbench cannot replace a member of zetcd with an empty member"},
 	} {
 		text := strings.NewReplacer("STORE", of.store, "FAULT", of.fault).Replace(file)
 		w.run(t, "run", w.file(t, "f.yaml", text), "--out", w.path("run")).exits(t, of.code).oneSentence(t, of.want)

@@ -26,8 +26,8 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%d %s", p.pid, p.args) }
 
-// processes lists the processes that have the world's folder in their command line, or as working
-// folder. Zombies have neither.
+// processes lists the processes whose command line contains the world's folder, or whose working
+// folder is in it. It omits zombies, which have neither.
 func (w *world) processes() (found []process) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -58,7 +58,7 @@ func (w *world) members() (found []process) {
 	return found
 }
 
-// member returns the process of the member with the given name.
+// member returns the process ID of the member with the given name.
 func (w *world) member(t *testing.T, name string) int {
 	t.Helper()
 	for _, p := range w.members() {
@@ -70,7 +70,7 @@ func (w *world) member(t *testing.T, name string) int {
 	return 0
 }
 
-// nothingRuns checks that the program left no process, and kills any that remain.
+// nothingRuns checks that no process of the program remains, and kills any that do.
 func (w *world) nothingRuns(t *testing.T) {
 	t.Helper()
 	if holdsWithin(t, patience, func() bool { return len(w.processes()) == 0 }) {
@@ -92,7 +92,7 @@ func stopped(pid int) bool {
 	return len(fields) > 0 && string(fields[0]) == "T"
 }
 
-// pause stops a process until the test calls resume or ends.
+// pause stops a process with SIGSTOP until the test calls resume or ends.
 func pause(t *testing.T, pid int) (resume func()) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -104,8 +104,8 @@ func pause(t *testing.T, pid int) (resume func()) {
 	return resume
 }
 
-// processesOf lists the named member's processes, which have the member's folder in their command
-// line or as working folder.
+// processesOf lists the processes of the named member: their command line contains the member's
+// folder, or the folder is their working folder.
 func (w *world) processesOf(name string) (found []process) {
 	for _, p := range w.processes() {
 		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
@@ -116,8 +116,8 @@ func (w *world) processesOf(name string) (found []process) {
 	return found
 }
 
-// aFollower returns a member of the run's cluster that is not leader. Members report their roles,
-// but proxies do not.
+// aFollower returns the name of a member of the run's cluster that is not leader. Proxies do not
+// report roles, so for a proxy any member may be returned.
 func (w *world) aFollower(t *testing.T, st store.Store) string {
 	t.Helper()
 	run, err := record.Open(w.path("run"))

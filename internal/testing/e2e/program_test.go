@@ -38,7 +38,8 @@ func (s *text) String() string {
 	return s.b.String()
 }
 
-// startedProgram is a running quorumbench in its own process group, as if a shell had started it.
+// startedProgram is a running quorumbench in its own process group, as if a shell with job control
+// had started it.
 type startedProgram struct {
 	args           string
 	pid            int
@@ -54,8 +55,8 @@ func (w *world) start(t *testing.T, args ...string) *startedProgram {
 	return w.startWith(t, os.Getenv(binaryEnv), wide(args)...)
 }
 
-// wide appends --wide to a command that prints a report. Then each sentence is in a single line,
-// and all columns are shown.
+// wide appends --wide to a command that prints a report, so that no line is wrapped and all columns
+// are shown.
 func wide(args []string) []string {
 	reports := len(args) > 1 && (slices.Contains([]string{"run", "bench", "report", "compare", "capacity"}, args[0]) ||
 		args[0] == "check" && !strings.HasPrefix(args[1], "-"))
@@ -73,8 +74,8 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	cmd.Dir, cmd.Env = w.dir, w.env
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Members share the program's standard error. After the program has ended, Wait does not
-	// wait for them longer than this.
+	// Members share the program's standard error, so Wait would wait until they end. This limits
+	// how long Wait waits for them after the program has ended.
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	p.pid = cmd.Process.Pid
 	limit := time.AfterFunc(lifetime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	go func() {
-		_ = cmd.Wait() // p.state has more information than this error
+		_ = cmd.Wait() // p.state contains more information than this error
 		limit.Stop()
 		p.state = cmd.ProcessState
 		close(p.ended)
@@ -104,7 +105,8 @@ func (w *world) run(t *testing.T, args ...string) *startedProgram {
 	return w.start(t, args...).end(t)
 }
 
-// end waits until the program has ended, at most for lifetime.
+// end waits until the program has ended. startWith ends a program that runs for longer than
+// lifetime.
 func (p *startedProgram) end(t *testing.T) *startedProgram {
 	t.Helper()
 	<-p.ended
@@ -194,12 +196,13 @@ func (p *startedProgram) interrupt(t *testing.T) {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
 
-// statements lists beginnings of lines on standard error that are not errors: statements about
-// writing to or removing from a running cluster, and about signals.
+// statements lists the beginnings of lines on standard error that are not errors. These lines list
+// the keys that the command writes to or removes from a running cluster, or explain how the command
+// reacts to a signal.
 var statements = []string{"stopping cleanly;", "stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
 
-// oneSentence returns the line in which a failed program states why it failed. It checks that there
-// is only one such line, and that the line contains the texts.
+// oneSentence returns the line in which a failed program states the reason. It checks that the
+// program printed only one such line, and that the line contains the given texts.
 func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 	t.Helper()
 	p.end(t)

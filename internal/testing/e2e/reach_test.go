@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// Members can listen on the loopback address of their host, which the machine that controls the run
-// cannot reach. Then their agent connects to them instead. For a cluster that already runs, the
-// first worker's agent connects.
+// Members can listen on the loopback address of their host, to which the controller cannot connect.
+// In that case the agent on the host makes the connections for the controller. For a cluster that
+// was already running, the first worker's agent makes them.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

@@ -33,7 +33,7 @@ func opened(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// openRun does the same as opened, and checks that the run ended in the given state.
+// openRun calls opened, and checks that the run ended in the given state.
 func openRun(t *testing.T, dir string, state record.State) *record.Run {
 	t.Helper()
 	run := opened(t, dir)
@@ -58,8 +58,8 @@ func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	checkMachines(t, dir, trial)
 }
 
-// checkMachines checks that the generator and its machine were sampled, and also the members that
-// the run started, with their data folders.
+// checkMachines checks that the record contains samples of the generator and its machine, and of
+// the members that the run started, including their data folders.
 func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
 	rows, err := record.OpenMachines(dir, trial.Folder)
@@ -83,7 +83,8 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	}
 }
 
-// checkBooks checks, in every breakdown, that each operation that became due completed or failed.
+// checkBooks checks that each operation that became due completed or failed, in the total and in
+// every breakdown.
 func checkBooks(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.Due != trial.Operations+trial.Errors {
@@ -150,7 +151,7 @@ func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	}
 }
 
-// rounded returns a summary in whole nanoseconds, as files contain it.
+// rounded returns a summary in whole nanoseconds, as in the files.
 func rounded(s measure.Summary) measure.Summary {
 	s.Mean.NS, s.Stddev.NS = math.Round(s.Mean.NS), math.Round(s.Stddev.NS)
 	return s

@@ -16,7 +16,7 @@ import (
 )
 
 // A short regression suite compares a server with itself. The two sides differ only in a variable
-// that has no effect. They alternate on new clusters until the time is over, and neither side is
+// that has no effect. They alternate on new clusters until the time limit, and neither side may be
 // reported as worse.
 func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	settle.LongOnly(t, "the script `until` of internal/cli")
@@ -34,8 +34,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.Until)
 	}
 	for i := range run.Trials {
-		// Each round has three trials of one side and three of the other. The order
-		// alternates: A B, B A.
+		// Each round has three trials of each side. The order of the sides alternates: A B, B A.
 		side := (i / 3) % 4
 		first := run.Trials[0].BaselineOf != ""
 		if isBase := run.Trials[i].BaselineOf != ""; isBase != (first == (side == 0 || side == 3)) {
@@ -49,8 +48,8 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Error("the report does not say why it ended")
 	}
 
-	// The margin is wide, so that a random difference on a busy machine is not reported as
-	// worse.
+	// The margin is wide, so that the comparison does not report a random difference on a busy
+	// machine as worse.
 	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
@@ -61,7 +60,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 }
 
-// The CI workflow runs the documented commands.
+// The example of a CI workflow contains the documented commands.
 func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

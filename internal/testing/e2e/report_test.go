@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// changedRun copies a recorded run into the world. The function change may modify the run's trials
-// before that. The run has puts in a closed loop.
+// changedRun copies a recorded run into the world and passes its trials to change, which may modify
+// them. The run measured puts in a closed loop.
 func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
 	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {
@@ -46,8 +46,8 @@ func (w *world) changedRun(t *testing.T, name string, change func(trials []map[s
 	return w.path(name)
 }
 
-// repeated returns a function that creates n repeats from the first trial, each a little faster
-// than the previous repeat. Each repeat is passed to change.
+// repeated returns a function that creates n repeats from the first trial. Each repeat is a little
+// faster than the previous repeat. The function change may modify each repeat.
 func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
 	return func(trials []map[string]any) (all []map[string]any) {
 		for repeat := 1; repeat <= n; repeat++ {
@@ -74,7 +74,7 @@ func holds(t *testing.T, p *startedProgram, lines ...string) {
 	}
 }
 
-// The p99 of only 100 fdatasync calls would be the second largest time, so it is not printed.
+// The p99 of only 100 fdatasync calls would be the second largest time, so the report omits it.
 func TestReportOmitsP99OfAHundredSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,8 +84,8 @@ func TestReportOmitsP99OfAHundredSyncs(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - (100 writes) on ext4")
 }
 
-// With one failure in three million operations, the report must not round the percentile and print
-// "percentiles above 100".
+// With one failure in three million operations, the report must not round the first failed
+// percentile up to 100.
 func TestReportNamesAPercentileBelow100(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -96,8 +96,9 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "percentiles above 99.9999667 failed")
 }
 
-// A comparison ignores invalid and interrupted repeats in its medians. It reports how many it
-// ignored, the number of its statistical tests, and that repeats on one cluster are dependent.
+// A comparison excludes invalid and interrupted repeats from its medians. It reports how many
+// repeats it excluded, how many changes it tested together, and that repeats on one cluster are not
+// independent.
 func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,9 +120,9 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 		"share its state, so they are not independent")
 }
 
-// If a store's linearizable reads are weaker than their name promises, they have a mark in the
-// table and an explanation below it. The store's members are called m1, m2 and m3, and each
-// operation is attributed to one of them.
+// The table marks linearizable reads that are weaker than their name promises, and explains the
+// mark below. The members of the null servers are called m1, m2 and m3, and each operation is
+// attributed to one of them.
 func TestTableMarksWeakerReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +132,7 @@ func TestTableMarksWeakerReads(t *testing.T) {
 			"--conns", "6", "--clients", "12", "--total", "2000", "--warmup", "100ms", "--key-space-size", "100", "--repeats", "2", "--out", w.path(store))
 		return p.end(t) // the verdict does not matter
 	}
-	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read")
+	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData: no quorum confirms the leader")
 	if p := bench("etcd"); strings.Contains(p.stdout.String(), "linearizable¹") {
 		t.Errorf("etcd's linearizable reads have a mark:\n%s", p.stdout.String())
 	}

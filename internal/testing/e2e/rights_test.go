@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A user who may write only below one prefix can measure there. The marker is in a place where
-// users with write permission for the parent folder can write it.
+// A user who may write only below one prefix can run loads there. A run writes its marker next to
+// its prefix, so a user who may write to the parent folder can write the marker, too.
 func TestUserWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,8 +84,8 @@ func TestUserWithFewPermissions(t *testing.T) {
 	}
 }
 
-// A Consul token that may write only below one prefix can measure there. If its permissions hide a
-// fact from the report, a note names the missing permission.
+// A user with a Consul token that allows writes only below one prefix can run loads there. If
+// missing permissions hide a fact from the report, a note names the permission.
 func TestTokenWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	const management, few = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -146,7 +146,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	if said := run(few, exitFailed, "bench", "lease-keepalive", "--total", "10"); !strings.Contains(said, "lacks permission 'session:write'") {
 		t.Errorf("without a right to sessions the output is %q", said)
 	}
-	if said := run(few, 6, "check", "datascale", "--prefix", "app/"); !strings.Contains(said, "give the token agent:read") {
+	if said := run(few, 6, "check", "datascale", "--prefix", "app/"); !strings.Contains(said, "give the token the right agent:read") {
 		t.Errorf("without a right to metrics the output is %q", said)
 	}
 	if said := run("33333333-3333-3333-3333-333333333333", exitFailed, "bench", "put", "--prefix", "app/", "--total", "10"); !strings.Contains(said, "ACL not found") {
@@ -154,7 +154,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	}
 }
 
-// A ZooKeeper user can measure if all the user's nodes are below one node, in a tree whose root
+// A ZooKeeper user can run loads if all the user's nodes are below one node, in a tree whose root
 // only the operator can change.
 func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 	settle.LongOnly(t, "TestUserWithFewPermissions")

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// small is a complete run with short trials. It has every operation, consistency and target of the
-// scenario quick, and an open loop whose rate is a share of a closed loop's throughput.
+// small is a complete run with short trials. It covers every operation, consistency and target of
+// the scenario quick, and an open loop whose rate is a share of a closed loop's throughput.
 const small = `
 name: small
 seed: 7
@@ -66,8 +66,8 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 	checkLeftovers(t, w.path("run"))
 }
 
-// checkQuietTrial checks conditions that a trial on a complete cluster must meet even on a busy
-// machine.
+// checkQuietTrial checks the conditions that a trial on a complete cluster must meet, even on a
+// busy machine.
 func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.State != record.Complete || trial.Operations == 0 || trial.Errors > 0 || trial.Misses > 0 || len(trial.LostMembers) > 0 {
@@ -89,8 +89,8 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	checkBetween(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
 }
 
-// checkRoles checks that the leader serves all operations with target leader, and that both roles
-// serve operations with target all.
+// checkRoles checks that with target leader, the leader serves all operations, and that with target
+// all, both roles serve operations.
 func checkRoles(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	served := map[string]uint64{}
@@ -132,7 +132,7 @@ func checkTable(t *testing.T, run *record.Run, out string) {
 	}
 }
 
-// checkLeftovers checks that the members' logs remain and their data does not.
+// checkLeftovers checks that the members' logs remain and that the members' data was removed.
 func checkLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	logs, _ := filepath.Glob(filepath.Join(dir, "logs", "cluster-*", "m*.log"))

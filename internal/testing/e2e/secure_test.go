@@ -33,8 +33,8 @@ func (w *world) leaf(t *testing.T, a *certs.Authority, name string, until time.T
 	a.Issue(t, name, until).Write(t, w.path(name+".crt"), w.path(name+".key"))
 }
 
-// etcd starts a real etcd with one member in this process and returns its client endpoint. secure
-// has the TLS settings, or is nil for no TLS.
+// etcd starts a real etcd with one member in this process and returns its client endpoint. The
+// parameter secure contains the TLS settings; nil disables TLS.
 func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) string {
 	t.Helper()
 	cfg := embed.NewConfig()
@@ -72,7 +72,7 @@ func TestBenchOverTLS(t *testing.T) {
 	}
 	info := func(name string) *transport.TLSInfo {
 		return &transport.TLSInfo{CertFile: w.path(name + ".crt"), KeyFile: w.path(name + ".key"), TrustedCAFile: w.path("ca.crt"), ClientCertAuth: true,
-			// etcd's gateway is a client of etcd, and needs a certificate for that.
+			// etcd's gateway is itself a client of etcd, so it needs a client certificate.
 			ClientCertFile: w.path("client.crt"), ClientKeyFile: w.path("client.key")}
 	}
 	secured := w.etcd(t, "secured", info("server"))

@@ -33,7 +33,8 @@ func newContents() contents {
 	return contents{Keys: map[string]string{}, Versions: map[string]string{}}
 }
 
-// hold adds a key with its value and its version. The version is formatted from format and args.
+// hold adds a key with its value and a text about its version, which is formatted from format and
+// args.
 func (c *contents) hold(key string, value []byte, format string, args ...any) {
 	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
 }
@@ -51,8 +52,9 @@ type inUse struct {
 	read            func(t *testing.T) contents
 }
 
-// sentinelKeys returns the user's keys. They are where loads, checks and applications used to write
-// without a prefix, and next to quorumbench's own prefix.
+// sentinelKeys returns the keys of a user. Earlier versions of loads, checks and applications wrote
+// to some of these keys because they used no prefix. Other keys have names similar to quorumbench's
+// own prefixes.
 func sentinelKeys() []string {
 	keys := []string{
 		"foo", "stmlock", "catch-up", "sent/0", "compact_rev_key",
@@ -185,7 +187,8 @@ func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
 	}
 }
 
-// readZooKeeper adds the nodes below a path to into, except ZooKeeper's internal nodes.
+// readZooKeeper adds the nodes below a path to the parameter `into`, except ZooKeeper's internal
+// nodes.
 func readZooKeeper(t *testing.T, c *zk.Conn, path string, into *contents) {
 	t.Helper()
 	names, _, err := c.Children(path)

@@ -23,7 +23,7 @@ func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 	return endpoints
 }
 
-// startNullServer does the same as nullServer for a test that stops the server itself.
+// startNullServer starts a null server like nullServer, for a test that stops the server itself.
 func (w *world) startNullServer(t *testing.T, args ...string) (p *startedProgram, endpoints string) {
 	t.Helper()
 	p = w.start(t, append([]string{"null-server"}, args...)...)
@@ -50,8 +50,8 @@ func (w *world) playground(t *testing.T, members string) (dir string, endpoints 
 	return dir, strings.Split(line, ",")
 }
 
-// bench runs `bench` against a cluster and returns the trial from its JSON output. The keys stay,
-// so that later commands can use them.
+// bench runs `bench` against a cluster and returns the trial from its JSON output. It keeps the
+// load's keys, so that later commands can use them.
 func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string) *record.Trial {
 	t.Helper()
 	if slices.Contains([]string{"put", "get", "mixed", "delete", "cas"}, args[0]) {

@@ -30,14 +30,15 @@ import (
 // sevenHosts lists three hosts for members and four hosts for workers.
 var sevenHosts = []string{"db1", "db2", "db3", "gen1", "gen2", "gen3", "gen4"}
 
-// hostsWithAgents contains seven hosts with an agent on each, and a world on this machine.
+// hostsWithAgents contains the agents on the seven hosts, and the world of this machine.
 type hostsWithAgents struct {
 	*world
 	agents []*hosts.Agent
 }
 
-// The program runs over seven hosts in network namespaces, with an agent on each. The record of a
-// run must equal what the members received, and a slow or lost host must be named.
+// The program uses seven hosts in network namespaces, with an agent on each. The record of a run
+// must match the operations that the members received, and the verdict must name a slow or lost
+// host.
 func TestSevenHosts(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -61,7 +62,8 @@ func TestSevenHosts(t *testing.T) {
 	}
 }
 
-// scenario returns a scenario that uses the hosts. trials is written as in a scenario file.
+// scenario writes a scenario that uses the hosts, and returns its path. The parameter trials is a
+// text as in a scenario file.
 func (h *hostsWithAgents) scenario(t *testing.T, members, trials string) string {
 	t.Helper()
 	text := "hosts:\n"
@@ -78,7 +80,7 @@ trials:
 // onThree places members on the first three hosts.
 const onThree = "members-on: [db1, db2, db3], target: all, "
 
-// begin starts a run of a scenario with the given trials.
+// begin starts a run of the scenario with the given trials.
 func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *startedProgram {
 	t.Helper()
 	return h.start(t, "run", h.scenario(t, members, trials), "--agent-certs", h.path("agents", "certs"), "--out", h.path(run))
@@ -103,13 +105,13 @@ func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State
 	return run
 }
 
-// host returns a host by its name.
+// host returns the agent on the host with the given name.
 func (h *hostsWithAgents) host(name string) *hosts.Agent {
 	return h.agents[slices.Index(sevenHosts, name)]
 }
 
-// counts checks that the members received exactly the recorded writes, which several workers sent.
-// A second trial on the cluster gives the test time to query the members.
+// counts checks that the members received exactly the recorded writes of all workers. The second
+// trial keeps the cluster running while the test queries the members.
 func (h *hostsWithAgents) counts(t *testing.T) {
 	const total = 2003
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`
@@ -157,7 +159,7 @@ func (h *hostsWithAgents) counts(t *testing.T) {
 	h.union(t)
 }
 
-// noDataIsLeft checks that only the members' logs remain on their hosts.
+// noDataIsLeft checks that no data and no processes of the members remain on their hosts.
 func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(h.path("agents", "db*", "*", "*", "quorumbench-data-*"))
@@ -201,8 +203,8 @@ func (h *hostsWithAgents) union(t *testing.T) {
 	}
 }
 
-// dialled opens a session with every agent, and starts a cluster on the members' hosts that runs
-// until the test ends.
+// dialled opens a session with every agent, and starts a cluster on the members' hosts. The cluster
+// runs until the test ends.
 func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers load.Workers) {
 	t.Helper()
 	said := h.run(t, "version").exits(t, exitDone).stdout.String()
@@ -239,8 +241,8 @@ func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers loa
 	return c.Access().Endpoints, workers
 }
 
-// latencies checks that four workers measure the same latency as one worker, with a store that
-// responds after 20 ms.
+// latencies checks that four workers measure the same latency as one worker. The server responds
+// after 20 ms.
 func (h *hostsWithAgents) latencies(t *testing.T) {
 	endpoint := h.nullServer(t, "--listen", hosts.OwnAddress+":0", "--script", "delay=20ms")
 	attempt := 0
@@ -299,8 +301,8 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 	})
 }
 
-// lostWorker kills a host's agent during a load. The trial must end, keep its results, be invalid,
-// and name the host.
+// lostWorker kills the agent on a host during a load. The trial must end, keep its results and be
+// invalid, and the verdict must name the host.
 func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	p := h.begin(t, "lost", onThree, `
 - {name: put, operation: put, duration: 10m}

@@ -14,9 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test in parallel for the stores for which suits returns true: for two of them in
-// CI (a different pair for each test), and for all in make test-long. exec is the path of the
-// store's server, or an empty string if quorumbench's own binary contains the server.
+// eachStore runs a test in parallel for the stores for which suits returns true. CI tests two of
+// these stores (a different pair for each test), and make test-long tests all of them. The test's
+// parameter exec is the path of the store's server, or an empty string if quorumbench's own binary
+// contains the server.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
 	var suitable []store.Store
@@ -34,7 +35,7 @@ func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.
 }
 
 // server returns the path of a store's server. If the server is missing, it skips the test with a
-// message that says what to do: `stores install`, or set a variable to the path.
+// message that states how to provide it: with `stores install`, or with the path in a variable.
 func server(t *testing.T, st store.Store) string {
 	t.Helper()
 	source, err := st.Server("")

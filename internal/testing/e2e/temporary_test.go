@@ -10,7 +10,7 @@ import (
 )
 
 // TestTemporaryFoldersOfKilledCommandsAreRemoved kills a command that records into a temporary
-// folder. The next command removes that folder and prints its name. It keeps the folder of a
+// folder. The next command must remove that folder and print its name, but keep the folder of a
 // running command.
 func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 	t.Parallel()

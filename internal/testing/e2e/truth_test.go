@@ -25,8 +25,8 @@ type truth struct {
 	load   []string // the arguments of bench
 }
 
-// runKnown runs bench and accepts any verdict. It returns the run directory, its only trial, the
-// output of bench, and the HTML report.
+// runKnown runs bench and accepts any verdict. It returns the run directory, the run's only trial,
+// the output of bench, and the HTML report.
 func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, page string) {
 	t.Helper()
 	w := k.w
@@ -45,9 +45,9 @@ func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, pa
 var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead of [\d.]+ .?s, for ([\d.]+) s[^<]*<ul><li>([^<]*)</li>`)
 
 // After 4 s the server stalls for 800 ms. The report must show this stall as the worst spike, with
-// the right time and length. No recorded event explains it, and the report must say so. The
-// script's clock begins with the first operation, slightly before the window opens, so that the
-// stall may be in one one-second interval or in two.
+// the right time and length, and must state that no recorded event explains it. The script's clock
+// starts at the first operation, slightly before the window opens, so the stall may extend over two
+// one-second intervals.
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
 			return
 		}
-		// 960 operations wait for up to 800 ms. In a one-second interval, about twelve
-		// operations take longer than its p99.
+		// 960 operations become due during the stall and wait for up to 800 ms. About twelve
+		// operations of a one-second interval take longer than its p99.
 		checkBetween(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
 		checkBetween(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
 		at := spikes[worst].From
@@ -79,15 +79,15 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 				r.Errorf("there is another spike: %q", lines[i])
 			}
 		}
-		// If other tests use all CPUs, their CPU use may coincide. No other event can.
+		// The only event that may coincide with the spike is that other tests use all CPUs.
 		if said := lines[worst][4]; said != "no recorded event occurred at this time" && !strings.Contains(said, "CPUs of the machine were busy") {
 			r.Errorf("with the spike coincides %q", said)
 		}
 	})
 }
 
-// In a closed loop the stall delays only a few operations, too few for any p99. The report finds
-// the one-second interval by its throughput.
+// In a closed loop, a stall delays too few operations to change any p99. The report finds the
+// one-second interval of the stall by its throughput.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,9 +103,9 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	})
 }
 
-// The server stalls for most of each second until 6 s after the first operation. So the window
-// opened too early, and all report formats must say so. Each response takes so long that a busy
-// machine adds comparatively little.
+// The server stalls for most of each second until 6 s after the first operation. The window
+// therefore opens too early, and all report formats must say so. Each response takes so long that
+// the delays on a busy machine matter little.
 func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
@@ -144,9 +144,9 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	})
 }
 
-// An operation takes 100 ms, and every tenth operation takes 2 s. The heat map must show two bands
-// during the whole window, with nine tenths of the operations in one band and none between the
-// bands. (A percentile curve would only show a step.)
+// Most operations take 100 ms, and every tenth operation takes 2 s. The heat map must show two
+// bands during the whole window, with nine tenths of the operations in the lower band and almost
+// none between the bands. (A percentile curve would only show a step.)
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,7 +212,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
 		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		// The index is 2/3 if the slow member's clients completed nothing.
+		// If the slow member's clients completed nothing, the index would be 2/3.
 		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74)
 		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
@@ -239,8 +239,8 @@ func TestSlowMemberIsNamed(t *testing.T) {
 	})
 }
 
-// Members that serve their clients equally are not called unfair. The test uses three null servers,
-// and a real cluster.
+// The report must not call members unfair that serve their clients equally. The test uses three
+// null servers, and a real cluster.
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	w := newWorld(t)
 	load := []string{"put", "--target", "all", "--conns", "6", "--clients", "13", "--duration", "3s"}
@@ -271,8 +271,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	}
 }
 
-// If a store's throughput halves in the middle of the window, the report says that it is not steady
-// (R25), instead of reporting spikes.
+// If a store's throughput halves in the middle of the window, the verdict must state that the
+// throughput is not steady (R25), and the report must not show spikes instead.
 func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

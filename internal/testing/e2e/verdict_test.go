@@ -27,8 +27,8 @@ func keepCPUsBusy(t *testing.T) {
 	}
 }
 
-// The CPU time that other programs used on the members' machine is recorded. If it may have changed
-// the figures, the trial is not valid.
+// The record contains the CPU time that other programs used on the members' machine. If this use
+// may have changed the figures, the trial is not valid.
 func TestForeignProgramsAreDetected(t *testing.T) {
 	w := newWorld(t)
 	file := w.file(t, "reads.yaml", `
@@ -49,8 +49,8 @@ trials:
 	}
 }
 
-// The server refuses half of the operations at once. Clients then pause. A pausing client has no
-// operation in flight, and its pause is not part of a response time.
+// The server refuses every second operation immediately. A refused client pauses. While it pauses,
+// it has no operation in flight, and the pause is not part of a response time.
 func TestRefusedClientsRest(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms; delay=0s every 2; error=unavailable every 2")
@@ -59,14 +59,15 @@ func TestRefusedClientsRest(t *testing.T) {
 	if rule(trial, 4) != "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// A client takes 5 ms for each success, and pauses for 5 ms after each refusal.
+	// A successful operation takes 5 ms, and a client pauses for 5 ms after each refusal.
 	checkBetween(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
 	checkBetween(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
 	checkBetween(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
 
-// With a thousand clients and a store that takes 200 ms, some operations in flight are always older
-// than a tenth of a second. That is not a stall at the start of the window.
+// With a thousand clients and a store that takes 200 ms, some of the operations in flight are
+// always older than 100 ms. The verdict must not mistake this for a stall at the start of the
+// window.
 func TestManyClientsAreNoStall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,8 +80,8 @@ func TestManyClientsAreNoStall(t *testing.T) {
 	})
 }
 
-// Members of a cluster that already ran are found by their sockets if they run on this machine, so
-// that the effect of other programs on them is known, too.
+// If the members of a running cluster run on this machine, quorumbench finds them by their sockets.
+// Thus it can report how other programs affected these members.
 func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms")
@@ -93,7 +94,6 @@ func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// The server takes 5 ms anyway, so that waiting for a CPU cannot have multiplied its
-	// median.
+	// The server takes 5 ms in any case, so waiting for a CPU cannot have multiplied the median.
 	checkBetween(t, "how much too high p50 can be", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// installed makes servers that are installed on this machine available to the world. It skips the
-// test if a server is missing.
+// installed makes the servers that are installed on this machine available in the world. It skips
+// the test if a server is missing.
 func (w *world) installed(t *testing.T, name string, versions ...string) {
 	t.Helper()
 	st, err := registry.Lookup(name)
@@ -56,8 +56,8 @@ trials:
   - {name: put, operation: put}
 `
 
-// Two versions of one store are measured with the same load in one run. Each row in the table shows
-// its version.
+// One run measures two versions of one store with the same load. Each row of the table shows the
+// version of the row's trial.
 func TestTwoVersionsInOneTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,8 @@ trials:
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "missing.yaml", file), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "zookeeper's server is not installed: run quorumbench stores install zookeeper@3.9.4")
-	// Three cases: a proxy that is in no registry, a missing Java, and a file that is not a
-	// program.
+	// The next four cases are a proxy that is in no registry, a server path that does not exist, a
+	// file that is not a program, and a missing Java.
 	if err := os.MkdirAll(w.path("server", "lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ trials:
 	}
 	const matrix = "trials: [{name: 'put-{store}', operation: put, exec: /opt/cetcd, matrix: {store: [etcd, cetcd]}}]\n"
 	w.run(t, "run", w.file(t, "matrix.yaml", matrix), "--out", w.path("run")).exits(t, exitUsage).
-		oneSentence(t, "exec names a single server, but it applies to several stores (etcd, cetcd)")
+		oneSentence(t, "exec is the server of one store, but it applies to several stores (etcd, cetcd)")
 	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "the server of etcd (nothing) does not exist", "no such file")
 	if _, err := os.Stat(w.path("run")); err == nil {
@@ -122,7 +122,7 @@ trials:
 	}
 }
 
-// A flag selects another binary for a scenario that does not specify a binary.
+// The flag --exec selects the server for a scenario that does not specify one.
 func TestRunWithAnotherBinary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

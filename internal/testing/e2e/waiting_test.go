@@ -11,8 +11,8 @@ import (
 )
 
 // An HTTP/1.1 connection carries one operation at a time. If all connections are occupied, an
-// operation waits for a connection. That is reported as waiting for a connection and not as
-// lateness of the generator.
+// operation must wait for a connection. The verdict must report such waits, but not as lateness of
+// the generator.
 func TestConnectionsLimitHTTP1(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"etcdv2", "consul"} {
@@ -28,8 +28,8 @@ func TestConnectionsLimitHTTP1(t *testing.T) {
 	}
 }
 
-// If only the warm-up reached the limit of operations in flight, the verdict does not mention the
-// limit.
+// If the operations in flight reached their limit only during the warm-up, the verdict does not
+// mention the limit.
 func TestLimitReachedInTheWarmUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 	}
 }
 
-// An operation that was never written to a connection is counted as a separate kind of error.
+// Operations that were never written to a connection are counted as a separate kind of error.
 func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

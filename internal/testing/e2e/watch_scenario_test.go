@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The scenario watch-latency.yaml, shortened: every event arrives, and the table, the lines printed
-// with --interval and the files agree.
+// This test runs a shortened watch-latency.yaml. Every event must arrive, and the table, the lines
+// printed with --interval and the files must agree.
 func TestWatchLatencyScenario(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestWatchLatencyScenario(t *testing.T) {
 	}
 }
 
-// allEvents does the same as everyEvent for an open loop. On a busy machine, an open loop may not
-// have sent all operations when its window closes.
+// allEvents makes the same checks as everyEvent, but accepts operations that were not sent. On a
+// busy machine, an open loop may not have sent all operations when its window closes.
 func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	w := trial.Watch
@@ -77,8 +77,8 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	}
 }
 
-// watchLines returns, for each trial, the number of watch events in the window, from the lines
-// printed with --interval.
+// watchLines reads the lines printed with --interval. It returns the number of watch events in the
+// window of each trial.
 func watchLines(t *testing.T, text string) map[string]uint64 {
 	t.Helper()
 	reported := map[string]uint64{}
@@ -97,8 +97,8 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 	return reported
 }
 
-// Optimistic transactions, keep-alives and read-only transactions work in a scenario file as in
-// `bench`, and leave no leases.
+// Optimistic transactions, keep-alives and read-only transactions can be used in a scenario file as
+// in `bench`. They must leave no leases.
 func TestScenarioOfTransactionsAndLeases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,7 +141,7 @@ trials:
 			t.Errorf("%s did %+v", name, got)
 		}
 	}
-	// There are eight watchers on each of four keys, and each transaction writes three keys.
+	// Each of four keys has two watchers, and each transaction writes three keys.
 	txn := byName(t, run, "watched-txn")
 	everyEvent(t, txn, 2*txn.Watch.Acknowledged)
 	if txn.Watch.InWindow != 2*3*txn.Operations {
@@ -149,7 +149,7 @@ trials:
 	}
 	mix := byName(t, run, "watched-mix")
 	everyEvent(t, mix, 2*mix.Watch.Acknowledged)
-	part := byName(t, run, "watched-part") // the first two of four keys, with three watchers each
+	part := byName(t, run, "watched-part") // three watchers on each of the first two of four keys
 	everyEvent(t, part, part.Watch.Expected)
 	if part.Watch.InWindow != 3*part.Operations/2 {
 		t.Errorf("%d puts in turn made %d events", part.Operations, part.Watch.InWindow)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestLyingWatchesAreFound checks that verification finds lost, duplicated and delayed events of
-// persistent watches in the history, and reports no violation for correct events.
+// TestLyingWatchesAreFound checks that verification finds lost, duplicated and reordered events of
+// persistent watches in the history, and reports no violation if the events are correct.
 func TestLyingWatchesAreFound(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -30,7 +30,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 		} {
 			for _, mode := range []kv.WatchMode{kv.PersistentWatch, kv.OnceWatch} {
 				if want != nil && mode == kv.OnceWatch {
-					continue // in this mode a later event replaces a lost event, so the loss is no violation
+					continue // a one-shot watch receives a later event in place of a lost event, so the loss is not a violation
 				}
 				t.Run(fmt.Sprint(st.Name(), " ", mode, " ", script), func(t *testing.T) {
 					t.Parallel()
@@ -50,7 +50,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 }
 
 // TestKeysOfSessionsAreChecked checks that verification requires a session's keys to exist until
-// the session ends, and reports no violation after that.
+// the session ends, but not after that.
 func TestKeysOfSessionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -74,8 +74,8 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 	}
 }
 
-// exitOf returns the exit code of a load. Verification must find one of the given kinds of
-// violations, or none if the list is empty.
+// exitOf returns the exit code of a load in which verification must find the given kinds of
+// violations. If the list is nil, verification must find none.
 func exitOf(want []string) int {
 	if want == nil {
 		return exitDone
@@ -83,8 +83,8 @@ func exitOf(want []string) int {
 	return exitFailed
 }
 
-// onlyFound fails the test unless there is at least one violation and all violations are of the
-// given kinds.
+// onlyFound checks that all violations are of the given kinds, and that there is at least one
+// violation unless kinds is nil.
 func onlyFound(t *testing.T, a *record.Answers, kinds []string) {
 	t.Helper()
 	for kind := range a.Wrong {

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
 
-// wrongLines lists command lines that are refused before anything starts. Each error must state the
-// input, the reason and the remedy. Arguments are separated by spaces; %20 is a space within an
-// argument.
+// wrongLines lists command lines that the program refuses before it starts anything. Each error
+// must state the input, the reason and the remedy. Arguments are separated by spaces; %20 stands
+// for a space within an argument.
 const wrongLines = `
 benhc
 --wrong

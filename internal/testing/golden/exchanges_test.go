@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// exchanges returns a store's connection scripts in which the server's responses determine the next
+// exchanges returns a store's connection scripts in which a server's response determines the next
 // request.
 func exchanges(name string) []talk {
 	switch name {
@@ -36,7 +36,8 @@ func exchanges(name string) []talk {
 	return nil
 }
 
-// submitted returns steps that submit an operation and then receive the given responses.
+// submitted returns steps that submit an operation and then deliver the given responses to the
+// codec.
 func submitted(op store.Op, answers ...[]byte) []step {
 	all := []step{{op: &op}}
 	for _, a := range answers {
@@ -152,7 +153,7 @@ func exchangesOfEtcd() []talk {
 		steps := submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6)), answered(5, done))
 		all = append(all, talk{name: "exchange: stm, isolation " + i.String(), steps: steps})
 		switch steps = submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6))); i {
-		case kv.ReadCommitted: // a read-committed transaction needs no exchange
+		case kv.ReadCommitted: // a read-committed transaction has no conflicts
 			continue
 		case kv.RepeatableReads:
 			again := &etcdserverpb.TxnResponse{Header: head}
@@ -164,7 +165,7 @@ func exchangesOfEtcd() []talk {
 	}
 	all = append(all,
 		talk{name: "exchange: stm below the lock service's lock", steps: submitted(locked(kv.LockRPC),
-			// This encodes like a LockResponse without a header, whose key is field 2.
+			// This message has the encoding of a LockResponse without a header: the key is field 2.
 			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}),
 			answered(3, one("/a/1", 5)), answered(5, done), answered(7, &etcdserverpb.PutResponse{Header: head}))},
 		talk{name: "exchange: stm below the client's lock", steps: submitted(locked(kv.LockClient),
@@ -211,8 +212,8 @@ func juteGreeting(a store.Access) []byte {
 
 func packet(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
 
-// juteAnswer returns the response to the request with number xid. The transaction ID belongs to
-// term 3, and code is the error code.
+// juteAnswer returns the response to the request with the number xid. It sets the term of the zxid to
+// 3. The parameter code is the error code.
 func juteAnswer(xid int32, zxid int64, code int32, record []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(3<<32|zxid))
@@ -234,7 +235,7 @@ func text(s string) []byte {
 
 func exchangesOfZooKeeper() []talk {
 	const noNode = -101
-	failed := func(code int32) []byte { // the result of a failed operation in a multi
+	failed := func(code int32) []byte { // result of a failed operation in a multi
 		b := binary.BigEndian.AppendUint32(nil, 0xffffffff)
 		b = binary.BigEndian.AppendUint32(append(b, 0), uint32(code))
 		return binary.BigEndian.AppendUint32(b, uint32(code))

@@ -44,8 +44,8 @@ var (
 // number matches a number together with its unit.
 var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
 
-// numbersOf returns the numbers in a text, in order. It omits numbers in headings of files whose
-// hash is shown.
+// numbersOf returns the numbers in a text, in order. It omits the headings of files for which the
+// text contains only a hash.
 func numbersOf(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -93,7 +93,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestNumbersOf checks that numbers are extracted with their units, and that hashes are ignored.
+// TestNumbersOf checks that numbersOf extracts numbers with their units and ignores hashes.
 func TestNumbersOf(t *testing.T) {
 	t.Parallel()
 	text := "put 1,300/s p99 12.5 ms? (14 %), R7\n==== svg a.svg: 12 B, 6f2a\n3 KiB at 19:40:04.926, -0.5 s\n"

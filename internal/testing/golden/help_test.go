@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
 
-// hidden lists the commands that help does not list because only quorumbench itself starts them.
+// hidden lists the commands that no help text lists, because only quorumbench itself starts them.
 var hidden = []string{"member", "disk", "network", "completion"}
 
-// TestHelp compares the help of every command with the golden file. It begins with the program's
-// own help, and visits the commands that each help text lists. It is not parallel, so that -update
-// has written help.txt before TestReference reads the file.
+// TestHelp compares the help of every command with the golden file. It begins with the help of the
+// program itself, and visits the commands that each help text lists. It does not run in parallel
+// with other tests, so with -update, help.txt is written before TestReference reads the file.
 func TestHelp(t *testing.T) {
 	var all strings.Builder
 	walk(t, &all, nil)
@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 	compare(t, "help.txt", all.String())
 }
 
-// walk writes the help texts of a command and its subcommands.
+// walk writes the help texts of a command and its subcommands to the builder.
 func walk(t *testing.T, to *strings.Builder, command []string) {
 	t.Helper()
 	text := help(t, command)

@@ -19,12 +19,12 @@ const referencePages = "../../../docs/reference"
 // block is a part of a reference page that the test generates.
 type block struct {
 	name string
-	text string // the text that the page has now
+	text string // the current text on the page
 	t    *testing.T
 }
 
-// generators returns a function for each block on the reference pages, by the block's name. The
-// function generates the block.
+// generators returns the functions that generate the blocks on the reference pages, by the block's
+// name.
 func generators() map[string]func(*block) string {
 	all := map[string]func(*block) string{}
 	for _, of := range []map[string]func(*block) string{figureBlocks(), ruleBlocks(), faultBlocks(), fileBlocks(), scenarioBlocks(), commandBlocks()} {
@@ -63,8 +63,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// regenerate returns a page with regenerated blocks. It deletes the generators that it used from
-// unused.
+// regenerate returns a page with regenerated blocks. It deletes from unused the generators that it
+// used.
 func regenerate(t *testing.T, page, text string, unused map[string]func(*block) string) string {
 	t.Helper()
 	const begin, end = "<!-- generated: ", "<!-- end -->\n"
@@ -88,10 +88,9 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 	}
 }
 
-// table returns a Markdown table with a heading. An empty cell is replaced by the text that the
-// page has in the same row and column. In the last column, the page must have a text. If a cell is
-// not empty, the page may add words to the program's text, for example "`all`; `any` with
-// `endpoints`".
+// table returns a Markdown table with a heading. If a cell is empty, table uses the cell that the
+// page has in the same row and column. The last column must not remain empty. If a cell is not
+// empty, the page may add words to it, for example "`all`; `any` with `endpoints`".
 func (b *block) table(head []string, rows [][]string) string {
 	kept := map[string][]string{}
 	for line := range strings.Lines(b.text) {
@@ -147,7 +146,6 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// yesNo returns yes or no.
 func yesNo(is bool) string {
 	if is {
 		return "yes"
@@ -168,7 +166,7 @@ func TestReferenceExamples(t *testing.T) {
 				part = "defaults: {store: etcd}\n" + part
 			}
 			if !strings.Contains(part, "\ntrials:") {
-				continue // these are keys of a trial
+				continue // this part is not a complete scenario
 			}
 			s, err := scenario.Parse("example.yaml", []byte(part), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			if err != nil {

@@ -18,11 +18,11 @@ type helpText struct {
 	isOfBench                bool
 }
 
-// flagHelp describes a flag as a command's help does.
+// flagHelp contains a flag's group, name, default and description from a command's help.
 type flagHelp struct{ group, name, given, meaning string }
 
-// commandBlocks returns the generators for the sections in docs/reference/commands.md. They read
-// testdata/help.txt.
+// commandBlocks returns the generators for the sections in docs/reference/commands.md. The
+// generators read testdata/help.txt.
 func commandBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"commands": func(b *block) string {
@@ -65,8 +65,8 @@ func readHelp(b *block) string {
 	return string(all)
 }
 
-// section is the part of a help text below one heading: a list of commands or flags, and the
-// description of each.
+// section is the part of a help text below one heading. It lists commands or flags with their
+// descriptions.
 type section struct {
 	title   string
 	entries []helpEntry
@@ -74,7 +74,7 @@ type section struct {
 
 type helpEntry struct{ name, meaning string }
 
-// isOfCommands reports whether the section lists commands.
+// isOfCommands reports whether the section lists commands. Otherwise it lists flags.
 func (s *section) isOfCommands() bool {
 	return len(s.entries) > 0 && !strings.HasPrefix(s.entries[0].name, "--")
 }
@@ -85,11 +85,11 @@ var (
 	// firstOfEntry matches the first line of an entry: a name and the beginning of its
 	// description.
 	firstOfEntry = regexp.MustCompile(`^  ([a-z-]+(?: \S+)?)(?: {2,}(.*))?$`)
-	// nextOfEntry matches each further line of an entry.
+	// nextOfEntry matches each further line of an entry's description.
 	nextOfEntry = regexp.MustCompile(`^ {4,}(\S.*)$`)
 )
 
-// sectionsOf returns the sections in a help text that list commands or flags.
+// sectionsOf returns the sections of a help text that list commands or flags.
 func sectionsOf(text string) (all []section) {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		lines := strings.Split(strings.Trim(part, "\n"), "\n")
@@ -151,8 +151,8 @@ func helpTexts(b *block) (all []helpText) {
 	return all
 }
 
-// write writes the page's section on a command: heading, description, usage line with examples, and
-// a table of flags. The subcommands of bench share one table.
+// write writes the page's section about a command: heading, description, usage line with examples,
+// and a table of flags. The subcommands of bench share one table.
 func (h *helpText) write(b *block, to *strings.Builder) {
 	fmt.Fprintf(to, "%s %s\n\n", strings.Repeat("#", 2+h.under), h.name)
 	for paragraph := range strings.SplitSeq(h.meaning, "\n\n") {

@@ -27,7 +27,7 @@ func faultBlocks() map[string]func(*block) string {
 	}
 }
 
-// faultGroup returns the number of the table that contains a fault kind.
+// faultGroup returns the number of the table for a fault kind.
 func faultGroup(k fault.Kind) int {
 	switch {
 	case k.NeedsDisk():
@@ -40,8 +40,8 @@ func faultGroup(k fault.Kind) int {
 	return 0
 }
 
-// faultTable returns a table with a row for each fault kind: the members that it can affect, its
-// keys, its requirements, and its effect.
+// faultTable returns a table with a row for each fault kind that the parameter `in` selects: the
+// members that the fault can affect, its keys, its requirements, and its effect.
 func faultTable(b *block, in func(fault.Kind) bool) string {
 	var rows [][]string
 	for _, k := range append(fault.All(), fault.Random) {
@@ -64,8 +64,8 @@ type option struct {
 	set  func(*fault.Fault)
 }
 
-// faultForms returns which members a fault kind can affect, and which keys it requires or accepts.
-// It finds out by checking every combination.
+// faultForms returns the members that a fault kind can affect, and the keys that the fault kind
+// requires or accepts. It determines them by checking every combination.
 func faultForms(k fault.Kind) (members string, required, optional []string) {
 	needed := []option{
 		{"`for`", func(f *fault.Fault) { f.For = 3 * time.Second }}, {"`by` (time)", func(f *fault.Fault) { f.By = time.Second }},

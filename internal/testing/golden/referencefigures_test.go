@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// units has the names of the units of figures.
+// units contains the names of the units of figures.
 var units = map[measure.Unit]string{
 	measure.Nanoseconds: "ns", measure.Seconds: "s", measure.Length: "s", measure.Number: "number", measure.Ratio: "ratio",
 	measure.Rate: "1/s", measure.Share: "share", measure.Bytes: "bytes",

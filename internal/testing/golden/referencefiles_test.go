@@ -72,7 +72,7 @@ func fileBlocks() map[string]func(*block) string {
 	return all
 }
 
-// csvTable returns a table with a row for each column that testdata/csv.txt lists for a CSV file.
+// csvTable returns a table with a row for each column of a CSV file, as listed in testdata/csv.txt.
 // Columns that differ only in their last part, such as the percentiles of one time, share a row.
 func csvTable(b *block, file string) string {
 	all, err := os.ReadFile(filepath.Join("testdata", "csv.txt"))
@@ -107,8 +107,9 @@ func csvTable(b *block, file string) string {
 	return b.table([]string{"column", "meaning"}, rows)
 }
 
-// addFields adds a row for each key in a JSON object, in the order of the file. A row has the path
-// of keys and the type. addFields omits a trial's figures, which are in docs/reference/figures.md.
+// addFields adds a row for each key of a JSON object, in the order of the keys in the file. The row
+// contains the key's path and type. addFields omits a trial's figures, which are in
+// docs/reference/figures.md.
 func addFields(rows *[][]string, root, of reflect.Type, path string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
@@ -165,7 +166,7 @@ func isFigure(root reflect.Type, key string) bool {
 }
 
 // jsonType returns the name of a value's type. If the value contains objects whose keys belong in
-// the same table, below is the type of these objects.
+// the same table, jsonType also returns the type of these objects.
 func jsonType(root, of reflect.Type) (name string, below reflect.Type) {
 	switch of {
 	case reflect.TypeFor[time.Time]():

@@ -24,23 +24,23 @@ func ruleBlocks() map[string]func(*block) string {
 var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
 
 // ruleTable returns a table with a row for each rule: its number and name, the first sentence of
-// the comment on its function, and its constant limits.
+// its function's comment, and its limits.
 func ruleTable(b *block) string {
 	effect := "the effect is above " + words.Share(verdict.SuspectEffect)
 	limits := map[string]string{
 		"R4":  "–",
 		"R11": "more than " + words.Share(verdict.MaxErrors) + " of the operations due failed",
 		"R12": fmt.Sprintf("fewer than %d operations are beyond p99", verdict.MinBeyond),
-		"R15": fmt.Sprintf("an operation carried in was older than %s and twice p99, and the effect is above %s", words.Duration(float64(verdict.MinCarriedInAge)), words.Share(verdict.SuspectEffect)),
+		"R15": fmt.Sprintf("when the window opened, an operation in flight was older than %s and twice the p99, and the effect is above %s", words.Duration(float64(verdict.MinCarriedInAge)), words.Share(verdict.SuspectEffect)),
 		"R25": fmt.Sprintf("the halves of a window of at least %d s differ by more than %s of their mean", 2*verdict.MinHalfSeconds, words.Share(verdict.MaxDrift)),
-		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations of the others' clients at the same members", words.Share(verdict.MinPace)),
-		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from the others' at the same members", words.Share(verdict.MaxApart)),
+		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations that other workers' clients completed at the same members", words.Share(verdict.MinPace)),
+		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from that of other workers at the same members", words.Share(verdict.MaxApart)),
 		"R32": fmt.Sprintf("a host's clock was set during the trial, or is uncertain by more than %s", words.Duration(verdict.SuspectClockNS)),
 	}
 	for _, n := range []int{5, 6, 7, 8, 9, 10, 16, 23, 27} {
 		limits[fmt.Sprintf("R%d", n)] = effect
 	}
-	invalid := map[string]string{"R4": fmt.Sprintf("the busy clients and the number of clients differ by more than %s, beyond one longest operation at each edge of the window", words.Share(verdict.MaxLittleDeviation))}
+	invalid := map[string]string{"R4": fmt.Sprintf("the figures imply a number of busy clients that differs from the number of clients by more than %s, even with an allowance of one longest operation at each edge of the window", words.Share(verdict.MaxLittleDeviation))}
 	var rows [][]string
 	files, err := filepath.Glob("../../verdict/*.go")
 	must(b.t, err)

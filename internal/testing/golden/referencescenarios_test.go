@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// parameterGroups contains the first parameter in each table of docs/reference/scenarios.md.
+// parameterGroups contains the tables of docs/reference/scenarios.md, each with the first parameter
+// in the table.
 var parameterGroups = []struct{ name, first string }{
 	{"names and repeats", "name"}, {"cluster", "store"}, {"operations", "operation"}, {"keys and values", "key-size"},
 	{"transactions", "txn-keys"}, {"applications", "application"}, {"watchers", "watch"}, {"store work", "compact"}, {"time", "arrival"},
@@ -46,7 +47,7 @@ func hasKey(key string) func(*scenario.Parameter) bool {
 	return func(p *scenario.Parameter) bool { return p.Key == key }
 }
 
-// defaultLoads is a scenario whose trials, taken together, have every parameter that has a default.
+// defaultLoads is a scenario in which every parameter with a default occurs in at least one trial.
 const defaultLoads = `
 defaults: {store: etcd}
 trials:

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// entry writes a heading and indented lines. The parameter lines contains pairs of a label and a
-// text. entry omits a line whose text is empty.
+// entry writes a heading and indented lines. The parameter `lines` contains pairs of a label and a
+// text. entry omits a pair whose text is empty.
 func entry(to *strings.Builder, heading string, lines ...string) {
 	to.WriteString(heading + "\n")
 	for i := 0; i < len(lines); i += 2 {
@@ -27,7 +27,7 @@ func entry(to *strings.Builder, heading string, lines ...string) {
 	}
 }
 
-// ifSo returns the word if the condition is true, otherwise an empty string.
+// ifSo returns the word if the condition is true, and an empty string otherwise.
 func ifSo(is bool, word string) string {
 	if is {
 		return word
@@ -35,9 +35,9 @@ func ifSo(is bool, word string) string {
 	return ""
 }
 
-// TestParameters compares the parameters of trials with the golden file. TestReference compares
-// docs/reference/scenarios.md with the parameters' meanings and ranges, and with their defaults in
-// files.
+// TestParameters compares the parameters of trials with the golden file. TestReference compares the
+// parameters' meanings, their ranges, and their defaults in scenario files with
+// docs/reference/scenarios.md.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

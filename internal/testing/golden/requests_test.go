@@ -31,11 +31,11 @@ type talk struct {
 	name   string
 	access store.Access
 	steps  []step
-	again  bool // at the end, a second connection replaces the first
+	again  bool // a second connection replaces the first at the end
 }
 
-// protocol splits the bytes of requests into readable pieces. greeting returns the server's first
-// message.
+// protocol contains the functions for one protocol: greeting returns the server's first message,
+// and pieces splits the bytes of requests into readable pieces.
 type protocol struct {
 	greeting func(a store.Access) []byte
 	pieces   func(b []byte) []string
@@ -47,9 +47,9 @@ var (
 	overJute  = protocol{juteGreeting, packetsOfJute}
 )
 
-// TestRequests compares the bytes that the codecs write, which are deterministic, with the golden
-// files. It also submits one operation of each kind that a store does not support, and records what
-// the codec writes for it.
+// TestRequests compares the bytes that the codecs write with the golden files; these bytes are
+// deterministic. For each kind of operation that a store does not support, TestRequests also
+// submits one operation and records what the codec writes.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -72,8 +72,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// hold runs a connection script and adds the bytes that the codec writes. It includes the start of
-// the connection only if the script has no steps, a user, or a session timeout.
+// hold runs a connection script and adds the bytes that the codec writes to the text. It includes
+// the bytes at the start of the connection only if the script has no steps or sets a user or a
+// session timeout.
 func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *talk) {
 	t.Helper()
 	fmt.Fprintf(all, "== %s\n", of.name)
@@ -134,13 +135,12 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 	}
 }
 
-// events contains the names of events.
 var events = [...]string{
 	store.Done: "done", store.Late: "late", store.Held: "held", store.Freed: "freed", store.Closed: "closed",
 	store.Notify: "notify", store.Seen: "seen", store.Ended: "ended", store.Expired: "expired",
 }
 
-// take returns the bytes that the codec wants to write, and marks them in the codec as written.
+// take returns the bytes that the codec wants to write, and marks these bytes as written.
 func take(c store.Codec) []byte {
 	b := bytes.Clone(c.Out())
 	c.Wrote(len(b))
@@ -156,11 +156,11 @@ func show(all *strings.Builder, p *protocol, b []byte) {
 	}
 }
 
-// longest is the maximum number of bytes that are shown in full.
+// longest is the maximum number of bytes that the golden files show in full.
 const longest = 600
 
-// shown returns bytes in hexadecimal. If there are more than longest, it returns their number and
-// hash.
+// shown returns bytes in hexadecimal. If their number exceeds longest, it returns the number and a
+// hash instead.
 func shown(b []byte) string {
 	if len(b) <= longest {
 		return hex.EncodeToString(b)
@@ -168,7 +168,7 @@ func shown(b []byte) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %x", len(b), sha256.Sum256(b))
 }
 
-// requestsOfHTTP returns the heads and bodies of HTTP/1.1 requests, quoted as in Go.
+// requestsOfHTTP returns the head and the body of an HTTP/1.1 request as quoted Go strings.
 func requestsOfHTTP(b []byte) []string {
 	head, body, _ := bytes.Cut(b, []byte("\r\n\r\n"))
 	pieces := []string{fmt.Sprintf("%+q", string(head)+"\r\n\r\n")}
@@ -184,7 +184,8 @@ func requestsOfHTTP(b []byte) []string {
 	return pieces
 }
 
-// framesOfHTTP2 returns HTTP/2 frames, with the header separate from the payload.
+// framesOfHTTP2 returns HTTP/2 frames in hexadecimal, each with a space between its header and its
+// payload.
 func framesOfHTTP2(b []byte) (pieces []string) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if rest, is := bytes.CutPrefix(b, []byte(preface)); is {
@@ -204,7 +205,7 @@ func framesOfHTTP2(b []byte) (pieces []string) {
 	return pieces
 }
 
-// packetsOfJute returns ZooKeeper packets, with the length separate from the rest.
+// packetsOfJute returns ZooKeeper packets in hexadecimal, each with a space after its length.
 func packetsOfJute(b []byte) (pieces []string) {
 	for len(b) >= 4 {
 		end := 4 + int(binary.BigEndian.Uint32(b))
@@ -220,7 +221,7 @@ func packetsOfJute(b []byte) (pieces []string) {
 	return pieces
 }
 
-// awkward lists keys that an encoder may encode incorrectly.
+// awkward lists keys that an encoder might encode incorrectly.
 var awkward = []struct{ name, key string }{
 	{"short", "k"},
 	{"folders", "/a/b/c"},
@@ -237,8 +238,8 @@ var awkward = []struct{ name, key string }{
 	{"long", strings.Repeat("0123456789", 30)},
 }
 
-// bytesOf returns n bytes that are the same in each call. If n is at least 256, every byte value
-// occurs.
+// bytesOf returns n bytes, which are the same in each call. If n is at least 256, they include
+// every byte value.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -255,7 +256,7 @@ const (
 // leaseName is the name of a lease for stores that identify leases by name.
 var leaseName = []byte("0b1c2d3e-4f50-6172-8394-a5b6c7d8e9fa")
 
-// keys accepts and discards the keys in responses.
+// keys accepts the keys in responses and discards them.
 type keys struct{}
 
 func (keys) Begin(uint32) bool                 { return true }
@@ -266,7 +267,7 @@ func (keys) Add(uint32, []byte, []byte, int64) {}
 func single(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	user := talk{name: "a connection of a user", access: store.Access{User: "root", Password: "p:w d"}}
-	if st.Name() != "etcd" { // etcd waits for a token first
+	if st.Name() != "etcd" { // etcd's codec needs a token before it can send operations
 		user.steps = []step{{op: new(put("/a/key"))}}
 	}
 	all = append(all, talk{name: "a connection"}, user, talk{name: "put, given up", steps: []step{{op: new(put("/a/key"))}, {cancel: true}}})
@@ -386,8 +387,8 @@ func single(st store.Store) (all []talk) {
 	return all
 }
 
-// calls returns one connection script for each call (from applications and recordings) that the
-// store's codecs can send.
+// calls returns one connection script for each call that the store's codecs can send for
+// applications and replays.
 func calls(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	replayer, replays := st.(store.Replayer)
@@ -421,8 +422,8 @@ func calls(st store.Store) (all []talk) {
 		with(compared(call.LeaseIs, call.Less, 0), func(p *call.Part) { p.Lease, p.Name = leased, leaseName }),
 	}
 	owned := with(write, func(p *call.Part) { p.Lease, p.Name = leased, leaseName })
-	// methods contains the protocol's method for each action, for stores in which the method
-	// determines the request.
+	// methods contains the protocol's method for each action. In some stores, the method determines
+	// the request.
 	methods := map[call.Action]string{}
 	several := ""
 	switch st.Name() {
@@ -470,7 +471,7 @@ func calls(st store.Store) (all []talk) {
 	add("list, sorted", flagged(list, call.Sorted|call.Descending))
 	add("list, the next page", call.Part{Action: call.Read, Scope: call.Rest, Key: append(bytes.Clone(key), 0), End: prefix, Limit: 500, Number: 77})
 	add("list, an interval", call.Part{Action: call.Read, Scope: call.Interval, Key: prefix, End: end})
-	add("list, all from a key on", call.Part{Action: call.Read, Scope: call.From, Key: key})
+	add("list, all keys starting at a key", call.Part{Action: call.Read, Scope: call.From, Key: key})
 	add("write", write)
 	add("write, with a lease", owned)
 	add("write, existing", flagged(write, call.Existing))

@@ -17,8 +17,8 @@ import (
 	screen "github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The golden file contains the complete text for the formats in whole. For the formats in hashed,
-// it contains the size and hash of each file.
+// For the formats in `whole`, the golden file contains the complete text. For the formats in
+// `hashed`, it contains the size and hash of each file.
 var (
 	whole  = []string{"text", "text --wide", "markdown"}
 	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg"}
@@ -28,9 +28,9 @@ var (
 // takes a minute.
 const drawn = "faults"
 
-// TestRuns compares reports on recorded runs in every format with golden files.
+// TestRuns compares reports on recorded runs, in every format, with golden files.
 // testdata/runs/NAME.tar.zst is a run directory without the members' data, and NAME.txt contains
-// its reports. If a hash differs, write the reports with the old and the new program (`report
+// the reports. If a hash differs, write the reports with the old and the new program (`report
 // --out`) and compare the files.
 func TestRuns(t *testing.T) {
 	settle.Unraced(t)
@@ -44,7 +44,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// rendered returns the reports on the run in dir/NAME. The run's path is replaced by its name.
+// rendered returns the reports on the run in dir/NAME. In the reports, the run's name replaces its
+// path.
 func rendered(t *testing.T, dir, name string) string {
 	t.Helper()
 	var all strings.Builder
@@ -79,8 +80,7 @@ func rendered(t *testing.T, dir, name string) string {
 	return all.String()
 }
 
-// checkWidth fails the test if a line is wider than a terminal although it contains a space at
-// which it could wrap.
+// checkWidth fails the test if a line that could wrap at a space is wider than a terminal.
 func checkWidth(t *testing.T, report string) {
 	t.Helper()
 	for line := range strings.Lines(report) {

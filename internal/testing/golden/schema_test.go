@@ -27,9 +27,10 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestCSV compares the columns of every CSV file with the golden file. Package report tests the
-// columns of comparisons.csv for most metrics, and this test covers the metrics with other columns.
-// It is not parallel, so that -update has written csv.txt before TestReference reads the file.
+// TestCSV compares the columns of every CSV file with the golden file. For most metrics, package
+// report tests the columns of comparisons.csv; this test covers the metrics that have other
+// columns. It does not run in parallel with other tests, so with -update, csv.txt is written before
+// TestReference reads the file.
 func TestCSV(t *testing.T) {
 	var all strings.Builder
 	columns := func(file string, head []byte) {
@@ -88,7 +89,7 @@ func TestCSV(t *testing.T) {
 }
 
 // TestJSON compares the keys and types in all JSON output with the golden file. It encodes values
-// in which every field is filled. The keys of loads come from the examples in the folder scenarios.
+// in which every field is set. The keys of loads come from the examples in the folder scenarios.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -108,7 +109,7 @@ func TestJSON(t *testing.T) {
 	run := filled[record.Run]()
 	trial, capacity := run.Trials[0], run.Capacity
 	run.Trials, run.Capacity, run.CapacityOver.Searches = nil, nil, nil
-	of("run.json, without what stands below", run)
+	of("run.json, without the parts listed below", run)
 	of("trial", trial)
 	of("capacity", capacity)
 	of("events.jsonl", filled[record.Event]())
@@ -166,7 +167,7 @@ func TestJSON(t *testing.T) {
 	compare(t, "json.txt", all.String())
 }
 
-// loads is a scenario with the parameters that no example uses.
+// loads is a scenario with the parameters that are in no example.
 const loads = `
 trials:
   - {name: a, store: etcd, operation: range, range-key: a, range-end: b, range-limit: 5, total: 100, allow-volatile: true, require-memory: true}
@@ -178,15 +179,15 @@ trials:
   - {name: e, store: zookeeper, operation: put, duration: 5s, watch: {watchers: 2, mode: persistent}}
 `
 
-// filled returns a value in which every field is filled.
+// filled returns a value in which every field is set.
 func filled[T any]() *T {
 	var v T
 	fill(reflect.ValueOf(&v).Elem())
 	return &v
 }
 
-// paths adds the path and the type of each value in a JSON text. The path of a list element
-// contains [].
+// paths adds the path and the type of each value in a JSON text to the map. The path of a list
+// element contains [].
 func paths(t *testing.T, b []byte, to map[string]string) {
 	t.Helper()
 	var value any
@@ -226,8 +227,7 @@ func paths(t *testing.T, b []byte, to map[string]string) {
 }
 
 // fill sets every exported field that is encoded as JSON, except loads. Pointers point to a filled
-// value, and maps have one entry. Slices have two elements, because numbers are 1 and may be
-// indices of a slice.
+// value, and maps have one entry. Numbers are 1 and may be indices, so slices have two elements.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:

@@ -38,9 +38,9 @@ type h2Call struct {
 // message returns the call's message without the gRPC prefix.
 func (c *h2Call) message() []byte { return c.body[min(5, len(c.body)):] }
 
-// h2Kind returns a kind whose server calls greet instead of sending its SETTINGS frame, and answer
-// instead of responding to a call. If a function is nil, the server behaves correctly. If answer
-// returns false, the server closes the connection.
+// h2Kind returns a kind. Its server calls greet in place of sending its SETTINGS frame, and calls
+// answer in place of responding to a call. If a function is nil, the server does what is correct.
+// If answer returns false, the server closes the connection.
 func h2Kind(name string, greet func(*h2Conn), answer func(*h2Conn, *h2Call) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := grpc.NewClient("passthrough:///"+upstream, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -75,7 +75,7 @@ func (c *h2Conn) run(answer func(*h2Conn, *h2Call) bool) {
 		switch f := f.(type) {
 		case *http2.SettingsFrame:
 			if !f.IsAck() {
-				_ = c.fr.WriteSettingsAck() // if the connection is lost, the next read reports it
+				_ = c.fr.WriteSettingsAck() // the next read reports a lost connection
 			}
 		case *http2.PingFrame:
 			if !f.IsAck() {
@@ -170,7 +170,7 @@ func (c *h2Conn) refuse(id uint32, code int, text string) bool {
 		c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", strconv.Itoa(code), "grpc-message", text))
 }
 
-// right responds as the upstream server does.
+// right responds to a call with the upstream server's response.
 func (c *h2Conn) right(call *h2Call) bool {
 	m, err := c.ask(call.method, call.message())
 	if err != nil {

@@ -45,8 +45,8 @@ func tampered[M any, P interface {
 	return k
 }
 
-// replaced returns a kind that responds to one method with the bytes from message, whatever the
-// request is. An empty method selects all methods.
+// replaced returns a kind that responds to every call of one method with the bytes that message
+// returns. An empty method selects all methods.
 func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if method != "" && call.method != method {
@@ -58,11 +58,12 @@ func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []
 	return k
 }
 
-// withHeader returns a kind that changes the header in every response.
+// withHeader returns a kind that changes the etcd header in every response.
 func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		b, err := c.ask(call.method, call.message())
-		// All responses have the header in the same field; unknown fields stay unchanged.
+		// All response messages have the header in the same field, and decoding preserves unknown
+		// fields.
 		m := &etcdserverpb.CompactionResponse{}
 		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
 			return c.right(call)
@@ -129,8 +130,8 @@ func h2Counts() []Kind {
 	}
 }
 
-// h2Invented returns kinds with invented members, terms and texts. A single response may be
-// possible, but all responses together are not.
+// h2Invented returns kinds with invented members, terms and texts. Each response may be possible,
+// but the responses contradict each other.
 func h2Invented() []Kind {
 	kinds := []Kind{
 		withHeader("another member in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
@@ -145,7 +146,7 @@ func h2Invented() []Kind {
 	}
 	text := strings.Repeat("v", 3<<20)
 	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
-		return possible(tampered(name, "put", statusCall, change)) // a load that only puts requests no status
+		return possible(tampered(name, "put", statusCall, change)) // a load of puts sends no status requests
 	}
 	list := possible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
 		for i := range uint64(20_000) {

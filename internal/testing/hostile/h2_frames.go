@@ -48,8 +48,8 @@ func h2Greetings() []Kind {
 	}
 }
 
-// once returns a kind that responds correctly to the first calls, and then sends the same frame
-// without end.
+// once returns a kind that responds correctly to the first two calls, and then sends one frame
+// repeatedly without end.
 func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if c.served < 3 {
@@ -60,7 +60,7 @@ func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	})
 }
 
-// h2Floods returns kinds that send without end.
+// h2Floods returns kinds whose servers send endless data, or reset or end every call or connection.
 func h2Floods() []Kind {
 	same := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
 		return func(*h2Conn, *h2Call) []byte { return frameOf(t, flags, 0, payload) }
@@ -118,7 +118,7 @@ func h2Floods() []Kind {
 	)
 }
 
-// bomb ends a header block whose HEADERS frame was already sent. It refers again and again to one
+// bomb sends the rest of a header block after its HEADERS frame. The block refers repeatedly to one
 // long entry in the header table, so that 256 KiB decode to a gigabyte.
 func (c *h2Conn) bomb(call *h2Call) bool {
 	var block bytes.Buffer
@@ -138,7 +138,7 @@ func (c *h2Conn) bomb(call *h2Call) bool {
 	return true
 }
 
-// sendLongError sends an error whose text is longer than a frame.
+// sendLongError responds with an error whose text does not fit in one frame.
 func (c *h2Conn) sendLongError(id uint32, text string) bool {
 	b := c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", text)
 	if !c.raw(http2.FrameHeaders, http2.FlagHeadersEndStream, id, b[:16<<10]) {
@@ -182,7 +182,7 @@ func h2Broken() []Kind {
 	}
 }
 
-// h2Streams returns kinds that violate the protocol only in the stream of one call, or respond
+// h2Streams returns kinds that violate the protocol only in the stream of one call, or that respond
 // slowly.
 func h2Streams() []Kind {
 	answer := func(name string, do func(*h2Conn, *h2Call) bool) Kind { return h2Kind(name, nil, do) }

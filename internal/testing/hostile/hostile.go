@@ -1,7 +1,7 @@
-// Package hostile contains servers that try to harm their client: floods, wrong lengths, endless
-// headers, compression bombs, swapped and impossible responses, silence. A kind is one such
-// behavior in one protocol. If a server must behave correctly for a while before it causes harm, an
-// upstream null server provides the correct responses.
+// Package hostile contains servers that try to harm their client: they send floods, wrong lengths,
+// endless headers, compression bombs, or swapped or impossible responses, or remain silent. A kind
+// is one such behavior in one protocol. If a server must behave correctly for a while before it
+// causes harm, an upstream null server provides the correct responses.
 //
 // Only tests may import this package.
 package hostile
@@ -21,10 +21,10 @@ import (
 // Kind describes one way in which a server is hostile.
 type Kind struct {
 	Name string
-	// Ops selects the load's operations: a key in the map that loads returns.
+	// Ops selects the load's operations. It is a key in the map that the function loads returns.
 	Ops string
-	// Impossible is set if the server's responses are impossible. Then no load on the server
-	// may be valid.
+	// Impossible is set if the server's responses are impossible. A load on such a server must not
+	// be valid.
 	Impossible bool
 	// Flood is set if the server sends without end. Then the load lasts longer, so that the
 	// cost of each byte becomes visible.
@@ -33,16 +33,16 @@ type Kind struct {
 	serve func(c net.Conn, upstream string)
 }
 
-// greeting returns a kind that sends the same text to every client, and then nothing.
+// greeting returns a kind that sends the same text to every client, and nothing after that.
 func greeting(name, text string) Kind {
 	return Kind{Name: name, serve: func(c net.Conn, _ string) {
-		_, _ = io.WriteString(c, text) // an error only means that the client has closed the connection
+		_, _ = io.WriteString(c, text) // an error means only that the client has closed the connection
 		_, _ = io.Copy(io.Discard, c)
 	}}
 }
 
-// Undisturbed is the name of each protocol's first kind, which is harmless. Its client is the
-// baseline for the resources that clients of other kinds need.
+// Undisturbed is the name of the first kind of each protocol, which is harmless. The resource use
+// of its client is the baseline for the clients of all other kinds.
 const Undisturbed = "undisturbed"
 
 // Server is a server of one kind on its own port.
@@ -65,7 +65,7 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		// If the server accepts no connection, the client reports that.
+		// If the server does not accept connections, the client reports it.
 		_ = server.Serve(ctx, []net.Listener{l})
 	}()
 	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
@@ -80,8 +80,8 @@ func (c *conn) Serve()           { c.serve() }
 func (c *conn) Socket() net.Conn { return c.Conn }
 func (c *conn) Hangup()          {}
 
-// swapped returns a function that returns the argument of its previous call, from whichever
-// connection. Its first call returns its own argument.
+// swapped returns a function that stores its argument and returns the argument of its previous
+// call, even if another connection made that call. Its first call returns its own argument.
 func swapped[T any]() func(T) T {
 	var lock sync.Mutex
 	var held *T
@@ -97,7 +97,7 @@ func swapped[T any]() func(T) T {
 	}
 }
 
-// fill writes size bytes with the same value, in parts of 16 KiB.
+// fill writes `size` bytes that all have the value `with`, in parts of 16 KiB.
 func fill(size int, with byte, write func(part []byte) bool) bool {
 	part := bytes.Repeat([]byte{with}, 16<<10)
 	for ; size > 0; size -= len(part) {
@@ -120,8 +120,8 @@ func flooding(kinds ...Kind) []Kind {
 	return kinds
 }
 
-// zipped returns compressed zeros in gzip format, mebibytes long. A gzip file may consist of
-// several such members.
+// zipped returns zeros in gzip format; they decompress to the given number of mebibytes. A gzip
+// file may consist of several members, so zipped repeats a member of one mebibyte.
 func zipped(mebibytes int) []byte {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
@@ -130,7 +130,7 @@ func zipped(mebibytes int) []byte {
 	return bytes.Repeat(one.Bytes(), mebibytes)
 }
 
-// flood writes b repeatedly until the client closes the connection. It does not read.
+// flood writes b repeatedly, without reading, until the client closes the connection.
 func flood(c net.Conn, b []byte) {
 	many := bytes.Repeat(b, max(1, 64<<10/len(b)))
 	for {
@@ -140,8 +140,7 @@ func flood(c net.Conn, b []byte) {
 	}
 }
 
-// slowly reads one byte from time to time, and sends nothing, until the client closes the
-// connection.
+// slowly reads one byte every 10 ms, and sends nothing, until the client closes the connection.
 func slowly(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(1) // the system's minimum
@@ -155,7 +154,7 @@ func slowly(c net.Conn) {
 	}
 }
 
-// drip writes b a few bytes at a time, with pauses.
+// drip writes b in pieces of the given number of bytes, with a pause after each piece.
 func drip(c net.Conn, b []byte, bytes int, pause time.Duration) bool {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

@@ -26,7 +26,7 @@ type h1Answer struct {
 	body   []byte
 }
 
-// h1Kind returns a kind whose server calls answer for each request, or responds correctly if answer
+// h1Kind returns a kind. For each request, its server calls answer, or responds correctly if answer
 // is nil. If answer returns false, the server closes the connection.
 func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
@@ -54,7 +54,7 @@ func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	}}
 }
 
-// right returns the upstream server's response.
+// right returns the upstream server's response to a request.
 func (c *h1Conn) right(r *http.Request) h1Answer {
 	failed := h1Answer{status: http.StatusBadGateway, fields: http.Header{}}
 	r.URL.Scheme, r.URL.Host, r.RequestURI = "http", c.host, ""
@@ -70,12 +70,13 @@ func (c *h1Conn) right(r *http.Request) h1Answer {
 	return h1Answer{got.StatusCode, got.Header, body}
 }
 
-// head returns the head of a response, with a Content-Length field.
+// head returns the status line and fields of a response, including a Content-Length field.
 func (a *h1Answer) head() []byte {
 	return a.headOf("Content-Length: " + strconv.Itoa(len(a.body)))
 }
 
-// headOf returns the head of a response that ends with the given field or fields.
+// headOf returns the status line and fields of a response. The given field or fields come last and
+// replace Content-Length and Transfer-Encoding.
 func (a *h1Answer) headOf(last string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
@@ -92,7 +93,7 @@ func (a *h1Answer) headOf(last string) []byte {
 	return b.Bytes()
 }
 
-// send sends a response as it is.
+// send sends a response without changes.
 func (c *h1Conn) send(a h1Answer) bool {
 	return c.write(append(a.head(), a.body...))
 }
@@ -102,8 +103,8 @@ func (c *h1Conn) write(b []byte) bool {
 	return err == nil
 }
 
-// operation returns the operation that a request asks for, by its name in loads, or an empty string
-// if the request is not an operation.
+// operation returns the name of a request's operation, as in the map that loads returns, or an
+// empty string if the request is not an operation.
 func operation(r *http.Request) string {
 	query := r.URL.Query()
 	has := func(name string) bool { _, ok := query[name]; return ok }
@@ -153,7 +154,7 @@ func gatewayOperation(r *http.Request) string {
 }
 
 // EmptyLists returns a kind that is not hostile. For a missing key, its server responds with an
-// empty list of values. The upstream server would respond with status 404.
+// empty list of values, where the upstream server responds with status 404.
 func EmptyLists() Kind {
 	return h1Kind("404 as an empty list", func(c *h1Conn, r *http.Request) bool {
 		a := c.right(r)

@@ -17,8 +17,8 @@ func HTTP1() []Kind {
 	return slices.Concat([]Kind{h1Kind(Undisturbed, nil)}, h1Raw(), h1Heads(), h1Bodies(), h1Endless(), h1Answers(), h1Keys(), h1Numbers())
 }
 
-// h1Raw returns kinds that respond to a request with fixed bytes, and then remain silent or close
-// the connection.
+// h1Raw returns kinds that respond to a request with fixed bytes, and then either remain silent or
+// close the connection. The last kind only reads, slowly.
 func h1Raw() (kinds []Kind) {
 	for _, of := range []struct {
 		name, bytes string
@@ -118,7 +118,7 @@ func h1Bodies() []Kind {
 	}
 }
 
-// h1Endless returns kinds that send without end.
+// h1Endless returns kinds whose servers send endless data.
 func h1Endless() []Kind {
 	endless := func(name, begin, again string) Kind {
 		return impossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
@@ -147,8 +147,9 @@ func h1Endless() []Kind {
 	)
 }
 
-// h1For returns a kind that changes the responses to one operation, and responds correctly to all
-// others. An empty operation selects every request, including administrative requests.
+// h1For returns a kind that changes the successful responses to one operation, and responds
+// correctly to all other requests. If ops is empty, the kind changes the responses to all requests,
+// including administrative requests.
 func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 	k := h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 		of := operation(r)
@@ -162,7 +163,7 @@ func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer
 	return k
 }
 
-// h1Answers returns kinds with responses that are impossible or empty.
+// h1Answers returns kinds whose response bodies are impossible or empty.
 func h1Answers() (kinds []Kind) {
 	for _, ops := range []string{"put", "get", "list", "delete", "cas", "txn"} {
 		kinds = append(kinds, h1For("an empty body to each "+ops, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = nil }))
@@ -185,7 +186,7 @@ func h1Answers() (kinds []Kind) {
 	return kinds
 }
 
-// h1Keys returns kinds whose reads return keys that were not requested.
+// h1Keys returns kinds whose reads return wrong keys or values.
 func h1Keys() []Kind {
 	swap := swapped[h1Answer]()
 	json := func(name, ops string, change func(name string, value any) any) Kind {
@@ -224,7 +225,8 @@ func h1Keys() []Kind {
 	}
 }
 
-// valued damages a value, either in plain text or in base64.
+// valued returns a damaged value for a JSON member that contains a value, in plain text or in
+// base64. It does not change other members.
 func valued(name string, value any) any {
 	text, ok := value.(string)
 	if !ok || !strings.EqualFold(name, "value") {
@@ -236,8 +238,7 @@ func valued(name string, value any) any {
 	return strings.Repeat("x", len(text))
 }
 
-// walked returns the JSON text with the value of each object member replaced by the result of
-// change.
+// walked calls change for each value in a JSON text, and returns the text with the results.
 func walked(body []byte, change func(name string, value any) any) []byte {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -280,11 +281,11 @@ func h1Numbers() []Kind {
 		if a.fields.Get("X-Raft-Term") != "" {
 			a.fields.Set("X-Raft-Term", number(c))
 		}
-	})) // only for protocols with terms
+	})) // harmless for protocols without terms
 	terms.Flood = true
 	return []Kind{
 		terms,
-		// Not every store uses indexes.
+		// These are possible for stores that ignore indexes.
 		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })),
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		possible(field("another index in each response", "", number)),

@@ -30,13 +30,13 @@ type juteAnswer struct {
 	body []byte
 }
 
-// juteHooks contains functions that the server calls instead of responding correctly. If a function
-// is nil, the server responds correctly.
+// juteHooks contains functions that a server calls in place of responding correctly. Where a
+// function is nil, the server responds correctly.
 type juteHooks struct {
 	word func(c *juteConn, word string) // called for a four-letter word
-	// Called at the start of a session, with the upstream server's frame.
+	// Called at the start of a session. The parameter granted is the upstream server's frame.
 	greet func(c *juteConn, granted []byte) bool
-	// Called for a request, with its correct response.
+	// Called for each request. The parameter a is the correct response.
 	answer func(c *juteConn, r *juteCall, a juteAnswer) bool
 }
 
@@ -68,11 +68,11 @@ func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
 		return
 	}
 	if _, err := c.up.Write([]byte(word)); err == nil {
-		_, _ = io.Copy(c, c.up) // the response ends when the connection ends
+		_, _ = io.Copy(c, c.up) // the upstream server closes the connection after its response
 	}
 }
 
-// session serves a session whose first frame has the given length.
+// session serves a session. The parameter length is the length field of the session's first frame.
 func (c *juteConn) session(length []byte, h juteHooks) {
 	connect, err := body(c, length)
 	if err != nil || !c.pass(connect) {
@@ -133,19 +133,19 @@ func (c *juteConn) raw(b []byte) bool {
 // reply sends a response.
 func (c *juteConn) reply(a juteAnswer) bool { return c.send(a.bytes()) }
 
-// bytes returns a response's frame without the length.
+// bytes returns a response's frame without the length field.
 func (a *juteAnswer) bytes() []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(a.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(a.zxid))
 	return append(binary.BigEndian.AppendUint32(b, uint32(a.code)), a.body...)
 }
 
-// framed returns a frame with the length in front.
+// framed returns a frame with its length field.
 func framed(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
-// frame reads a frame and returns it without the length.
+// frame reads a frame and returns it without the length field.
 func frame(from io.Reader) ([]byte, error) {
 	length := make([]byte, 4)
 	if _, err := io.ReadFull(from, length); err != nil {

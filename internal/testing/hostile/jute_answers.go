@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteFor returns a kind that changes the successful responses to the given ops, and responds
-// correctly to all others.
+// juteFor returns a kind that changes the successful responses to requests of the given types (to
+// all requests if none is given), and responds correctly otherwise.
 func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...jute.Op) Kind {
 	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if a.code == 0 && (len(of) == 0 || slices.Contains(of, r.op)) {
@@ -22,8 +22,8 @@ func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...ju
 	return k
 }
 
-// juteValues returns kinds whose reads return other values than requested. A response is {data
-// buffer, stat}.
+// juteValues returns kinds whose reads return wrong values or codes. The response to a read is
+// {data buffer, stat}.
 func juteValues() []Kind {
 	swap := swapped[[]byte]()
 	get := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
@@ -45,8 +45,8 @@ func juteValues() []Kind {
 	}
 }
 
-// juteNames returns kinds with impossible lists of children. A response is {children vector of
-// strings, stat}.
+// juteNames returns kinds with impossible lists of children. The response to a list request is
+// {children vector of strings, stat}.
 func juteNames() []Kind {
 	list := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
 		return juteFor(name, "list", change, jute.OpGetChildren2)
@@ -84,8 +84,8 @@ func juteMultis() []Kind {
 	}
 }
 
-// juteZxids returns kinds with impossible transaction IDs. The upper half of an ID is the leader's
-// epoch.
+// juteZxids returns kinds with impossible transaction IDs. The upper half of a transaction ID is
+// the leader's epoch.
 func juteZxids() []Kind {
 	zxid := func(name, ops string, change func(c *juteConn, was int64) int64) Kind {
 		return juteFor(name, ops, func(c *juteConn, a *juteAnswer) { a.zxid = change(c, a.zxid) })
@@ -98,6 +98,5 @@ func juteZxids() []Kind {
 	}
 }
 
-// multiEnd is the header that ends the list of a transaction's results: {type int, done bool, err
-// int}.
+// multiEnd is the header at the end of a transaction's results: {type int, done bool, err int}.
 var multiEnd = []byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff}

@@ -72,8 +72,8 @@ func juteSessions() []Kind {
 	}
 }
 
-// juteLater returns a kind whose server responds correctly at first. answer is called for later
-// requests.
+// juteLater returns a kind whose server responds correctly to the first three requests, and calls
+// answer for later requests.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
 	return impossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {
@@ -83,7 +83,8 @@ func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) 
 	}}))
 }
 
-// juteFrames returns kinds that violate the framing or the order of responses.
+// juteFrames returns kinds that violate the framing or the order of responses, or that omit or
+// delay responses.
 func juteFrames() []Kind {
 	raw := func(name, bytes string) Kind {
 		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool { return c.raw([]byte(bytes)) })
@@ -119,7 +120,7 @@ func juteFrames() []Kind {
 	}
 }
 
-// juteFloods returns kinds that send without end.
+// juteFloods returns kinds whose servers send endless data.
 func juteFloods() []Kind {
 	header := func(xid int32, body []byte) []byte {
 		a := juteAnswer{xid: xid, body: body}
@@ -149,7 +150,7 @@ func juteFloods() []Kind {
 	)
 }
 
-// juteWords returns kinds that respond incorrectly to four-letter words, and correctly in sessions.
+// juteWords returns kinds that respond incorrectly to four-letter words but correctly in sessions.
 func juteWords() (kinds []Kind) {
 	say := func(name, text string) Kind {
 		return juteKind(name, juteHooks{word: func(c *juteConn, _ string) { c.raw([]byte(text)) }})

@@ -26,42 +26,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// These limits apply to what a client of a hostile server needs in addition to the client of the
-// undisturbed server.
+// A client of a hostile server may use more resources than the client of the undisturbed server, up
+// to these limits.
 const (
 	moreMemory    = 64 << 20
 	moreProcessor = 2 * time.Second
 	window        = 400 * time.Millisecond
 	floodWindow   = 2 * time.Second
-	// hung is the time after which the test kills a client. It is far longer than the times
-	// that a client itself reports as late.
+	// hung is the time after which the test kills a client. It is far longer than the excess that a
+	// client itself reports as late.
 	hung = time.Minute
 	// tooMuch is the memory in bytes at which the test kills a client, to protect the machine.
 	tooMuch = 1 << 30
-	// tries is the number of attempts per kind. On a busy machine, the servers and the
-	// goroutines that watch the clients may be late, too.
+	// tries is the number of attempts per kind. On a busy machine, the servers and the goroutines
+	// that monitor the clients may also be slow.
 	tries = 3
 	// atOnce is the number of clients that run concurrently. Most of them only wait.
 	atOnce = 4
 )
 
-// Without settle.Long the test runs only a fixed sample of the kinds. The sample differs between
-// stores and parts.
+// Unless settle.Long is true, the test runs only a fixed sample of the kinds. The sample differs
+// between stores and parts.
 const (
-	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // part of the names of the kinds to run
+	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // selects the kinds whose names contain its value
 	sample  = 8
 )
 
-// realEtcd stands for a real etcd. It is used for a protocol that no null server speaks.
+// realEtcd stands for a real etcd. It provides the correct responses for a protocol for which no
+// null server exists.
 const realEtcd = "a real etcd"
 
-// protocols lists the protocols: their kinds, and the stores that speak the protocol and have a
-// null server that responds correctly.
+// protocols lists the protocols with their kinds, and the stores that speak each protocol.
 var protocols = []struct {
 	name  string
 	kinds func() []hostile.Kind
-	// stores maps each store to the store whose null server it uses. A store without a null
-	// server uses one from a store with the same protocol.
+	// stores maps each store to the server that provides the correct responses: a store with a null
+	// server, or realEtcd. A store without a null server uses the null server of another store with
+	// the same protocol.
 	stores map[string]string
 }{
 	{"h2", hostile.H2, map[string]string{"etcd": "etcd"}},
@@ -148,11 +149,11 @@ func nullServer(t *testing.T, name string) string {
 	return s.Address
 }
 
-// suite runs all clients for one store and part (load or admin).
+// suite runs all clients for one store and one part (load or admin).
 type suite struct {
 	binary, store, part, honest string
 
-	base outcome // of the client of the undisturbed server
+	base outcome // outcome of the client of the undisturbed server
 }
 
 // outcome is the result of running a client.
@@ -199,7 +200,8 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 	all.Wait()
 }
 
-// isSelected reports whether a kind is in the sample. The sample differs between stores and parts.
+// isSelected reports whether the test runs a kind. It selects a sample that differs between stores
+// and parts, unless onlyEnv or settle.Long selects otherwise.
 func (s *suite) isSelected(i int, k hostile.Kind) bool {
 	if only := os.Getenv(onlyEnv); only != "" {
 		return strings.Contains(k.Name, only)
@@ -207,7 +209,7 @@ func (s *suite) isSelected(i int, k hostile.Kind) bool {
 	return settle.Long() || (i+len(s.store)+3*len(s.part))%sample == 0
 }
 
-// client runs a client against a server of a kind, and waits until the client ends.
+// client runs a client against a server of the given kind, and waits until the client ends.
 func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	server, err := hostile.Serve(k, s.honest)
 	if err != nil {
@@ -253,8 +255,8 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	return o
 }
 
-// watchMemory kills a client that uses too much memory. When the client has ended, it sends whether
-// it killed the client.
+// watchMemory kills a client that uses too much memory. When it has killed the client, or the
+// context ends, it sends on the channel whether it killed the client.
 func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	greedy := make(chan bool, 1)
 	go func() {
@@ -277,8 +279,8 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	return greedy
 }
 
-// undisturbed reports whether the result can serve as a baseline. If it cannot and this is the last
-// attempt, undisturbed fails the test.
+// undisturbed reports whether the outcome can serve as a baseline. If it cannot, and this is the
+// last attempt, undisturbed fails the test.
 func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	t.Helper()
 	b := &s.base
@@ -297,7 +299,8 @@ func (s *suite) undisturbed(t *testing.T, last bool) bool {
 // trace matches a stack trace.
 var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
 
-// check returns the limits that a client exceeds.
+// check returns a description of each limit that a client exceeded and of each defect in its
+// output.
 func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
 	bad := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
@@ -341,19 +344,19 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) 
 // maxText is the maximum length in bytes of a message about a server.
 const maxText = 4 << 10
 
-// ownRules lists the verdict's rules on the generator, its machine and the load's length. A short
-// load on a busy machine always violates some of them.
+// ownRules lists the rules about the generator, its machine and the load's length. A short load on
+// a busy machine always violates some of these rules.
 var ownRules = []int{5, 6, 7, 8, 9, 10, 12, 15, 19, 23}
 
-// condemned reports whether a verdict has a reason that concerns the responses.
+// condemned reports whether a verdict has a reason that concerns the server's responses.
 func condemned(r *hostile.Report) bool {
 	return slices.ContainsFunc(r.Reasons, func(reason string) bool {
 		return !slices.ContainsFunc(ownRules, func(n int) bool { return strings.HasPrefix(reason, fmt.Sprintf("R%d:", n)) })
 	})
 }
 
-// unharmed lists kinds with impossible responses that a store's protocol does not even contain. The
-// text is the reason.
+// unharmed lists kinds that do not affect a store, because the store's protocol does not contain
+// the data that the kind falsifies. The text is the reason.
 var unharmed = map[string]string{
 	"consul/puts at index 0":       "Consul answers a put with no index",
 	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",

@@ -44,11 +44,11 @@ type Report struct {
 	Errors  map[string]uint64 `json:"errors"`
 	Wrong   uint64            `json:"wrong"`
 	Texts   []string          `json:"texts"` // error texts
-	Late    []string          `json:"late"`  // calls that did not end within their timeout
+	Late    []string          `json:"late"`  // calls that ended long after their timeout
 	MaxRSS  int64             `json:"max_rss"`
 }
 
-// beyond is the time by which a call may exceed its timeout.
+// beyond is the time by which a call may exceed its timeout before it counts as late.
 const beyond = 5 * time.Second
 
 // Run runs the task.
@@ -64,7 +64,7 @@ func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 	return r, err
 }
 
-// loads returns, by name, the sets of operations from which a kind selects one.
+// loads returns the sets of operations from which a kind selects one, by name.
 func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	return map[string][]scenario.Operation{
 		"put":    {{Kind: kv.Put, Weight: 1}},
@@ -80,7 +80,8 @@ func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	}
 }
 
-// assignment returns the task's load on an endpoint, limited to operations that the store supports.
+// assignment returns the task's load for an endpoint, limited to the operations that the store
+// supports.
 func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	can := st.Capabilities()
 	l := scenario.Load{
@@ -109,7 +110,7 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	if err != nil {
 		return err
 	}
-	preloaded.Versions = nil // the preloaded versions belong to the honest server
+	preloaded.Versions = nil // the versions in the preload belong to the honest server
 	a := t.assignment(st, t.Hostile)
 	a.Preloaded = preloaded
 	if len(a.Load.Mix) == 0 {
@@ -144,8 +145,8 @@ func (r *Report) addText(text string) {
 	}
 }
 
-// bounded calls the function do, and records the call in Late if it takes much longer than the
-// timeout. The function must apply the timeout itself.
+// bounded calls do, and records the call in Late if it takes much longer than the timeout. The
+// function do must apply the timeout itself.
 func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()

@@ -17,7 +17,7 @@ import (
 // Port is the port on which every agent listens, at its host's address.
 const Port = "7420"
 
-// Agent is a process "quorumbench agent" that runs on a host.
+// Agent is a "quorumbench agent" process that runs on a host.
 type Agent struct {
 	*Host
 	Dir     string // the folder in which the agent may write
@@ -29,10 +29,10 @@ type Agent struct {
 // Target is the agent's HOST:PORT.
 func (a *Agent) Target() string { return a.Address + ":" + Port }
 
-// Agents creates certificates in DIR/certs and starts an agent on each host, with the folder
-// DIR/NAME and the given flags. It returns when all agents listen. The agents' output is written to
-// say.
-func (n *Network) Agents(program, dir string, say io.Writer, flags ...string) ([]*Agent, error) {
+// Agents creates certificates in DIR/certs and starts an agent with the given flags on each host.
+// The agent on host NAME may write in the folder DIR/NAME. The agents write their error output to
+// the writer `output`. Agents returns when all agents listen.
+func (n *Network) Agents(program, dir string, output io.Writer, flags ...string) ([]*Agent, error) {
 	addresses := make([]string, len(n.Hosts))
 	for i, h := range n.Hosts {
 		addresses[i] = h.Address
@@ -43,7 +43,7 @@ func (n *Network) Agents(program, dir string, say io.Writer, flags ...string) ([
 	}
 	var all []*Agent
 	for _, h := range n.Hosts {
-		a, err := h.agent(program, certs, filepath.Join(dir, h.Name), say, flags)
+		a, err := h.agent(program, certs, filepath.Join(dir, h.Name), output, flags)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("the agent on %s does not start: %w", h.Name, err), Stop(all))
 		}
@@ -52,13 +52,13 @@ func (n *Network) Agents(program, dir string, say io.Writer, flags ...string) ([
 	return all, nil
 }
 
-func (h *Host) agent(program, certs, dir string, say io.Writer, flags []string) (*Agent, error) {
+func (h *Host) agent(program, certs, dir string, output io.Writer, flags []string) (*Agent, error) {
 	a := &Agent{Host: h, Dir: dir, Ended: make(chan struct{})}
 	c := exec.Command(program, append([]string{
 		"agent", "--listen", a.Target(), "--dir", dir, "--ca", filepath.Join(certs, "ca.crt"),
 		"--cert", filepath.Join(certs, h.Address+".crt"), "--key", filepath.Join(certs, h.Address+".key"),
 	}, flags...)...)
-	c.Stderr = say
+	c.Stderr = output
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func (h *Host) agent(program, certs, dir string, say io.Writer, flags []string) 
 	return a, err
 }
 
-// Stop asks the agents to end, waits until they have ended, and returns an error that lists those
-// that failed. Agents that had already ended are not included.
+// Stop asks the agents to end and waits until they have ended. It returns an error that lists the
+// agents that failed. The list excludes agents that had ended before the call.
 func Stop(all []*Agent) (err error) {
 	var running []*Agent
 	for _, a := range all {

@@ -40,8 +40,9 @@ type suite struct {
 // patience is the limit for every wait.
 const patience = 2 * time.Minute
 
-// sh starts a shell, which ends with the test at the latest. The shell must survive that the
-// context with which it was started ends, so sh cancels this context before it returns.
+// sh starts a shell that runs a script, and kills the shell at the end of the test. A process must
+// continue to run after the context that Start received has ended, so sh cancels this context
+// before it returns.
 func (s suite) sh(t *testing.T, script string, change ...func(*host.Command)) host.Process {
 	t.Helper()
 	c := host.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: s.dir}
@@ -74,7 +75,7 @@ func exited(t *testing.T, p host.Process) host.Exit {
 	return p.Exit()
 }
 
-// holds reports whether a condition for the shell command test is true on the host.
+// holds reports whether the shell command `test` succeeds on the host.
 func (s suite) holds(t *testing.T, test string) bool {
 	t.Helper()
 	return exited(t, s.sh(t, test)).Code == 0
@@ -89,7 +90,7 @@ func (s suite) signal(t *testing.T, p host.Process, signals ...host.Signal) {
 	}
 }
 
-// sentence fails the test unless the error is a single line.
+// sentence fails the test unless the error's text is a single line.
 func sentence(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || strings.Contains(err.Error(), "\n") {
@@ -119,7 +120,8 @@ func (s suite) exit(t *testing.T) {
 	s.signal(t, p, host.Kill) // the signal has no effect
 }
 
-// New output is appended to a log, so the output of an earlier process stays.
+// A process appends its output to an existing log, so the log keeps the output of earlier
+// processes.
 func (s suite) log(t *testing.T) {
 	file := path.Join(s.dir, "log.log")
 	exited(t, s.sh(t, "echo one", logTo(file)))
@@ -291,8 +293,8 @@ func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	}
 }
 
-// An existing log is followed from its current end. A log that is created later is followed from
-// its beginning.
+// Follow reads an existing log from its current end, and a log that is created later from its
+// beginning.
 func (s suite) follow(t *testing.T) {
 	first, second := path.Join(s.dir, "first"), path.Join(s.dir, "second")
 	if err := s.WriteFile(t.Context(), first, []byte("before\nhalf of ")); err != nil {
@@ -310,7 +312,7 @@ func (s suite) follow(t *testing.T) {
 	}
 }
 
-// If the data exceeds the size limit of one response, it arrives in several responses.
+// If the new lines exceed the size limit of one response, they arrive in several responses.
 func (s suite) followMuch(t *testing.T) {
 	const lines, length = 50, 60_000
 	file := path.Join(s.dir, "much")

@@ -34,7 +34,7 @@ const OwnAddress = "198.18.0.254"
 type Network struct{ Hosts []*Host }
 
 // Host is a simulated machine with its own network and name. A dedicated thread starts the host's
-// processes. The thread exists as long as the host.
+// processes and lives as long as the host.
 type Host struct {
 	Place
 	work chan func()
@@ -67,8 +67,8 @@ func New(places ...Place) (*Network, error) {
 	return n, nil
 }
 
-// setLinkUp activates a link in the thread's network namespace. If address is not empty, it is set
-// first.
+// setLinkUp activates a link in the network namespace of the current thread. If address is not
+// empty, setLinkUp first assigns it to the link.
 func setLinkUp(link, address string) error {
 	l, err := netlink.LinkByName(link)
 	if err != nil {
@@ -114,14 +114,15 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 	return h, nil
 }
 
-// live moves the current thread into the host's namespaces and runs functions there until the host
-// is closed. Then the thread ends, and the host's processes end with it.
+// live moves the current thread into new namespaces for the host, and runs the functions from the
+// channel h.work there until the host is closed. Then the thread ends, and the host's processes end
+// with it.
 func (h *Host) live(made chan<- error) {
-	runtime.LockOSThread() // unlocked only in the case below
+	runtime.LockOSThread() // unlocked only on the process's first thread
 	if unix.Gettid() == os.Getpid() {
-		// /proc shows the process through its first thread, which never ends. If this
-		// goroutine runs on that thread, it keeps it locked, so that the new goroutine runs
-		// on another thread.
+		// /proc shows the namespaces of the process's first thread, and that thread never ends. So
+		// this goroutine only locks the first thread while a new goroutine runs live on another
+		// thread.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -173,7 +174,8 @@ func (h *Host) Unlimit() error {
 	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
 }
 
-// sending changes the queueing discipline for the host's outgoing traffic.
+// sending calls the function `what` with the attributes of the queueing discipline for the host's
+// outgoing traffic.
 func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
 	return h.runOnThread(func() error {
 		l, err := netlink.LinkByName("eth0")
@@ -189,7 +191,7 @@ func (h *Host) close() {
 	<-h.gone
 }
 
-// Close closes the hosts, which ends their processes. It must be called only once.
+// Close closes the hosts and thereby ends their processes. It must be called only once.
 func (n *Network) Close() {
 	for _, h := range n.Hosts {
 		h.close()

@@ -25,8 +25,8 @@ import (
 // containerdName is the annotation in which containerd and Docker expect an image's full name.
 const containerdName = "io.containerd.image.name"
 
-// User is the user and group of the image's processes. It has no permissions; containers that need
-// other users set them.
+// User is the user and group as which a container runs the image's program. They have no special
+// permissions. A container that needs another user sets that user.
 const User = "65532:65532"
 
 // Image describes an image that contains one file.

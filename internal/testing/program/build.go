@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// Env is the environment variable with the program's path, for processes that tests start.
+// Env is the environment variable that contains the program's path. Processes that tests start read
+// it.
 const Env = "QUORUMBENCH_TEST_PROGRAM"
 
 // If raceEnv is set, the program is built with the race detector.
@@ -23,8 +24,9 @@ const raceEnv = "QUORUMBENCH_TEST_RACE"
 const parallel = "test.parallel"
 
 // Run builds the program, runs the tests with the program first in the PATH, and returns their exit
-// code. It does not use the race detector, which would slow down the generator and take most of the
-// tests' time. The packages that implement the program use the detector in their own tests.
+// code. By default, it does not build the program with the race detector, which would slow down the
+// load generator and take most of the tests' time. The packages that implement the program use the
+// race detector in their own tests.
 func Run(m *testing.M) (code int) {
 	dir, err := os.MkdirTemp("", "quorumbench-test-")
 	if err != nil {
@@ -51,8 +53,8 @@ func Run(m *testing.M) (code int) {
 }
 
 // runOneMoreAtOnce lets one more test than there are CPUs run concurrently, because tests mostly
-// wait for their processes. It does nothing if a flag sets the number. With twice as many tests as
-// CPUs, loads disturbed each other so much that their verdicts changed.
+// wait for their processes. It does nothing if a flag sets the maximum number. With twice as many
+// tests as CPUs, loads disturbed each other so much that their verdicts changed.
 func runOneMoreAtOnce() {
 	flag.Parse()
 	given := false

@@ -31,8 +31,8 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	return s, err
 }
 
-// built returns the path of a server, and builds the server if necessary. It skips the test if that
-// is not possible.
+// built returns the path of a server, and builds the server if necessary. If the build fails, it
+// skips the test.
 func built(t testing.TB, describe func() (store.ServerSource, error)) string {
 	t.Helper()
 	source, err := describe()
@@ -77,8 +77,8 @@ func started(t testing.TB, address string, c host.Command) host.Process {
 	return p
 }
 
-// killed kills a process, which looks like a crash.
+// killed kills a process to simulate a crash.
 func killed(p host.Process) {
-	_ = p.Signal(context.Background(), host.Kill) // fails if the process has ended
+	_ = p.Signal(context.Background(), host.Kill) // an error means that the process has already ended
 	<-p.Exited()
 }

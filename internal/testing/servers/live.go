@@ -1,5 +1,5 @@
-// Package servers starts real servers for tests: members of stores as described by the store's
-// Launch, kine, S3 object stores, Patroni with PostgreSQL, and OpenSSH. Each server listens on the
+// Package servers starts real servers for tests: store members (as the store's Launch describes
+// them), kine, S3 object stores, Patroni with PostgreSQL, and OpenSSH. Each server listens on the
 // loopback interface, keeps its files in the test's folder, and ends with the test.
 package servers
 
@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Installed returns the path of the store's real server, and builds the server if necessary. If
-// that is not possible, it skips the test.
+// Installed returns the path of the store's real server, and builds the server if necessary. If the
+// build fails, it skips the test.
 func Installed(t testing.TB, st store.Store) string {
 	t.Helper()
 	return built(t, func() (store.ServerSource, error) { return st.Server("") })
@@ -78,8 +78,8 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	return l
 }
 
-// StartMember starts a one-member cluster with the installed server until the end of the test, as a
-// run would start it.
+// StartMember starts a one-member cluster in the same way as a run, with the installed server. The
+// cluster runs until the end of the test.
 func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	t.Helper()
 	c, err := cluster.Start(t.Context(), st, cluster.Spec{
@@ -154,13 +154,14 @@ func StartInProcess(t testing.TB, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // a was only used for requests
+	defer func() { _ = a.Close() }() // nothing can be lost, because a only sent requests
 	storetest.Roles(t, a)
 	return access
 }
 
-// InProcess runs a member of an embedded store, as a Launch describes it, in the test process. The
-// member ends with the test, or when the test calls end.
+// InProcess runs a member of an embedded store in the test process, as the Process p from a Launch
+// describes it. The member ends when the test calls the returned function, or at the end of the
+// test.
 func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
 	t.Helper()
 	write(t, p)

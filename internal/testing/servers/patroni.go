@@ -15,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// These are the folders in which `make patroni` installs Patroni and its ZooKeeper client.
+// folder is the name of the folder in which `make patroni` installs Patroni and its ZooKeeper
+// client.
 const folder = "patroni-4.1.5-kazoo-2.11.0"
 
 // PatroniConfig describes a Patroni cluster to start.
@@ -71,7 +72,7 @@ func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 type PatroniCluster struct {
 	postgres, dir, address string
 	ports                  []int
-	ends                   []func() // one function per member, which kills it
+	ends                   []func() // ends[i] kills member i
 }
 
 // Kill kills a member and its PostgreSQL, as if their machine had died.

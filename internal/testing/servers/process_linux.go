@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// unprivileged makes a process of root run as another user in a user namespace, because PostgreSQL
-// refuses to run as root. Outside the namespace, its files belong to root. The process is killed
-// when the test process ends.
+// unprivileged makes a command run as an ordinary user if the test runs as root, because PostgreSQL
+// refuses to run as root. The command then runs in a user namespace, outside of which its files
+// belong to root. The kernel kills the process when the test process ends.
 func unprivileged(cmd *exec.Cmd) {
 	const user = 1000
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

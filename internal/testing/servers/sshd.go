@@ -38,8 +38,9 @@ type SSHServer struct {
 // binary is the path of the server in Debian. The server must be started with its full path.
 const binary = "/usr/sbin/sshd"
 
-// StartSSH starts an ssh server at an IP address of this machine until the test ends. config
-// contains additional lines for sshd_config. If sshd is not installed, the test is skipped.
+// StartSSH starts an ssh server at an IP address of this machine. The server runs until the end of
+// the test. config contains additional lines for sshd_config. If sshd is not installed, StartSSH
+// skips the test.
 func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	t.Helper()
 	if _, err := os.Stat(binary); err != nil {
@@ -98,8 +99,8 @@ func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	s.write(t, "authorized_keys", lines)
 }
 
-// RenewHostKey replaces the server's host keys, as if the machine had been reinstalled. The file of
-// known hosts contains only one of the server's two kinds of keys.
+// RenewHostKey replaces the server's host keys, as if the machine had been reinstalled. The file
+// KnownHosts contains only one of the server's two kinds of keys.
 func (s *SSHServer) RenewHostKey(t testing.TB) {
 	t.Helper()
 	key, other := NewSSHKey(t), ecdsaKey(t)
@@ -108,12 +109,12 @@ func (s *SSHServer) RenewHostKey(t testing.TB) {
 	s.write(t, "known_hosts", knownhosts.Line([]string{knownhosts.Normalize(s.Address)}, public(t, key))+"\n")
 }
 
-// Kill kills the processes of all connections, which the client sees as a network failure.
+// Kill kills the sshd processes of all connections. The clients see a network failure.
 func (s *SSHServer) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.serving {
-		_ = c.Process.Kill() // fails if the process has ended
+		_ = c.Process.Kill() // an error means that the process has already ended
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// longest limits the wait in Eventually. It only prevents a test from hanging, and is long enough
+// longest limits the wait in Eventually, so that a failing test does not hang. It is long enough
 // for slow machines.
 const longest = 3 * time.Minute
 

@@ -16,17 +16,17 @@ const longEnv = "QUORUMBENCH_LONG"
 // CI.
 func Long() bool { return os.Getenv(longEnv) != "" }
 
-// LongOnly skips a test that only `make test-long` runs. instead describes what CI tests in its
-// place.
-func LongOnly(t testing.TB, instead string) {
+// LongOnly skips a test that only `make test-long` runs. The parameter `substitute` describes what
+// CI tests in its place.
+func LongOnly(t testing.TB, substitute string) {
 	t.Helper()
 	if !Long() {
-		t.Skipf("make test-long runs it; CI runs %s", instead)
+		t.Skipf("make test-long runs it; CI runs %s", substitute)
 	}
 }
 
-// Count returns how many cases a test runs: the number in the environment variable, or one if the
-// variable is not set.
+// Count returns the number of cases that a test runs. It reads this number from the given
+// environment variable; if the variable is not set, the number is 1.
 func Count(t testing.TB, variable string) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), "1"))
@@ -36,8 +36,8 @@ func Count(t testing.TB, variable string) int {
 	return n
 }
 
-// Sample returns n of the cases in all. The choice depends only on the test's name, so a test
-// always runs the same cases, and the tests in a package together run all cases. With Long, Sample
+// Sample returns n of the given cases. The choice depends only on the test's name, so a test always
+// runs the same cases, and the tests of a package together run all cases. If Long is true, Sample
 // returns all cases.
 //
 // Example: if each of 25 tests runs with 2 of 7 stores, each store occurs in about 7 tests.

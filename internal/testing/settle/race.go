@@ -2,6 +2,6 @@
 
 package settle
 
-// Raced reports whether the race detector is enabled. With it, simulated time takes ten times as
-// long, and there are allocations that the program does not have otherwise.
+// Raced reports whether the race detector is enabled. The detector makes simulated time take ten
+// times as long, and allocates memory that the program does not allocate otherwise.
 const Raced = true

@@ -1,5 +1,5 @@
-// Package settle supports tests that measure real time. If the machine briefly stops such a test,
-// the test exceeds limits that it would otherwise meet.
+// Package settle supports tests that measure real time. If the machine interrupts such a test for a
+// moment, the test exceeds limits that it would otherwise meet.
 package settle
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Reporter is the part of testing.TB with which a test reports failures.
+// Reporter contains the methods of testing.TB that report failures.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -16,8 +16,8 @@ type Reporter interface {
 // Attempts is the maximum number of attempts for a measurement.
 const Attempts = 5
 
-// RetryMeasurement repeats a measurement until it is within all its limits. So the limits can be as
-// strict as on an idle machine. If no attempt is within the limits, the test fails.
+// RetryMeasurement repeats a measurement until one attempt meets all limits. So the limits can be
+// as strict as on an idle machine. If no attempt meets the limits, the test fails.
 func RetryMeasurement(t testing.TB, measure func(r Reporter)) {
 	t.Helper()
 	for n := 1; ; n++ {

@@ -6,10 +6,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Spans returns, call by call, successive time spans in which a thread does not run.
+// Spans is a function that returns the next time span during which a thread does not run. Each call
+// returns a later span.
 type Spans func() (from, to int64)
 
-// Every returns spans of the given length that start at random times, on average once per period.
+// Every returns Spans of the given length (in nanoseconds) that start at random times, on average
+// one per period.
 func Every(period, length float64, seed uint64) Spans {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
@@ -21,8 +23,8 @@ func Every(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Regularly returns spans of the given length that start once per period. The first starts at a
-// random time.
+// Regularly returns Spans of the given length (in nanoseconds), one in each period. The first span
+// starts at a random time.
 func Regularly(period, length float64, seed uint64) Spans {
 	at := float64(origin) + keys.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {
@@ -31,9 +33,10 @@ func Regularly(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Interrupted is a machine that does not run the thread during some spans. By default the thread
-// was stopped (SIGSTOP). With Steal, the hypervisor withheld the CPU, so that nothing on the
-// machine could record that bytes arrived. With Preempt, a real-time program used the CPU.
+// Interrupted is a machine that does not run the thread during some spans. By default, it simulates
+// a thread that is stopped (SIGSTOP). With Steal, it simulates a hypervisor that withholds the CPU,
+// so that nothing on the machine can record the arrival of bytes. With Preempt, it simulates a
+// real-time program that uses the CPU.
 type Interrupted struct {
 	Quiet
 	Spans          Spans
@@ -42,8 +45,9 @@ type Interrupted struct {
 	from, to int64
 }
 
-// nextRun returns at, or, if at is within a span, the time at which the thread runs again. The next
-// span begins after the returned time.
+// nextRun returns the earliest time, not before `at`, at which the thread runs. If `at` is outside
+// all spans, this is `at`. On return, m.from and m.to contain the first span after the returned
+// time.
 func (m *Interrupted) nextRun(at int64) int64 {
 	for {
 		for m.to <= at {
@@ -63,7 +67,7 @@ func (m *Interrupted) nextRun(at int64) int64 {
 	}
 }
 
-// Run adds the length of each span that begins before the thread has had ns of CPU time.
+// Run returns the time at which the thread has had ns of CPU time, including the spans in between.
 func (m *Interrupted) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for at = m.nextRun(at); ns > 0; {
@@ -76,10 +80,11 @@ func (m *Interrupted) Run(at, ns int64) int64 {
 	return at
 }
 
-// Wake returns a time that is outside all spans.
+// Wake returns the first time outside all spans at which the thread can run.
 func (m *Interrupted) Wake(at int64) int64 { return m.nextRun(m.Quiet.Wake(at)) }
 
-// Arrive returns at. With Steal, if at is within a span, it returns the end of the span.
+// Arrive returns its argument. With Steal, and if its argument is within a span, it returns the end
+// of that span.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at

@@ -63,7 +63,7 @@ func drawn(r *rand.Rand) shape {
 	if r.IntN(3) == 0 {
 		s.inFlight = 1
 	}
-	most := float64(l.Clients) / 2.05e-3 // operations per second; the clients or the connections limit them
+	most := float64(l.Clients) / 2.05e-3 // operations per second that the clients or the connections allow
 	if s.inFlight == 1 {
 		most = float64(l.Connections) / 2.05e-3
 	}
@@ -122,8 +122,8 @@ func checkSame(t *testing.T, s shape, loops int, what string, got, want, slack f
 	}
 }
 
-// A loop with two connections and a loop with three connections share a total as one loop with five
-// would.
+// If one loop has two connections and another has three, they share a total number of operations in
+// the same way as one loop with five connections.
 func TestUnequalLoopsShareATotal(t *testing.T) {
 	l := closed(5, 50, 0)
 	l.Warmup, l.Total = 0, 100_000
@@ -165,7 +165,7 @@ func TestOtherConnectionsTakeOver(t *testing.T) {
 	}
 }
 
-// leaving refuses connections to m1 once its connections were closed.
+// leaving refuses connections to m1 after the existing connections to m1 were closed.
 type leaving struct{ simulate.Server }
 
 func (leaving) Dial(at int64, endpoint string) error {
@@ -175,7 +175,8 @@ func (leaving) Dial(at int64, endpoint string) error {
 	return nil
 }
 
-// closing refuses all operations immediately during one second: the sixth second of the simulation.
+// closing refuses all operations immediately during one second, when the simulated clock is between
+// 6 s and 7 s.
 type closing struct{ simulate.Server }
 
 func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv.Outcome) {
@@ -185,8 +186,9 @@ func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv
 	return c.Server.Serve(at, endpoint, r)
 }
 
-// If a store refuses operations in one of ten seconds, a tenth of the operations are errors, for
-// any number of loops. A client whose operation was refused has no operation in flight.
+// If a store refuses operations in one of ten seconds, a tenth of the operations fail, no matter
+// how many loops drive the load. A client whose operation was refused rests without an operation in
+// flight.
 func TestRefusedClientsRestInAllLoops(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)

@@ -7,19 +7,20 @@ import (
 )
 
 // Machine models the CPU time that an event loop's thread receives. Each loop has its own Machine.
-// The times that the loop passes never decrease.
+// The times that the loop passes to the methods never decrease.
 type Machine interface {
-	// Run returns the time at which the thread has had ns of CPU time, if it starts at the time
-	// at.
+	// Run returns the time at which the thread has had ns of CPU time. The thread starts to run at
+	// the time `at`.
 	Run(at, ns int64) int64
-	// Sleep informs the machine that the thread waits from the time at.
+	// Sleep informs the machine that the thread begins to wait at the time `at`.
 	Sleep(at int64)
-	// Wake returns the time at which the thread runs, if it became runnable at the time at.
+	// Wake returns the time at which the thread runs again. The thread becomes runnable at the time
+	// `at`.
 	Wake(at int64) int64
-	// Arrive returns the time that the system records for bytes that arrived at the time at. It
-	// is later than at if nothing could run that would record it.
+	// Arrive returns the time that the system records for bytes that arrive at the time `at`. The
+	// recorded time is later if nothing on the machine can run and record the arrival.
 	Arrive(at int64) int64
-	// Used returns the system's counters, which begin at zero when the machine starts.
+	// Used returns the system's counters. They are zero when the machine starts.
 	Used() Usage
 }
 
@@ -27,13 +28,13 @@ type Machine interface {
 type Usage struct {
 	CPU       int64 // time on a CPU
 	RunDelay  int64 // run queue wait
-	Slices    int64 // number of times that the thread was given a CPU
-	Throttled int64 // time for which the control group's limits held the thread back
+	Slices    int64 // number of times that the thread received a CPU
+	Throttled int64 // time during which the control group's limits stopped the thread
 	Stolen    int64 // CPU steal
 }
 
-// Quiet is a machine that runs a thread almost at once. Jitter is the mean time in nanoseconds
-// until a runnable thread runs.
+// Quiet is a machine that runs a runnable thread almost immediately. Jitter is the mean delay in
+// nanoseconds until the thread runs.
 type Quiet struct {
 	Jitter float64
 	Seed   uint64
@@ -51,7 +52,7 @@ func (q *Quiet) Run(at, ns int64) int64 {
 // Sleep does nothing.
 func (q *Quiet) Sleep(int64) {}
 
-// Wake returns at plus a random delay.
+// Wake returns its argument plus a random delay.
 func (q *Quiet) Wake(at int64) int64 {
 	q.n++
 	q.used.Slices++
@@ -60,15 +61,16 @@ func (q *Quiet) Wake(at int64) int64 {
 	return at + wait
 }
 
-// Arrive returns at.
+// Arrive returns its argument.
 func (q *Quiet) Arrive(at int64) int64 { return at }
 
 // Used returns the CPU time that the thread used.
 func (q *Quiet) Used() Usage { return q.used }
 
-// Shared is a machine on which another program sometimes needs the thread's CPU. While it does, the
-// thread runs for at most Slice, and then waits for Other. When the thread wakes, it waits with
-// probability Refused for a part of Other, because the other program has not finished its turn.
+// Shared is a machine on which another program sometimes needs the thread's CPU. While the program
+// needs the CPU, the thread runs for at most Slice and then waits for the time Other. When the
+// thread wakes, it first waits with the probability Refused, for a random part of Other, because
+// the other program has not finished its turn.
 type Shared struct {
 	Quiet
 	Slice, Other float64 // nanoseconds
@@ -76,7 +78,7 @@ type Shared struct {
 	// Busy reports whether the other program needs the CPU at the given time.
 	Busy func(at int64) bool
 
-	ran float64 // part of the slice that was used
+	ran float64 // used part of the slice, in nanoseconds
 }
 
 // Run waits for the other program when the thread has used up its slice.
@@ -114,16 +116,16 @@ func (m *Shared) wait(at int64, ns float64) int64 {
 	return at + int64(ns)
 }
 
-// Throttled is a machine whose control group may use Quota of CPU time in each Period. Then it is
-// held back until the next period. OtherCPU is the share of the quota, from 0 to 1, that the
-// group's other threads use.
+// Throttled is a machine that stops the thread when its control group has used the CPU time Quota
+// in a Period, until the next period begins. OtherCPU is the share of the quota, from 0 to 1, that
+// the group's other threads use.
 type Throttled struct {
 	Quiet
 	Quota, Period int64 // nanoseconds
 	OtherCPU      float64
 
-	period int64 // number of the period that left belongs to
-	left   int64
+	period int64 // number of the current period
+	left   int64 // rest of the quota in that period
 }
 
 func (m *Throttled) refill(at int64) {
@@ -132,7 +134,7 @@ func (m *Throttled) refill(at int64) {
 	}
 }
 
-// Run continues in the next period once the quota is used up.
+// Run continues in the next period when the quota is used up.
 func (m *Throttled) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for {

@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// CPU times of an event loop's calls in nanoseconds. They are about as long as on a current CPU
-// over loopback.
+// These are the CPU times of an event loop's calls, in nanoseconds. They are typical of a current
+// CPU and loopback connections.
 const (
 	waitCost  = 500
 	readCost  = 700
 	writeCost = 1000
-	// longTurn is how far a loop's clock may be ahead of the world's clock within a turn.
-	// Beyond that, the other loops run first.
+	// longTurn is the limit for the time by which a call may advance its loop's clock while the
+	// other loops wait. Before a larger advance, the other loops run.
 	longTurn = 100_000
 )
 
@@ -29,7 +29,7 @@ func (p *poller) markReady(i int, at int64) {
 	p.wake(at)
 }
 
-// pause lets the world run until wakeAt. The caller must hold the lock.
+// pause lets the world run until the loop continues. The caller must hold the lock.
 func (p *poller) pause() {
 	p.state = waiting
 	p.world.advance()
@@ -57,7 +57,7 @@ func (p *poller) Now() int64 {
 
 func (p *poller) Attach() int { return 0 }
 
-// RunDelay returns the machine's counter of run queue wait.
+// RunDelay returns the thread's run queue wait, in nanoseconds, from the machine's counter.
 func (p *poller) RunDelay() (int64, bool) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *poller) Wake() {
 	defer p.world.mu.Unlock()
 	p.woken = true
 	if !p.world.begun {
-		return // a loop that already waits and one that does not yet both wake when the world begins
+		return // when the world begins, the loop wakes, whether or not it already waits now
 	}
 	// The loop wakes at the current time of the loop that woke it.
 	at := p.now
@@ -164,7 +164,8 @@ func (p *poller) Read(i int, b []byte) (int, error) {
 	return n, err
 }
 
-// ReadStamped does the same as Read, and also returns how long ago the last byte arrived.
+// ReadStamped does the same as Read. It also returns the time in nanoseconds since the last byte
+// arrived.
 func (p *poller) ReadStamped(i int, b []byte) (int, int64, error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()

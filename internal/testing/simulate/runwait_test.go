@@ -18,8 +18,9 @@ type sharedAndStopped struct {
 func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// A closed loop's generator adds time to each cycle. The trial distinguishes two parts of it: run
-// queue wait, and time during which the thread was stopped or its virtual CPU was stolen.
+// In a closed loop, the generator adds time to each cycle. The trial distinguishes two parts of the
+// added time: run queue wait, and time during which the thread was stopped or its virtual CPU was
+// stolen.
 func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
@@ -39,8 +40,8 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 		// The thread waits for half of 3 ms at half of its wake-ups, and is stopped for a
 		// tenth of the time.
 		"shared and stopped": {func() simulate.Machine { return &sharedAndStopped{shared(0.5), stops(false)} }, 0.5, 0.9},
-		// The system counts being held back as run queue wait, too. The time for which
-		// limits held the thread back is known separately.
+		// The system counts the time during which limits stop the thread as run queue wait, too.
+		// Another counter contains this time separately.
 		"held back": {func() simulate.Machine {
 			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, OtherCPU: 0.9}
 		}, 0.85, 1},

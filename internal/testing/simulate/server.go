@@ -8,9 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Times generates a server's response times. The n-th time depends only on n and Seed. Times are
-// lognormal with the median Median (in nanoseconds) and the spread Spread (the standard deviation
-// of the logarithm). Each Every-th time is multiplied by Long; with Every 0, none is.
+// Times generates a server's response times. The n-th time depends only on n and Seed. The times
+// have a log-normal distribution with the median Median (in nanoseconds) and the standard deviation
+// Spread of the logarithm. Every n-th time, with n = Every, is multiplied by Long. If Every is 0,
+// no time is multiplied.
 type Times struct {
 	Median, Spread float64
 	Every          uint64
@@ -40,17 +41,17 @@ func (t *Times) Mean() float64 {
 	return mean
 }
 
-// Delaying is a server that responds to each request after the request's own time, no matter how
-// many requests there are.
+// Delaying is a server that responds to each request after a time from Times, no matter how many
+// requests are in progress.
 type Delaying struct{ Times Times }
 
-// Serve responds after the request's time.
+// Serve responds after the next time from Times.
 func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 	return at + d.Times.next(), kv.OK
 }
 
-// Queueing is a server with several workers. Each worker serves one request after the other, which
-// limits the throughput.
+// Queueing is a server with several workers. Each worker serves one request at a time, which limits
+// the throughput.
 type Queueing struct {
 	Times Times
 	free  []int64 // the time at which each worker becomes free

@@ -90,7 +90,8 @@ type refusing struct{ simulate.Server }
 
 func (refusing) Dial(int64, string) error { return errors.New("no connection is accepted") }
 
-// A load that cannot connect ends, although its simulated world never begins.
+// A load that cannot connect ends, although its event loops wait in a simulated world that has not
+// begun.
 func TestRefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
@@ -100,7 +101,7 @@ func TestRefusedLoadEnds(t *testing.T) {
 	}
 }
 
-// A machine's counters include the time that the machine withholds.
+// A machine's counters include the CPU time that the machine withholds from the thread.
 func TestMachinesCountWithheldTime(t *testing.T) {
 	for name, m := range map[string]simulate.Machine{
 		"interrupted": &simulate.Interrupted{Spans: simulate.Every(1e9, 1e8, 1), Steal: true},

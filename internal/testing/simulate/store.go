@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// frame is the length of a request (a tag and a kind) and of a response (a tag and an
+// frame is the length in bytes of a request (a tag and a kind) and of a response (a tag and an
 // outcome).
 const frame = 5
 
@@ -25,7 +25,7 @@ var errSimulated = errors.New("a simulated store has no servers")
 // Name returns "simulated".
 func (Store) Name() string { return "simulated" }
 
-// Capabilities returns puts, and local reads whose responses have no value.
+// Capabilities returns the capabilities: puts, and local reads whose responses contain no value.
 func (s Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{kv.Put: "a tag"},
@@ -40,10 +40,10 @@ func (Store) DecodeSettings(func(any) error) (any, error) { return nil, nil }
 // Server returns an error because a simulated store has no server.
 func (Store) Server(string) (store.ServerSource, error) { return store.ServerSource{}, errSimulated }
 
-// Launch returns an error because there are no processes to start.
+// Launch returns an error because a simulated store has no processes.
 func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launch{}, errSimulated }
 
-// Admin returns an error because there is no administration.
+// Admin returns an error because a simulated store has no administration.
 func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSimulated }
 
 // Metrics returns nil.
@@ -76,8 +76,8 @@ type codec struct {
 	out     []byte
 	partial []byte
 	room    int
-	// Tags of open operations; true if the operation was given up but its response is still
-	// expected.
+	// place contains the tags of open operations. The value is true if the operation was canceled
+	// and its response has not arrived yet.
 	place map[uint32]bool
 }
 

@@ -1,10 +1,10 @@
 // Package simulate implements a simulated world for the load generator, with its own clock. Waiting
-// takes no real time, the servers at the other ends of connections are functions, and a model of
-// the machine gives or withholds CPU time. Several event loops share one world. They run one after
-// the other in the order of its clock, so that a trial gives identical results each time it runs.
+// takes no real time, servers are functions, and a model of the machine decides when threads
+// receive CPU time. Several event loops share one world. They run one after the other in the order
+// of the world's clock, so that a trial has identical results each time it runs.
 //
-// The package provides what no real machine offers: a thousand trials with known disturbances and
-// known true figures.
+// So the package makes thousands of trials possible whose disturbances and true figures are known,
+// which no real machine offers.
 package simulate
 
 import (
@@ -22,9 +22,10 @@ const never = math.MaxInt64
 
 // Server serves the requests from all connections.
 type Server interface {
-	// Serve returns the time at which the response leaves the server, and the outcome. at is
-	// the time at which the request arrived. A returned time below 0 means that there is no
-	// response. Calls are in the order of at, to within a few microseconds.
+	// Serve returns the time at which the response leaves the server, and the outcome. The
+	// parameter `at` is the time at which the request arrives. A returned time below 0 means that
+	// the server sends no response. Successive calls have increasing values of `at`, with
+	// deviations of a few microseconds.
 	Serve(at int64, endpoint string, request Request) (answered int64, outcome kv.Outcome)
 }
 
@@ -47,11 +48,12 @@ type World struct {
 	seq     uint64
 	last    int64 // time of the last event
 	begin   bool  // Begin was called
-	begun   bool  // Begin was called, and since then all loops have waited
+	begun   bool  // Begin was called, and after that all loops waited at the same time
 }
 
-// New returns a world for the given number of event loops. Each loop runs on the machine that
-// machines returns for it. wire is the latency of a message in one direction, in nanoseconds.
+// New returns a world for the given number of event loops. Each loop runs on the Machine that the
+// function `machines` returns for the loop. The parameter `wire` is the latency of a message in one
+// direction, in nanoseconds.
 func New(loops int, wire int64, server Server, machines func(loop int) Machine) *World {
 	return &World{server: server, wire: wire, machines: machines, loops: loops}
 }
@@ -73,8 +75,8 @@ func (w *World) Poller(conns int) (poll.Poller, error) {
 const origin = 1_000_000_000
 
 // Now returns the latest time that any loop has reached. Before the world begins, it returns the
-// time of the last event instead. A loop's progress before its first wait depends on the real
-// clock, and must not be visible.
+// time of the last event instead. It does so because the progress of a loop before its first wait
+// depends on the real clock, and must not be visible.
 func (w *World) Now() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +99,7 @@ func (w *World) Begin() {
 	w.advance()
 }
 
-// event is something that happens in the world at a given time.
+// event is a function that the world calls at a given time.
 type event struct {
 	at  int64
 	seq uint64
@@ -166,7 +168,7 @@ func (w *World) advance() {
 			return // all loops have ended, or Begin was not called
 		}
 		if next.wakeAt == never {
-			// The time at which the loop becomes runnable is reached; the machine may delay the loop.
+			// The loop becomes runnable now, but the machine may delay it.
 			next.wake(soonest)
 			continue
 		}
@@ -179,7 +181,7 @@ func (w *World) advance() {
 type loopState uint8
 
 const (
-	running loopState = iota // the loop runs or has not begun, so the world waits for it
+	running loopState = iota // the loop runs or has not begun; the world waits for it
 	waiting
 	ended
 )
@@ -192,7 +194,7 @@ type poller struct {
 	resumed *sync.Cond
 	now     int64
 	until   int64 // end of the wait, while the loop waits
-	wakeAt  int64 // when the loop continues; never, if nothing has woken it
+	wakeAt  int64 // time at which the loop continues; never if nothing has woken the loop
 	woken   bool  // Wake was called
 	conns   []conn
 	pending []int // connections that may be ready for something
@@ -210,8 +212,8 @@ type conn struct {
 	listed   bool // the connection is in pending
 }
 
-// dueToWake returns the earliest known time at which the loop can continue. The caller must hold
-// the lock.
+// dueToWake returns the earliest known time at which the loop can continue, or never. The caller
+// must hold the lock.
 func (p *poller) dueToWake(begun bool) int64 {
 	switch {
 	case p.wakeAt != never:

@@ -18,7 +18,7 @@ func Agrees(t *testing.T, st store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // admin has sent no requests
+	defer func() { _ = admin.Close() }() // nothing can be lost, because admin sent no requests
 	for f := range kv.NumFeatures {
 		if can.Has(f) && can.NoFeatures[f] != "" {
 			t.Errorf("it has %s, and a sentence why not", f)

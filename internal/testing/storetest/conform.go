@@ -1,7 +1,6 @@
 // Package storetest contains tests that every store must pass. Conform tests a store's declared
 // capabilities on its real server. Wire drives a codec over a socket. ServeNull starts null
-// servers. CheckSignals compares the signals that a store finds in logs with lines that real
-// members wrote.
+// servers. CheckSignals checks the signals that a store finds in log lines that real members wrote.
 package storetest
 
 import (
@@ -14,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Conform tests a store against its real server. The store must have its declared capabilities, and
-// the official client must read what quorumbench writes, and vice versa.
+// Conform tests a store with its real server. The store must have its declared capabilities. The
+// official client must be able to read what quorumbench writes, and vice versa.
 func Conform(t *testing.T, f Fixture) {
 	t.Run("capabilities", func(t *testing.T) { Agrees(t, f.Store) })
 	t.Run("one member", func(t *testing.T) {
@@ -118,7 +117,7 @@ func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// theirs reads a key with the official client.
+// theirs reads a key with the official client, and returns the key's value and version.
 func (c *conformer) theirs(key string) ([]byte, int64) {
 	c.t.Helper()
 	value, version, err := c.client.Get(key)
@@ -145,8 +144,8 @@ func (c *conformer) checkValue(key string, want []byte) int64 {
 	return version
 }
 
-// wrote checks that the version in the response to a write is right, if the response has a version.
-// It returns the key's version.
+// wrote checks that a write changed the key to the given value, and that the version in the write's
+// response, if any, is the key's version. It returns that version.
 func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
 	version := c.checkValue(key, value)
@@ -156,8 +155,8 @@ func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	return version
 }
 
-// conflict runs a compare-and-set whose version does not match, and checks that the response has
-// the key's version or marks it as unknown.
+// conflict runs a compare-and-set whose version does not match, and checks that the response
+// contains the key's current version or marks it as unknown.
 func (c *conformer) conflict(key string, value []byte, version int64) {
 	c.t.Helper()
 	e := c.want(kv.Conflict, CAS(key, value, version))
@@ -166,9 +165,9 @@ func (c *conformer) conflict(key string, value []byte, version int64) {
 	}
 }
 
-// agreeOnExistence checks for a key that the official client writes and removes. The response must
-// not contain the key's value. Another key that begins with this key's name must not be mistaken
-// for it.
+// agreeOnExistence runs existence checks on a key that the official client writes and deletes. The
+// response must not contain the key's value. The server must not confuse the key with a longer key
+// that begins with the same characters.
 func (c *conformer) agreeOnExistence() {
 	const key = "existence"
 	if err := c.client.Put(key+"s", []byte("v")); err != nil {
@@ -240,8 +239,8 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 }
 
-// unknown runs a compare-and-set with an unknown version. Either the codec first reads the version,
-// or the response is a conflict that contains the version.
+// unknown runs a compare-and-set whose expected version is Unknown. Either the codec first reads
+// the key's version, or the response is a conflict that contains the version.
 func (c *conformer) unknown(key string, value []byte) {
 	c.t.Helper()
 	_, now := c.theirs(key)
@@ -249,15 +248,16 @@ func (c *conformer) unknown(key string, value []byte) {
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
-	// A new key may need additional requests, or need no read.
+	// For an existing key, the read must be the only additional request. A missing key may need any
+	// number.
 	case e.Outcome != kv.OK || now > 0 && e.Extra != 1:
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}
 	c.wrote(e, key, value)
 }
 
-// another returns a different value that is not longer. If the value is text, the returned value is
-// text, too.
+// another returns a value that differs from the given value and is not longer, unless the given
+// value is empty. If the given value is text, the returned value is text, too.
 func another(value []byte) []byte {
 	cut := value[:max(0, len(value)-1)]
 	for utf8.Valid(value) && !utf8.Valid(cut) {
@@ -266,7 +266,7 @@ func another(value []byte) []byte {
 	return append([]byte{'x'}, cut...)
 }
 
-// create creates a missing key through a compare-and-set.
+// create creates a missing key, through a compare-and-set if the store supports it.
 func (c *conformer) create(key string, value []byte) {
 	c.t.Helper()
 	if !c.supports(kv.CAS) {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// listed is the number of keys that lists contain.
+// listed is the number of keys that agreeOnRanges writes and lists.
 const listed = 300
 
 func (c *conformer) rangeKey(i int) string {
@@ -22,7 +22,8 @@ func (c *conformer) rangeKey(i int) string {
 	return fmt.Sprintf("ranges/%03d", i)
 }
 
-// rangeValue returns a value that is text, because some protocols support only text.
+// rangeValue returns a value for the i-th listed key. The value is text, because some protocols
+// support only text.
 func rangeValue(i int) []byte {
 	return []byte(strings.Repeat("0123456789", 100) + fmt.Sprintf("\n%d", i))
 }
@@ -46,7 +47,8 @@ type interval struct {
 	first, n int
 }
 
-// agreeOnRanges lists keys. Half of the keys were written by each client, alternately.
+// agreeOnRanges writes keys, alternately with quorumbench and with the official client, and then
+// lists them.
 func (c *conformer) agreeOnRanges() {
 	for i := range listed {
 		if i%2 == 0 {
@@ -93,14 +95,15 @@ func (c *conformer) checkRange(of interval, e store.Event) {
 		c.t.Errorf("%q to %q: %d keys, want %d", of.key, of.end, e.Count, of.n)
 	}
 	if of.n == 0 || len(e.Key) == 0 {
-		return // or the list only returns a count
+		return // the interval is empty, or the response contains only a count
 	}
 	if string(e.Key) != c.spelt(of, of.first) || !bytes.Equal(e.Value, rangeValue(of.first)) || e.Revision == 0 {
 		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", of.key, of.end, e.Key, len(e.Value), c.spelt(of, of.first))
 	}
 }
 
-// spelt returns the i-th listed key, with a slash in front if the interval's keys have one.
+// spelt returns the i-th listed key as the interval spells it: with a slash at the start if the
+// interval's keys have one.
 func (c *conformer) spelt(of interval, i int) string {
 	if strings.HasPrefix(of.key, "/") {
 		return "/" + c.rangeKey(i)
@@ -108,7 +111,7 @@ func (c *conformer) spelt(of interval, i int) string {
 	return c.rangeKey(i)
 }
 
-// checkKeys checks that a list returns all keys with their values.
+// checkKeys checks that a list contains the interval's keys with their values, up to the limit.
 func (c *conformer) checkKeys(of interval, got *collector) {
 	c.t.Helper()
 	if len(got.keys) == 0 && (of.n == 0 || of.end == "" || !c.can.Ascending) {
@@ -133,7 +136,7 @@ func (c *conformer) checkKeys(of interval, got *collector) {
 	}
 }
 
-// rangeForms reads an interval with every form of request.
+// rangeForms reads an interval with every form of range request.
 func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	c.t.Helper()
 	ask := func(f store.RangeOp) store.Event {
@@ -151,7 +154,8 @@ func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	}
 }
 
-// agreeOnTransactions writes existing keys in transactions and, if the store allows it, new keys.
+// agreeOnTransactions writes existing keys in transactions. If the store allows it, it also writes
+// new keys.
 func (c *conformer) agreeOnTransactions() {
 	var pairs []store.Pair
 	for i := range 32 {
@@ -227,8 +231,8 @@ func keepAlive(leaser store.Leaser, id int64) store.Op {
 	return op
 }
 
-// agreeOnWatches checks that quorumbench's watchers, on two streams of one connection, receive each
-// change that the official client makes, once and in order.
+// agreeOnWatches tests every mode of watch that the store supports. quorumbench's watchers must
+// receive each change that the official client makes, once and in order.
 func (c *conformer) agreeOnWatches() {
 	if c.can.Watches.Modes[kv.QueryWatch] != "" {
 		c.run(kv.QueryWatch.String(), c.agreeOnStates)
@@ -265,8 +269,8 @@ func (c *conformer) watchKeys(w *Wire) {
 	}
 }
 
-// agreeOnStreams checks that watchers that share streams receive the official client's writes and
-// deletes, and progress notifications.
+// agreeOnStreams tests watchers that share two streams of one connection. They must receive the
+// official client's writes and deletes, and progress notifications.
 func (c *conformer) agreeOnStreams() {
 	w := Dial(c.t, c.Store, c.access)
 	c.watchKeys(w)
@@ -310,8 +314,9 @@ func (c *conformer) agreeOnStreams() {
 }
 
 // agreeOnPlainWatches tests watches that start at the current revision. The official client
-// creates, changes and deletes keys, one at a time. The watchers must receive each change once, in
-// order, and before any response that reflects the change.
+// creates, changes and deletes keys, one at a time. The watchers must receive each change once and
+// in order. Afterwards, the response to a progress request must contain at least the revision of
+// the last change.
 func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()
@@ -363,8 +368,8 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 }
 
-// agreeOnEphemerals creates keys that are bound to a session, which the official client must be
-// able to read. Then it ends the session.
+// agreeOnEphemerals creates keys that are bound to a session. The official client must be able to
+// read them. Then agreeOnEphemerals ends the session, which must delete the keys.
 func (c *conformer) agreeOnEphemerals() {
 	w := Dial(c.t, c.Store, c.access)
 	for i, key := range c.Keys {
@@ -390,7 +395,7 @@ func (c *conformer) agreeOnEphemerals() {
 			}
 		}
 		if err != nil {
-			break // after the session's end the server closes the connection
+			break // the server closes the connection after the end of the session
 		}
 	}
 	if ends := c.Store.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
@@ -408,7 +413,7 @@ func (c *conformer) agreeOnEphemerals() {
 func (c *conformer) agreeOnWatchesApart() {
 	for i, key := range c.Keys {
 		if i%7 > 0 {
-			continue // each watcher has its own connection
+			continue // to limit the number of connections, because each watcher has its own
 		}
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()

@@ -64,13 +64,14 @@ func (c *conformer) agreeOnOrder() {
 	}
 }
 
-// applied checks that a member reports at least the revision at which it has responded.
+// applied checks that a member reports that it applied at least the given revision, which is the
+// revision of an earlier response.
 func (c *conformer) applied(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // admin was only used for requests
+	defer func() { _ = admin.Close() }() // nothing can be lost, because admin only sent requests
 	if a, ok := admin.(store.Applier); ok {
 		if got, err := a.Applied(c.t.Context(), 0); err != nil || got < revision {
 			c.t.Errorf("the member has applied all up to %d, it says (%v), and has answered at %d", got, err, revision)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// admin opens the store's administration and closes it at the end of the test.
+// admin returns the store's Admin and closes it at the end of the test.
 func (c *conformer) admin() store.Admin {
 	c.t.Helper()
 	a, err := c.Store.Admin(c.access)
@@ -37,7 +37,8 @@ func (c *conformer) refused() {
 			c.t.Errorf("%v of %.40q: %v (%s), want %v with %q", r.Op.Kind, r.Op.Key, e.Outcome, e.Text, r.Outcome, r.Text)
 		}
 	}
-	// Some servers fail if they receive an unsupported operation, so those are not sent.
+	// The codec must refuse unsupported operations without sending them, because some servers fail
+	// if they receive one.
 	for k := range c.can.NoOperations {
 		op := Put("not-there", nil)
 		op.Kind = k
@@ -46,8 +47,8 @@ func (c *conformer) refused() {
 	c.want(kv.Miss, Get("not-there", c.levels[0]))
 }
 
-// lostConnections checks that an operation whose request was not written completely becomes a
-// definite error, and any other an indefinite error.
+// lostConnections checks the errors of operations whose connection was lost. If the request was not
+// written completely, the error must be definite, otherwise indefinite.
 func (c *conformer) lostConnections() {
 	for key, of := range map[string]struct {
 		left int // number of bytes that are not written; -1 to write none
@@ -59,7 +60,7 @@ func (c *conformer) lostConnections() {
 	} {
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()
-		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // the bytes of the handshake
+		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // writes the handshake
 			n, err := w.Conn.Write(out)
 			if w.Codec.Wrote(n); err != nil {
 				c.t.Fatal(err)
@@ -123,8 +124,8 @@ func (c *conformer) administration() {
 	c.ownWork(a, &s)
 }
 
-// ownWork runs the store's own maintenance, and undoes its effects. (Reaching a quota is tested in
-// package trial.)
+// ownWork runs the store's own maintenance operations and undoes their effects. (The tests of
+// package trial cover a store that reaches its quota.)
 func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	c.t.Helper()
 	w, ok := a.(store.Operator)
@@ -152,8 +153,8 @@ func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	}
 }
 
-// elsewhere uses host names that cannot be resolved, so every connection must use the function Dial
-// from the access settings.
+// elsewhere tests that the Admin opens all connections with the function Dial from the access
+// settings. The endpoints are host names that cannot be resolved.
 func (c *conformer) elsewhere() {
 	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
 	there := c.access.Endpoints[0]
@@ -170,7 +171,7 @@ func (c *conformer) elsewhere() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // a sends no further requests
+	defer func() { _ = a.Close() }() // nothing can be lost, because a sends no further requests
 	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
 		c.t.Errorf("status %+v, %v", s, err)
 	}
@@ -209,8 +210,8 @@ func (c *conformer) deletePrefix(d store.Cleaner) {
 	c.want(kv.Miss, Get("gone/1", c.levels[0]))
 }
 
-// overTLS tests that the codec and the administration work over TLS as without it, and that a
-// connection without TLS receives no response.
+// overTLS tests the codec and the Admin over TLS. It also checks that operations on a connection
+// without TLS fail.
 func overTLS(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{TLS: true})
 	if s == nil {
@@ -225,7 +226,7 @@ func overTLS(t *testing.T, f Fixture) {
 	c := newConformer(t, f, s.Access)
 	c.agreeOnKey("tls", []byte("v"))
 	for i, value := range f.Values {
-		if len(value) < 128<<10 { // long enough for several TLS records
+		if len(value) < 128<<10 { // includes values that span several TLS records
 			c.agreeOnKey("tls-"+string(rune('a'+i)), value)
 		}
 	}
@@ -245,8 +246,8 @@ func overTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// withUser tests that a user with the required permission is served, and that a user without it is
-// refused for that reason.
+// withUser tests that the cluster serves a user who has the required permissions, and that it
+// refuses users with a wrong password or none.
 func withUser(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{User: true})
 	if s == nil {
@@ -271,7 +272,8 @@ func withUser(t *testing.T, f Fixture) {
 	}
 	for _, a := range s.Denied {
 		for _, op := range []store.Op{Put("user", []byte("w")), Get("user", c.levels[0])} {
-			// After a wrong password, the server may close the connection before it is ready.
+			// If the password is wrong, the server may close the connection before the connection
+			// is ready.
 			e, err := Dial(t, f.Store, a).Try(op)
 			if e.Outcome != kv.Denied && err == nil && (op.Kind == kv.Put || e.Outcome != kv.Miss) {
 				t.Errorf("%v of user %q: %+v", op.Kind, a.User, e)
@@ -281,8 +283,8 @@ func withUser(t *testing.T, f Fixture) {
 	c.want(kv.OK, Get("user", c.levels[0]))
 }
 
-// unchecked returns the reason why a cluster does not check the given user, or an empty string if
-// it does.
+// unchecked returns the reason why a cluster does not check the user in the access settings, or an
+// empty string if the cluster checks the user.
 func unchecked(t *testing.T, a store.Admin) string {
 	t.Helper()
 	why, err := a.UserUnchecked(t.Context())
@@ -301,12 +303,12 @@ func uncheckedWithout(t *testing.T, f Fixture) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // a sends no further requests
+	defer func() { _ = a.Close() }() // nothing can be lost, because a sends no further requests
 	return unchecked(t, a)
 }
 
-// threeMembers tests a cluster: every member responds at every consistency level and reports its
-// role, and after the leader dies, the other members continue.
+// threeMembers tests a cluster. Every member must respond at every consistency level and report its
+// role. After the leader dies, the other members must continue.
 func threeMembers(t *testing.T, f Fixture) {
 	server := f.Start(t, Options{Members: 3})
 	if server == nil {
@@ -361,15 +363,15 @@ func (c *conformer) accessTo(i int) store.Access {
 	return a
 }
 
-// leaderKilled checks that the other members respond after the leader was killed. They may first
-// respond with an error that has a text, but must finally serve requests.
+// leaderKilled kills the leader and checks that another member then serves requests. At first, the
+// member may respond with errors, which must have a text.
 func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 	c.t.Helper()
 	_, leader := Roles(c.t, a)
 	i := slices.Index(c.access.Endpoints, leader)
 	server.Kill(i)
 	var survivor *Wire
-	for served := false; !served; { // Dial has set a time limit, so this loop ends
+	for served := false; !served; { // the loop ends, because Dial sets a time limit
 		if survivor == nil {
 			survivor = Dial(c.t, c.Store, c.accessTo((i+1)%len(c.access.Endpoints)))
 		}

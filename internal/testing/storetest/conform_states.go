@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// agreeOnStates checks that quorumbench's watchers, each on its own connection, receive the changes
-// that the official client makes.
+// agreeOnStates tests watchers that query the state of keys (kv.QueryWatch). Each watcher has its
+// own connection, and must receive the changes that the official client makes.
 func (c *conformer) agreeOnStates() {
 	for i, key := range c.Keys {
 		w := c.beginState(key, "")
@@ -18,7 +18,7 @@ func (c *conformer) agreeOnStates() {
 			c.checkState(w, key, value, 1)
 		}
 		c.theyRemove(w, key)
-		_ = w.Conn.Close() // many connections are open, so this one is closed early
+		_ = w.Conn.Close() // closed before the end of the test, to limit the number of open connections
 	}
 	for _, key := range []string{"states/a", "states/b", "states/c"} {
 		c.theyPut(key, []byte("before"))
@@ -26,7 +26,7 @@ func (c *conformer) agreeOnStates() {
 	w := c.beginState("states/b", "states/e") // key a is outside the interval, and key d is created later
 	c.theyPut("states/a", []byte("outside"))
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
-		// Each value is new, because writing an unchanged value would not be a change.
+		// Each value is new, because watchers do not see the write of an unchanged value.
 		value := fmt.Appendf(nil, "%s now, %d", key, i)
 		c.theyPut(key, value)
 		c.checkState(w, key, value, 1)
@@ -50,7 +50,8 @@ func (c *conformer) beginState(key, end string) *Wire {
 	return w
 }
 
-// checkState checks a watcher's next event.
+// checkState checks a watcher's next event. The parameter `there` is 1 if the event must say that
+// the key exists, otherwise 0.
 func (c *conformer) checkState(w *Wire, key string, value []byte, there int64) {
 	c.t.Helper()
 	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]

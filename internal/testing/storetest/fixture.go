@@ -10,30 +10,32 @@ import (
 // Fixture contains what Conform needs to test a store.
 type Fixture struct {
 	Store store.Store
-	// Start starts a real cluster until the end of the test, and returns when the cluster
-	// serves requests. It skips the test if this machine has no server. It returns nil for
-	// options that it does not support. Conform then tests the store's null server, if there is
-	// one.
+	// Start starts a real cluster until the end of the test, and returns when the cluster serves
+	// requests. It skips the test if this machine has no server. It returns nil for options that it
+	// does not support. If it does not support TLS, Conform tests TLS with the store's null server,
+	// if the store has one.
 	Start func(t *testing.T, o Options) *Server
-	// Official connects a client from the store's developers, or another independent client if
-	// they provide none.
+	// Official connects a client that the store's developers provide or, if they provide none,
+	// another independent client.
 	Official func(t testing.TB, a store.Access) Client
 
-	// Keys lists awkward keys that the store accepts: every allowed byte, slashes, long keys.
-	// No key may be equal to another key, or be the folder of another key.
+	// Keys lists unusual keys that the store accepts: keys with every allowed byte, keys with
+	// slashes, and long keys. No key may be equal to another key or be the parent folder of another
+	// key.
 	Keys []string
-	// Values lists awkward values: empty, one byte, large, and with every byte value.
+	// Values lists unusual values: an empty value, a value of one byte, a large value, and a value
+	// with all byte values.
 	Values [][]byte
 	// Refused lists operations that the server or the store's codec refuses.
 	Refused []Refusal
 	// TooLarge is an operation that exceeds the server's size limit. The server may close the
-	// connection. The test is omitted if TooLarge has no outcome.
+	// connection. If TooLarge has no outcome, Conform omits this test.
 	TooLarge Refusal
 
 	// RangeKey returns the i-th listed key. The keys ascend and begin with "ranges/". If
 	// RangeKey is nil, the keys are ranges/000, ranges/001 and so on.
 	RangeKey func(i int) string
-	// Slash is set if a slash at the beginning of a key has no meaning.
+	// Slash is set if the store ignores a slash at the beginning of a key.
 	Slash bool
 	// TxnNeedsKeys is set if a Txn can only write existing keys.
 	TxnNeedsKeys bool
@@ -51,8 +53,8 @@ type Options struct {
 // Server is a running cluster.
 type Server struct {
 	Access store.Access // credentials of a user with all permissions
-	// Denied lists access settings that the cluster must refuse, with a wrong password or
-	// without a password.
+	// Denied lists access settings that the cluster must refuse because the password is wrong or
+	// missing.
 	Denied []store.Access
 	// Kill kills the i-th member. It is nil if members cannot be killed.
 	Kill func(i int)
@@ -61,8 +63,8 @@ type Server struct {
 // Client is an official client. It writes keys that quorumbench then reads, and reads keys that
 // quorumbench has written.
 type Client interface {
-	// Get reads a key. version is the value that Event.Revision has for the key, or 0 if the
-	// key is missing.
+	// Get reads a key. The returned version is the value that the Event of a read has in its field
+	// Revision, or 0 if the key is missing.
 	Get(key string) (value []byte, version int64, err error)
 	Put(key string, value []byte) error
 	// Delete is only called for stores that support it.

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckSecretsStay checks that the secrets in the access settings, which requests contain in the
-// given field, are sent to no other server.
+// CheckSecretsStay checks that a client does not follow a redirect to another server, because that
+// server would receive the secrets from the access settings. The parameter `field` is the name of
+// the request header that contains the secrets.
 func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)
@@ -42,13 +43,13 @@ func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.A
 	}
 }
 
-// mostTaken is the maximum number of bytes of an endless response that a client may read, including
-// the system's buffers.
+// mostTaken is the maximum number of bytes of an endless response that a client and the system's
+// buffers may receive.
 const mostTaken = 32 << 20
 
-// CheckStatusBounded tests status requests. A client must not decompress a small response that
-// would decompress to a huge one, and must stop reading an endless response. The response is JSON:
-// begin, a long text, end.
+// CheckStatusBounded tests status requests. A client must refuse a small response that would become
+// huge when it is decompressed, and must stop reading an endless response. The responses are JSON:
+// they consist of `begin`, a long text, and `end`.
 func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 	t.Helper()
 	var bomb bytes.Buffer

@@ -14,7 +14,8 @@ type HTTPStore interface {
 	store.NullServed
 }
 
-// NullOverHTTP tests a null server that speaks HTTP/1.1. errors lists the names of its errors.
+// NullOverHTTP tests a null server that speaks HTTP/1.1. The parameter `errors` lists the names of
+// the errors that its scripts support.
 func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration", func(t *testing.T) { HTTPNullAdmin(t, st) })
 	t.Run("errors", func(t *testing.T) { HTTPErrors(t, st, errors) })
@@ -22,8 +23,8 @@ func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration of nothing", func(t *testing.T) { AdminOfNothing(t, st) })
 }
 
-// HTTPErrors checks that each error=NAME in a script results in the outcome NAME. The exception is
-// unavailable, which results in store_error.
+// HTTPErrors checks that a script with error=NAME causes the outcome NAME, for each of the given
+// names. The exception is the name unavailable, which causes the outcome store_error.
 func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	t.Helper()
 	if len(names) == 0 {
@@ -48,8 +49,8 @@ func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	}
 }
 
-// HTTPFaults tests responses that a script damages. The codec must report the damage, and no
-// operation may be lost.
+// HTTPFaults tests the codec with responses that a script damages. The codec must report the damage
+// and must end every operation.
 func HTTPFaults(t *testing.T, st HTTPStore) {
 	t.Helper()
 	op := store.Op{Kind: kv.Get, Key: []byte("k")}
@@ -63,8 +64,8 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 		"close every 1":        {kv.ConnectionLost, ""},
 		"half every 1":         {kv.ConnectionLost, ""},
 		"reset=cancel every 1": {kv.ConnectionLost, ""},
-		"huge=frame every 1":   {kv.ConnectionLost, "the server sends an answer of"},
-		"huge=message every 1": {kv.ConnectionLost, "the server sends an answer of 4294967296 bytes"},
+		"huge=frame every 1":   {kv.ConnectionLost, "the server's response has"},
+		"huge=message every 1": {kv.ConnectionLost, "the server's response has 4294967296 bytes"},
 		"mode=garbage":         {kv.ConnectionLost, "the server does not speak HTTP/1.1"},
 		"mode=http1":           {kv.BadRequest, ""},
 		"goaway every 1":       {kv.OK, ""},
@@ -83,7 +84,7 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 	}
 }
 
-// AdminOfNothing checks the errors of administrative calls that reach no server.
+// AdminOfNothing checks that administrative calls return an error if no server responds.
 func AdminOfNothing(t *testing.T, st HTTPStore) {
 	t.Helper()
 	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
@@ -107,7 +108,8 @@ func AdminOfNothing(t *testing.T, st HTTPStore) {
 	}
 }
 
-// BenchmarkRead measures reads from the null server. The result includes codec and server.
+// BenchmarkRead measures reads from the null server. The result includes the work of the codec and
+// of the server.
 func BenchmarkRead(b *testing.B, st HTTPStore) {
 	w := Dial(b, st, store.Access{Endpoints: ServeNull(b, st, 1, store.NullOptions{ValueSize: 256})})
 	op := store.Op{Kind: kv.Get, Key: []byte("bench/00012345"), Consistency: kv.Local}

@@ -18,8 +18,9 @@ func TwoMembers(dir string) store.LaunchSpec {
 	}}
 }
 
-// CheckLaunchRefuses checks that Launch refuses invalid specifications, each with a one-sentence
-// error. The specifications result from the given changes, and from changes that no store accepts.
+// CheckLaunchRefuses checks that Launch refuses invalid specifications, each with an error of a
+// single line. It creates each specification with one of the given changes, or with a change that
+// no store accepts.
 func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) store.LaunchSpec, changes map[string]func(*store.LaunchSpec)) {
 	t.Helper()
 	changes["no members"] = func(s *store.LaunchSpec) { s.Members = nil }
@@ -35,8 +36,9 @@ func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) stor
 	}
 }
 
-// ServerVersions checks that a store describes the server for its default version, both with and
-// without a leading v, and refuses an unknown version.
+// ServerVersions checks that a store describes the server of its default version, also if that
+// version is given with a leading v. The parameter `unknown` is a version that the store must
+// refuse.
 func ServerVersions(t *testing.T, st store.Store, unknown string) {
 	t.Helper()
 	known, err := st.Server("")

@@ -35,13 +35,14 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	return endpoints
 }
 
-// mostInSmallPieces is the maximum length of a value that CheckNullServer sends in pieces of 7
-// bytes. 500 KiB and long lists would take a minute.
+// mostInSmallPieces is the maximum length of a value that CheckNullServer receives in pieces of 7
+// bytes. Values of 500 KiB would take a minute.
 const mostInSmallPieces = 8 << 10
 
 // CheckNullServer checks with the official client that the null server behaves like the real
-// server. It uses only the first keys and values in the fixture. If also is not nil, it is called
-// for additional checks.
+// server. It uses only the first keys and values of the fixture; the parameters `keys` and `values`
+// are their numbers. If the function `also` is not nil, CheckNullServer calls it for additional
+// checks.
 func CheckNullServer(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]

@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Constructors for the operations that Conform and the stores' own tests submit.
+// This file contains constructors for the operations that Conform and the stores' own tests submit.
 
 // Unknown is the version for a CAS that must read the version first.
 const Unknown = -1
@@ -34,8 +34,8 @@ func CAS(key string, value []byte, version int64) store.Op {
 	return store.Op{Kind: kv.CAS, Key: []byte(key), Value: value, Revision: version}
 }
 
-// Range returns an operation that reads the keys in [key, end), or only key if end is empty. of
-// contains its other settings; Range sets of.End.
+// Range returns an operation that reads the keys in the interval [key, end), or only key if end is
+// empty. The parameter `of` contains the other settings; Range sets its field End.
 func Range(kind kv.Kind, key, end string, level kv.Consistency, of store.RangeOp) store.Op {
 	if end != "" {
 		of.End = []byte(end)
@@ -59,8 +59,8 @@ func Ephemeral(key string, value []byte) store.Op {
 // KeepAlive returns an operation that renews a lease.
 func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 
-// Watch returns an operation that creates a watcher for a key. If before is set, the watcher's
-// events contain previous values.
+// Watch returns an operation that creates a watcher for a key. If before is true, the watcher's
+// events contain the previous values.
 func Watch(watcher, stream uint32, key string, before bool) store.Op {
 	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: before}}
 }

@@ -33,8 +33,8 @@ func (r *Recording) Since() []history.Op {
 	return r.ops
 }
 
-// CheckOps compares recorded operations with expected operations. If an expected operation has no
-// times, it must have been sent at 100 and done at 200.
+// CheckOps compares recorded operations with expected operations. An expected operation without
+// times stands for an operation that was invoked at 100 and done at 200.
 func CheckOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
 	t.Helper()
 	for i := range want {

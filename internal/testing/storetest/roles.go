@@ -56,7 +56,7 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 // CheckRoles queries each responding member's role separately, and returns an error if a role
 // differs from the status.
 func CheckRoles(ctx context.Context, a store.Admin, s *store.Status) error {
-	for range 2 { // the second response may come from data that the first request cached
+	for range 2 { // twice, because the second response may come from cached data
 		for i, want := range s.Members {
 			if want.Err != nil {
 				continue

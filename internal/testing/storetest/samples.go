@@ -17,7 +17,7 @@ func Bytes(n int) []byte {
 	return b
 }
 
-// Values returns short awkward values, and one value of each given size.
+// Values returns short, unusual values, and one value of each given size.
 func Values(sizes ...int) [][]byte {
 	values := [][]byte{nil, {0}, []byte("v")}
 	for _, n := range sizes {
@@ -35,8 +35,8 @@ func EveryByte() []byte {
 	return all
 }
 
-// KeysOfBytes returns a key for each byte that does not occur in without. The key is the prefix
-// followed by the byte.
+// KeysOfBytes returns a key for each byte, except for the bytes in `without`. Each key is the
+// prefix followed by the byte.
 func KeysOfBytes(prefix, without string) (keys []string) {
 	left := map[byte]bool{}
 	for _, b := range []byte(without) {

@@ -47,8 +47,8 @@ func (s Script[C]) Feed(answer string) []store.Event {
 	return events
 }
 
-// Outcomes checks a put's outcome for each of several responses. The keys in wants are a status and
-// a body.
+// Outcomes checks the outcome of a put for each of several responses. The keys of wants describe
+// the responses: each consists of a status code, a space and a body.
 func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[string]kv.Outcome) {
 	s.Helper()
 	for in, want := range wants {
@@ -59,8 +59,9 @@ func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[s
 	}
 }
 
-// CheckEndsOnce submits an operation with tag 9. It fails the test unless exactly one event ends
-// the operation, when the response arrives or when the connection ends.
+// CheckEndsOnce submits an operation with tag 9 and passes the response to the codec. If the
+// response is not sufficient, the connection ends. The test fails unless exactly one event ends the
+// operation.
 func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	t.Helper()
 	op.Tag = 9

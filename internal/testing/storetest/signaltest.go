@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// SignalLines returns the lines in a file of captured logs, each with the signal that a store
-// should find. In the file, each log line follows a line "= KIND DURATION TIME", or "= nothing".
-// DURATION has Go's format, or is "-" if there is none.
+// SignalLines reads a file of captured log lines. It returns the lines, and for each line the
+// signal that a store should find. In the file, a line "= KIND DURATION TIME" or "= nothing"
+// precedes each log line. DURATION has Go's format, or is "-" if the signal has no duration.
 func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -35,8 +35,9 @@ func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	return lines, wants
 }
 
-// CheckSignals tests a store with a file of captured log lines. Each line is tested complete and
-// cut at every position. A cut line may result in no signal, but not in a different signal.
+// CheckSignals tests a store with a file of captured log lines. It tests each line completely, and
+// cut off at every position. The store may find no signal in a cut line, but it must not find a
+// different signal.
 func CheckSignals(t *testing.T, st store.Store, path string) {
 	t.Helper()
 	lines, want := SignalLines(t, path)
@@ -57,7 +58,7 @@ func CheckSignals(t *testing.T, st store.Store, path string) {
 	}
 }
 
-// FormatSignal returns a signal in the format of a file of captured lines.
+// FormatSignal formats a signal as in a file of captured log lines.
 func FormatSignal(s store.Signal, ok bool) string {
 	if !ok {
 		return "nothing"
@@ -69,9 +70,9 @@ func FormatSignal(s store.Signal, ok bool) string {
 	return fmt.Sprintf("%s %s %s", s.Kind, took, s.Time.Format(time.RFC3339Nano))
 }
 
-// Fuzz checks the signals for arbitrary lines. The store must not panic, must return the same
-// result for the same line, and must not change or keep the line. A signal must have one of the
-// defined kinds, a time in UTC, and no negative duration.
+// Fuzz checks the signals that a store finds in arbitrary lines. The store must not panic, must
+// return the same result for the same line, and must not change or keep the line. A signal must
+// have one of the defined kinds, a time in UTC, and no negative duration.
 func Fuzz(f *testing.F, st store.Store, path string) {
 	lines, _ := SignalLines(f, path)
 	for _, line := range lines {

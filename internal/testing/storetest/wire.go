@@ -31,8 +31,9 @@ func Dial(t testing.TB, st store.Store, a store.Access) *Wire {
 	return DialWith(t, a, st.Codecs(a), nil)
 }
 
-// DialWith connects to the first endpoint with codecs. previous is the codec that used the same
-// connection slot before, or nil.
+// DialWith connects to the first endpoint and creates the connection's codec with the function
+// `codecs`. The parameter `previous` is the codec of the earlier connection that the new connection
+// replaces, or nil.
 func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.Codec) *Wire {
 	t.Helper()
 	conn, err := net.Dial("tcp", a.Endpoints[0])
@@ -49,10 +50,11 @@ func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.
 	return w
 }
 
-// SetTest sets the test, such as a subtest, that later failures apply to.
+// SetTest sets the test (for example a subtest) that fails if a later call fails.
 func (w *Wire) SetTest(t testing.TB) { w.t = t }
 
-// SetTimeLimit sets a time limit for all further calls. When it has passed, the connection is lost.
+// SetTimeLimit sets a time limit for all further calls together. After this time, calls fail as if
+// the connection were lost.
 func (w *Wire) SetTimeLimit(d time.Duration) {
 	w.t.Helper()
 	if err := w.Conn.SetDeadline(time.Now().Add(d)); err != nil {
@@ -66,9 +68,9 @@ func (w *Wire) NextTag() uint32 {
 	return w.tag
 }
 
-// step writes pending output, reads once, and appends the received events to to. The error comes
-// from the codec or the connection.
-func (w *Wire) step(to []store.Event) ([]store.Event, error) {
+// step writes pending output, reads once, and appends the received events to the given slice. The
+// error comes from the codec or the connection.
+func (w *Wire) step(events []store.Event) ([]store.Event, error) {
 	for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() {
 		n, err := w.Conn.Write(out)
 		w.Codec.Wrote(n)
@@ -79,23 +81,23 @@ func (w *Wire) step(to []store.Event) ([]store.Event, error) {
 	n, err := w.Conn.Read(w.buf)
 	if err != nil {
 		w.gone = true
-		return to, err
+		return events, err
 	}
-	return w.Codec.Feed(w.buf[:n], to)
+	return w.Codec.Feed(w.buf[:n], events)
 }
 
-// Step does the same as Turn, but also returns connection errors.
+// Step does the same as Turn, but returns connection errors instead of failing the test.
 func (w *Wire) Step() ([]store.Event, error) { return w.step(nil) }
 
-// Turn writes pending output, reads once, and appends the received events to to. The returned error
-// comes from the codec; a connection error fails the test.
-func (w *Wire) Turn(to []store.Event) ([]store.Event, error) {
+// Turn writes pending output, reads once, and appends the received events to the given slice. The
+// returned error comes from the codec. A connection error fails the test.
+func (w *Wire) Turn(events []store.Event) ([]store.Event, error) {
 	w.t.Helper()
-	to, err := w.step(to)
+	events, err := w.step(events)
 	if w.gone {
 		w.t.Fatal(err)
 	}
-	return to, err
+	return events, err
 }
 
 // Ready waits until an operation can be submitted.
@@ -109,8 +111,8 @@ func (w *Wire) Ready() {
 }
 
 // Try runs one operation until the operation or the connection ends, and returns a copy of its
-// event. The error states why the connection ended. If it ends before it is ready, the event's
-// outcome is kv.ConnectionLost.
+// event. The error states why the connection ended. If the connection ends before it is ready, the
+// event's outcome is kv.ConnectionLost.
 func (w *Wire) Try(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	for w.Codec.Room() == 0 {

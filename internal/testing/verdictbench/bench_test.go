@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The number of trials per kind of disturbance: a fixed sample, or all if make test-long sets the
-// variable.
+// sampleSize is the number of trials per kind of disturbance, unless the environment variable
+// trialsEnv contains another number. `make test-long` sets this variable.
 const (
 	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
-	wholeSize   = 100 // if there are at least this many trials, each kind needs enough near and far figures
+	wholeSize   = 100 // with at least this many trials, each kind must have leastOfEach near and far figures
 	leastOfEach = 30
 )
 
@@ -34,8 +34,8 @@ func size(t *testing.T) int {
 	return n
 }
 
-// conduct runs the given number of trials for each kind, and as many undisturbed trials as for all
-// other kinds together.
+// conduct runs the given number of trials for each kind of disturbance, and the same total number
+// of undisturbed trials.
 func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	t.Helper()
 	type one struct {
@@ -73,15 +73,16 @@ func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	return table, all
 }
 
-// Minimum rates of correct verdicts: over all trials, and for each kind and each figure.
+// These are the minimum rates of correct verdicts. leastCaught and leastPassed apply to all trials
+// together. leastOfKind applies to each kind and each figure.
 const (
 	leastCaught = 0.95
 	leastPassed = 0.98
 	leastOfKind = 0.85
 )
 
-// A printed figure that is wrong by more than a tenth must not be valid, and a correct figure must
-// be valid, whatever disturbs the load generator.
+// Whatever disturbs the load generator, a printed figure that is wrong by more than a tenth must
+// not be valid, and a correct figure must be valid.
 func TestVerdictsError(t *testing.T) {
 	settle.Unraced(t)
 	n := size(t)

@@ -32,8 +32,9 @@ func closedSubject(d *draws) subject {
 	}
 }
 
-// stopsNextToMembers returns two machines and their description. On both, the generator waits for a
-// CPU as often as busy members cause it to wait. Only the second machine also has random stops.
+// stopsNextToMembers returns two machines and a description of the second one. On both machines,
+// the generator sometimes waits for a CPU that busy members use. Only the second machine also stops
+// the generator at random times.
 func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
@@ -50,9 +51,9 @@ func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words 
 		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
 }
 
-// Busy members on the same machine do not excuse stops. The figures without the stops are the
-// truth, because run queue wait that members cause is part of the measured system. Figures that are
-// far from the truth must not be valid.
+// If busy members share the machine, the verdict must still find that the generator was stopped.
+// The figures without the stops are the truth, because run queue wait that members cause is part of
+// the measured system. Figures that are far from the truth must not be valid.
 func TestFullMachineExcusesNoStop(t *testing.T) {
 	settle.Unraced(t)
 	var rates Rates
@@ -83,8 +84,8 @@ func TestFullMachineExcusesNoStop(t *testing.T) {
 		if rates.Caught < rates.Far {
 			t.Log(o.String())
 		}
-		// If other programs had caused the same wait, it would count as the generator's
-		// overhead.
+		// If programs other than the members cause the same wait, the wait counts as the
+		// generator's overhead.
 		if a := truth.Overhead; a.RunWaitNS > 0.1*a.CycleNS {
 			waited++
 			none := 0.0

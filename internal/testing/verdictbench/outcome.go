@@ -1,10 +1,9 @@
 // Package verdictbench measures how often the verdict is wrong.
 //
-// Each trial runs twice in a simulated world: first on a quiet machine, and then with a known
-// disturbance of the load generator. The figures of the first run are the truth. The package
-// compares the deviation of each figure in the second run with the verdict on that figure. The
-// package's test does this in simulated time (simulated_test.go). tools/verdictbench does it on
-// real machines.
+// Each trial runs twice: first on a quiet machine, and then with a known disturbance of the load
+// generator. The figures of the first run are the truth. The package compares the deviation of each
+// figure in the second run with the verdict on that figure. The package's tests run the trials in
+// simulated time (simulated_test.go), and tools/verdictbench runs them on real machines.
 package verdictbench
 
 import (
@@ -22,7 +21,7 @@ type Kind string
 // These are the kinds of disturbances.
 const (
 	Quiet       Kind = "quiet"             // no disturbance
-	Stopped     Kind = "stopped"           // stopped for 5 to 200 ms, repeatedly
+	Stopped     Kind = "stopped"           // stopped for 5 to 200 ms, at random times
 	Regular     Kind = "stopped regularly" // stopped for 10 to 300 ms, at the same time in each period
 	BusyLoop    Kind = "busy loop"         // a busy loop on the generator's CPU
 	LowPriority Kind = "low priority"      // a program with a higher priority takes the generator's CPU
@@ -46,21 +45,22 @@ type Outcome struct {
 	Verdict verdict.Verdict
 }
 
-// Deviation describes how far a disturbed figure deviates from the undisturbed figure, as a share of
-// the undisturbed figure, and the verdict on the disturbed figure.
+// Deviation describes a disturbed figure: its relative deviation from the undisturbed figure, and
+// the verdict on it.
 type Deviation struct {
 	Figure string
 	Off    float64
 	State  verdict.State
 }
 
-// Judge compares a trial's result with the truth.
+// Judge compares the figures of the disturbed trial `got` with the true figures, and stores the
+// result in o.
 func (o *Outcome) Judge(truth, got *record.Trial) {
 	o.Verdict = got.Verdict
 	o.Figures = Deviations(truth, got)
 }
 
-// Deviations returns the deviation of each printed figure that both trials have.
+// Deviations returns the deviation of each printed figure that is known in both trials.
 func Deviations(truth, got *record.Trial) (all []Deviation) {
 	for _, name := range verdict.Printed() {
 		f := record.Registered(name)
@@ -72,23 +72,24 @@ func Deviations(truth, got *record.Trial) (all []Deviation) {
 	return all
 }
 
-// Keep removes all figures except the named ones, because the true values of the others are
-// unknown.
+// Keep removes all figures except the named ones. It is for outcomes in which the true values of
+// the other figures are unknown.
 func (o *Outcome) Keep(names []string) {
 	o.Figures = slices.DeleteFunc(o.Figures, func(d Deviation) bool { return !slices.Contains(names, d.Figure) })
 }
 
-// Missed reports whether the verdict calls a figure valid although it is far from the truth.
+// Missed reports whether a figure is valid according to the verdict although it is far from the
+// truth.
 func (d *Deviation) Missed() bool { return d.far() && d.State == verdict.Valid }
 
-// Alarmed reports whether the verdict does not call a figure valid although it is close to the
-// truth.
+// Alarmed reports whether a figure is not valid according to the verdict although it is close to
+// the truth.
 func (d *Deviation) Alarmed() bool { return d.near() && d.State != verdict.Valid }
 
 func (d *Deviation) far() bool  { return max(d.Off, -d.Off) > FarOff }
 func (d *Deviation) near() bool { return max(d.Off, -d.Off) <= NearBy }
 
-// Wrong reports whether the rates count the verdict on any figure as wrong.
+// Wrong reports whether the verdict on any figure is wrong.
 func (o *Outcome) Wrong() bool {
 	for i := range o.Figures {
 		if o.Figures[i].Missed() || o.Figures[i].Alarmed() {

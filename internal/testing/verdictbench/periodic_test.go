@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The store responds in 20 ms, and every 50th time in 300 ms. Therefore p50 and p99 do not show
-// that the generator is stopped for 130 ms of each second. But p90 and p95 are several times too
-// high, and the verdict must state this for each of them.
+// The store responds after 20 ms, but to every 50th request after 300 ms. Therefore p50 and p99 do
+// not change if the generator is stopped for 130 ms of each second. But p90 and p95 become several
+// times too high, and the verdict must state the effect on each of them.
 func TestStopsThatMoveOnlyP90(t *testing.T) {
 	times := simulate.Times{Median: 20e6, Every: 50, Long: 15}
 	for _, arrival := range []scenario.Arrival{scenario.Constant, scenario.Poisson} {

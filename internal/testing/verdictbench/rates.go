@@ -20,9 +20,9 @@ const (
 type Rates struct {
 	Trials int
 	Far    int // figures that deviate by more than FarOff
-	Caught int // figures in Far that the verdict does not call valid
+	Caught int // figures in Far that are not valid according to the verdict
 	Near   int // figures that deviate by at most NearBy
-	Passed int // figures in Near that the verdict calls valid
+	Passed int // figures in Near that are valid according to the verdict
 }
 
 // Add counts one figure.
@@ -49,7 +49,7 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Table contains the rates by kind (in the order of the kinds), by figure, and in total.
+// Table contains the rates of each kind of disturbance, of each figure, and of all trials.
 type Table struct {
 	kinds  []Kind
 	by     map[Kind]*Rates

@@ -31,7 +31,7 @@ func (d *draws) unit() float64 {
 	return keys.RandomUnit(d.seed, d.n)
 }
 
-// log returns a random number from lo to hi. Each octave is equally likely.
+// log returns a random number from lo to hi whose logarithm has a uniform distribution.
 func (d *draws) log(lo, hi float64) float64 { return lo * math.Pow(hi/lo, d.unit()) }
 
 func pick[T any](d *draws, of ...T) T { return of[int(d.unit()*float64(len(of)))] }
@@ -43,13 +43,13 @@ type subject struct {
 	text   string
 }
 
-// draw returns a load with several thousand operations in its window. The loop may be closed or
-// open, and the store may or may not be fast enough for the load.
+// draw returns a random load with several thousand operations in its window, and a store for it.
+// The loop may be closed or open. The throughput of the store may or may not be limited.
 func draw(d *draws) subject {
 	median := d.log(0.3e6, 20e6)
 	spread := pick(d, 0.1, 0.3, 0.6)
 	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
-	if d.unit() < 0.4 { // most operations are fast, a few are slow
+	if d.unit() < 0.4 { // a store with a few slow operations
 		times.Every, times.Long = pick[uint64](d, 12, 50, 150), pick(d, 4.0, 15)
 	}
 	mean := times.Mean()
@@ -74,7 +74,8 @@ func draw(d *draws) subject {
 		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
 		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, text.Duration(median))
 	}
-	// The window has enough operations for a p99, and is long enough for occasional events.
+	// The window contains enough operations for a p99, and is long enough for infrequent
+	// disturbances.
 	if l.Arrival != scenario.Closed {
 		perSecond = l.Rate.PerSecond
 	}
@@ -99,7 +100,8 @@ func draw(d *draws) subject {
 // On a quietMachine, a thread wakes within a few microseconds.
 func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_000, Seed: seed} }
 
-// simulated runs the trial for a kind and a seed.
+// simulated runs the trial for a kind of disturbance and a seed, first without and then with the
+// disturbance.
 func simulated(kind Kind, seed uint64) (Outcome, error) {
 	d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench "+string(kind))}
 	s := draw(d)
@@ -117,8 +119,9 @@ func simulated(kind Kind, seed uint64) (Outcome, error) {
 	return o, nil
 }
 
-// run runs the subject on a machine, and determines the verdict as for any trial. ranForLoad is the
-// value of Observed.RanForLoad that a sampler would report on a machine that also runs members.
+// run runs the subject on a machine and returns a trial with its verdict. ranForLoad is the value
+// for Observed.RanForLoad. A real sampler would report this value on a machine that also runs
+// members.
 func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *float64) (*record.Trial, error) {
 	l := s.load
 	u := &usage{}
@@ -143,7 +146,8 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *
 	return &t, nil
 }
 
-// usage provides the simulated machine's counters where a real trial reads the system's counters.
+// usage reads the simulated machine's counters at the times at which a real trial reads the
+// system's counters.
 type usage struct {
 	machine simulate.Machine
 
@@ -178,8 +182,8 @@ func (u *usage) fill(o *record.Observed, m *measure.Totals) {
 	o.ThrottledNS, o.StolenShare, o.BusyShare = &held, &stolen, &busy
 }
 
-// machine returns a random machine whose disturbance is between negligible and extreme, and a
-// description of it.
+// machine returns a machine with a random disturbance of kind k, and a description of the
+// disturbance. The disturbance may be anything from negligible to extreme.
 func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	q := quietMachine(d.seed + 2)
 	ms := func(ns float64) string { return text.Duration(ns) }
@@ -232,8 +236,8 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 // spell is the duration of each busy phase of an occasionally busy program, in nanoseconds.
 const spell = 300e6
 
-// duties returns a function that reports whether a program is busy at a time. The program is busy
-// for the given share of the time, in spells.
+// duties returns a function that reports whether a program is busy at a given time. The program is
+// busy during a random selection of spells, whose share of the time is given.
 func duties(share float64, seed uint64) func(int64) bool {
 	return func(at int64) bool { return keys.RandomUnit(seed, uint64(at/spell)) < share }
 }

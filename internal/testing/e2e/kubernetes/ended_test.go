@@ -24,7 +24,8 @@ trials:
   - {store: etcd, operation: put, clients: 4, connections: 4, rate: 100, warmup: 1s, duration: 5m}
 `
 
-// within polls until the condition holds.
+// within polls until the condition holds, and fails the test after bound. The text what describes
+// the failure.
 func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	t.Helper()
 	for began := time.Now(); !ask(); time.Sleep(100 * time.Millisecond) {
@@ -68,8 +69,8 @@ func TestInterrupted(t *testing.T) {
 	checkGone(t)
 }
 
-// After a controller is killed, the agents' lease of ten seconds expires. Then the agents exit,
-// their Job ends, and everything that belongs to the Job is deleted.
+// After the controller was killed, the agents' lease of ten seconds expires. Then the agents exit,
+// their Job ends, and Kubernetes deletes everything that belongs to the Job.
 func TestControllerKilled(t *testing.T) {
 	needsNode(t)
 	c := begin(t)
@@ -82,7 +83,8 @@ func TestControllerKilled(t *testing.T) {
 	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
 }
 
-// A pod that does not start is reported in one sentence, and leaves nothing behind.
+// If a pod does not start, the error states the reason in one sentence, and the command leaves
+// nothing behind.
 func TestPodDoesNotStart(t *testing.T) {
 	needsNode(t)
 	for _, test := range []struct {
@@ -121,7 +123,8 @@ func TestAttached(t *testing.T) {
 	checkGone(t)
 }
 
-// reachable makes a server on the loopback interface reachable, but only for pods.
+// reachable makes a server on the loopback interface reachable for pods only, and returns the
+// address for pods.
 func reachable(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))
@@ -147,7 +150,7 @@ func reachable(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// The controller can run as a Job with the permissions in deploy/kubernetes.
+// The controller can run as a Job that has the permissions in deploy/kubernetes.
 func TestInside(t *testing.T) {
 	needsNode(t)
 	for _, file := range []string{"rights.yaml", "job.yaml"} {

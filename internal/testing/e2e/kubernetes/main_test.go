@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes with one node, in its
-// own namespaces. Run it with make test-kubernetes.
+// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes cluster with one node.
+// The node runs in its own namespaces. Run the tests with make test-kubernetes.
 package kubernetes_test
 
 import (
@@ -18,10 +18,10 @@ import (
 )
 
 // env is the variable that enables these tests. `make test` omits them, because a node takes half a
-// minute to start, and its programs take several minutes to compile.
+// minute to start, and compiling the node's programs takes several minutes.
 const env = "QUORUMBENCH_TEST_KUBERNETES"
 
-// node is the node that all tests share. program is the static binary.
+// node is the node that all tests share. program is the path of the static quorumbench binary.
 var (
 	node    *kubernetes.Node
 	program string

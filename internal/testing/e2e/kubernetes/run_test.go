@@ -28,7 +28,7 @@ trials:
 // small contains flags for pods that are small enough for a machine with two CPUs.
 var small = []string{"--on", "kubernetes", "--image", imageName, "--pod-cpu", "50m:2", "--pod-memory", "32Mi:1Gi", "--namespace", "default"}
 
-// command returns a `quorumbench run` command, which runs outside the node's pods.
+// command returns a `quorumbench run` command that runs outside the node's pods.
 func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string, out *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,19 +43,19 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 	return c, dir, out
 }
 
-// fewPuts is a load that leaves enough of two CPUs for a control plane, three members and four
-// workers, and has enough operations for a p99.
+// fewPuts is a load that uses little of two CPUs, so that a control plane, three members and four
+// workers can run on them, too. It has enough operations for a p99.
 const fewPuts = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
 `
 
-// ofTheNode lists the rules that a node on one machine always violates. The verdict counts the
-// control plane as other programs, and the eight processes next to it need several CPUs.
+// ofTheNode lists the rules that always appear in the verdict if the node runs on one machine. The
+// control plane counts as other programs, and the eight processes next to it need several CPUs.
 var ofTheNode = []int{7, 10, 12, 23, 30}
 
-// Members and workers run in pods, from the start to the report. The verdict contains only effects
-// that come from sharing one machine with the control plane.
+// Members and workers run in pods, from the start to the report. All reasons in the verdict must
+// result from sharing one machine with the control plane.
 func TestRun(t *testing.T) {
 	needsNode(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 }
 
 // checkMetrics checks that the run has metrics from the expected number of members, although the
-// controller cannot connect to them.
+// controller itself cannot connect to the members.
 func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
 	run.ReadEvents(dir)
@@ -121,7 +121,7 @@ func listRemains(t *testing.T) string {
 	return ""
 }
 
-// podLog returns the log of the pod that matches a selector. There must be only one such pod.
+// podLog returns the log of the only pod that matches a selector.
 func podLog(t *testing.T, selector string) string {
 	t.Helper()
 	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)

@@ -18,11 +18,11 @@ import (
 )
 
 // replicas is the number of pods in each ReplicaSet of the load, and therefore the number of
-// endpoints in a slice.
+// endpoints in an EndpointSlice.
 const replicas = 30
 
 // nodeImages is the maximum number of images that a kubelet lists in its node's status
-// (nodeStatusMaxImages). A node that has been used for a while has that many images.
+// (nodeStatusMaxImages). A node reaches this maximum after some time in use.
 const nodeImages = 50
 
 // deployment and service are typical objects that a user would write, with the usual labels,
@@ -44,18 +44,18 @@ const (
 	servicesPath    = "/api/v1/namespaces/default/services"
 )
 
-// measured describes a row of the table: the keys whose values are measured.
+// measured describes a row of the table, which shows the sizes of the values of some keys.
 type measured struct {
 	name string
-	// below is the part of the keys that follows the API server's prefix.
+	// below is the part of the keys after the API server's prefix.
 	below string
-	// resource is the resource in the load whose values should have this size, or NumResources
-	// if there is none.
+	// resource is the load's resource whose value size is compared with the row, or NumResources
+	// for none.
 	resource application.Resource
 }
 
-// rows are the rows of the table. If other objects have keys in the same place, the row selects the
-// test's own objects by name.
+// rows are the rows of the table. If other objects have keys with the same prefix, the row selects
+// the test's own objects by name.
 var rows = []measured{
 	{"nodes", "minions/", application.Nodes},
 	{"leases of nodes", "leases/kube-node-lease/", application.Leases},
@@ -70,9 +70,9 @@ var rows = []measured{
 	{"leases of API servers", "leases/kube-system/", application.NumResources},
 }
 
-// TestSizes measures what a real API server (with controllers, scheduler and kubelet) writes to
-// etcd for each resource in the load, and compares the load's sizes with the measured sizes. It
-// prints the table in docs/explanation/applications.md.
+// TestSizes measures the values that a real API server (with controllers, scheduler and kubelet)
+// writes to etcd for each resource in the load, and compares the load's sizes with the measured
+// sizes. It prints the table in docs/explanation/applications.md.
 func TestSizes(t *testing.T) {
 	needsNode(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
@@ -134,8 +134,8 @@ func runApp(ctx context.Context, t *testing.T) {
 }
 
 // row reads the sizes of the values from etcd and returns a row of the table. It also compares the
-// load's size for the resource with the measured sizes. Small differences come from the version of
-// Kubernetes. If the sizes differ by more than a factor of 1.5, the load needs new sizes.
+// load's size for the resource with the median. The sizes differ slightly between versions of
+// Kubernetes. If they differ by more than a factor of 1.5, the load needs new sizes.
 func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured, of *application.Resource) string {
 	t.Helper()
 	got, err := client.Get(ctx, "/registry/"+m.below, clientv3.WithPrefix())

@@ -24,8 +24,8 @@ spec:
 `
 )
 
-// A member's data is on a volume of the requested storage class. The volume belongs to root at
-// first, and then to the agent.
+// A member keeps its data on a volume of the requested storage class. The volume first belongs to
+// root, and then to the agent.
 func TestVolume(t *testing.T) {
 	needsNode(t)
 	folder := t.TempDir()
@@ -52,7 +52,7 @@ func TestVolume(t *testing.T) {
 	}
 	checkGone(t)
 
-	// A second member on the node would need a second volume, and there is none.
+	// A second member on the node would need a second volume, which does not exist.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "the pod cannot be scheduled on any node: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)

@@ -35,7 +35,7 @@ type Member struct {
 	server *embed.Etcd
 }
 
-// New returns a member that was not started.
+// New returns a member that has not been started.
 func New(t testing.TB) *Member {
 	t.Helper()
 	cfg := embed.NewConfig()

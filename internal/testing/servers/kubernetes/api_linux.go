@@ -25,9 +25,10 @@ type API struct {
 	dir        string
 }
 
-// Control starts an API server and the controllers that a run's objects need, but no node. Objects
-// are created, get owners and are removed, but pods never run. The programs end with the test. If
-// they are not built, the test is skipped. etcd is HOST:PORT of the etcd to use.
+// Control starts an API server and the controllers that a run's objects need, but no node. So the
+// cluster creates objects, sets their owners and removes them, but never runs pods. The programs
+// end with the test. If they have not been built, Control skips the test. The parameter etcd is the
+// HOST:PORT of the etcd to use.
 func Control(t testing.TB, etcd string) *API {
 	t.Helper()
 	source, err := Source()
@@ -107,7 +108,8 @@ func (a *API) Merge(path, change string) error {
 	return err
 }
 
-// Delete removes the object at a path. Kubernetes removes the objects that it owns later.
+// Delete removes the object at a path. Later, Kubernetes also removes the objects that the deleted
+// object owns.
 func (a *API) Delete(path string) error {
 	_, err := a.ask(http.MethodDelete, path, "application/json", "")
 	return err
@@ -142,8 +144,8 @@ func (a *API) ready() error {
 	return err
 }
 
-// accountReady returns an error while no pod can be created, because the service account that pods
-// use by default does not exist yet.
+// accountReady returns an error until the service account exists that pods use by default. Without
+// that account, no pod can be created.
 func (a *API) accountReady() error {
 	_, err := a.Get("/api/v1/namespaces/default/serviceaccounts/default")
 	return err

@@ -34,8 +34,8 @@ func main() {
 `
 
 // configurations contains the programs' configuration files. On some test machines, containerd has
-// no permission to lower its containers' OOM scores. The kubelet must tolerate a full disk, and
-// must not manage control groups for system services.
+// no permission to lower its containers' OOM scores. The configuration makes the kubelet tolerate a
+// full disk, and prevents it from managing control groups for system services.
 var configurations = map[string]string{
 	"containerd.toml": `version = 2
 root = "{dir}/containerd/root"

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// insideEnv marks a process that is the first process in its own namespaces.
+// insideEnv is an environment variable. It is set in a process that Isolated started as the first
+// process in its own namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
 // nodeAddress is the node's address in its own network. Pods have other addresses. All addresses
@@ -19,8 +20,8 @@ const nodeAddress = "198.18.1.1"
 // pods can connect to it.
 const ServiceAddress = "198.18.2.1"
 
-// outside is the name of a network namespace, and of its only interface. It stands for a machine
-// next to the node, which can reach the API but neither pods nor services.
+// outside is the name of a network namespace and of the link to it. The namespace simulates a
+// machine next to the node. That machine can reach the API, but neither pods nor services.
 const (
 	outside        = "outside"
 	outsideAddress = "198.18.1.2"
@@ -28,14 +29,15 @@ const (
 
 // Outside returns a command that runs as if on a machine next to the node.
 func Outside(program string, args ...string) *exec.Cmd {
-	// ip changes into the namespace and executes the program.
+	// The command `ip netns exec` enters the namespace and executes the program.
 	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...)
 }
 
 // Isolated runs this test binary again as the first process in new namespaces for processes, mounts
 // and the network. When that process ends, for whatever reason, everything that a node started,
-// mounted or connected ends with it. inside is set if the current process is already that process.
-// Otherwise code is the exit code of that process.
+// mounted or connected ends with it. In the new process, Isolated prepares the namespaces and
+// returns inside = true. In the original process, it waits for the new process and returns its exit
+// code.
 func Isolated() (inside bool, code int, err error) {
 	if os.Getenv(insideEnv) != "" {
 		return true, 0, enter()
@@ -71,7 +73,8 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		// No proxy for services runs here, so the node has this address.
+		// No kube-proxy forwards this address to the API server, so the node itself has the
+		// address.
 		{"address", "add", ServiceAddress + "/32", "dev", "node"},
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},

@@ -20,12 +20,12 @@ import (
 
 // Node is a Kubernetes cluster with one node.
 type Node struct {
-	API       // at the node's address, which pods can also use
+	API       // listens at the node's address, which pods can also reach
 	processes []*exec.Cmd
 }
 
-// Missing returns a sentence that states what this machine lacks, or an empty string if it lacks
-// nothing.
+// Missing returns a sentence that states what this machine lacks to run a node, or an empty string
+// if it lacks nothing.
 func Missing() string {
 	for _, program := range slices.Sorted(maps.Keys(packages)) {
 		if _, err := exec.LookPath(program); err != nil {
@@ -131,7 +131,7 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	}
 }
 
-// nodeReady returns an error while no pod can be scheduled.
+// nodeReady returns an error until pods can be scheduled.
 func (n *Node) nodeReady() error {
 	if err := n.accountReady(); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (n *Node) ctr(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// importPause creates and imports the image whose program holds a pod's namespaces.
+// importPause creates and imports the image whose program keeps a pod's namespaces alive.
 func (n *Node) importPause(ctx context.Context) error {
 	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
 		return err
@@ -219,8 +219,8 @@ func (n *Node) Logs() error {
 	return errors.Join(errs...)
 }
 
-// Stop ends all processes. The containers end with the namespaces. Stop also removes the control
-// groups and mount folders that containers leave outside the namespaces.
+// Stop ends all processes and containers. It also removes the control groups and mount folders that
+// containers leave outside the namespaces.
 func (n *Node) Stop() {
 	for _, c := range slices.Backward(n.processes) {
 		if strings.HasSuffix(c.Path, "containerd") {
@@ -243,6 +243,6 @@ func (n *Node) endContainers() {
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
 	for id := range strings.FieldsSeq(string(out)) {
-		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // fails if the task has ended
+		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // an error means that the task has already ended
 	}
 }

@@ -14,11 +14,11 @@ import (
 var files embed.FS
 
 // version is the version of Kubernetes. In go.mod, Kubernetes requires its staging modules at local
-// paths. server/go.mod.txt replaces them by the released modules, which have the same version
-// number but begin with v0.
+// paths. server/go.mod.txt replaces them by the released modules, whose versions are the same
+// except that they begin with v0 instead of v1.
 const version = "1.36.3"
 
-// Source describes how to build the four programs, which are a single binary.
+// Source describes how to build the binary that contains the four programs.
 func Source() (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: "kubernetes", Version: version, Versions: []string{version}, Kind: store.GoModule, Package: ".",
@@ -32,7 +32,8 @@ func Source() (store.ServerSource, error) {
 	return s, err
 }
 
-// packages maps each required program, and the path of the CNI plug-ins, to Debian's package.
+// packages maps each required program, and the path of the CNI plug-ins, to the Debian package that
+// contains it.
 var packages = map[string]string{
 	"containerd": "containerd", "ctr": "containerd", "runc": "runc",
 	"/usr/lib/cni/bridge": "containernetworking-plugins", "ip": "iproute2",

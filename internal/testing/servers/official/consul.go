@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Consul returns HashiCorp's client. The client's token is the password or the user in the access
-// settings.
+// Consul returns HashiCorp's client. Its token is the password in the access settings or, if that
+// is empty, the user.
 func Consul(t testing.TB, a store.Access) *api.Client {
 	t.Helper()
 	cfg := &api.Config{Address: a.Endpoints[0], Scheme: "http", Token: a.Password}
@@ -31,8 +31,8 @@ func Consul(t testing.TB, a store.Access) *api.Client {
 	return c
 }
 
-// ConsulView implements storetest.Client. If List is set, it reads a key through a list request,
-// for servers that close the connection when a missing key is read.
+// ConsulView implements storetest.Client. If List is set, ConsulView reads a key through a list
+// request, because some servers close the connection after a request for a missing key.
 type ConsulView struct {
 	KV   *api.KV
 	List bool

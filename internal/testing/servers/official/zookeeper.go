@@ -33,7 +33,8 @@ func dialer(a store.Access) func(*zk.Conn) {
 	})
 }
 
-// ZooKeeper returns the usual Go client with an established session.
+// ZooKeeper returns the most common Go client (github.com/go-zookeeper/zk) with an established
+// session.
 func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 	t.Helper()
 	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false), dialer(a))
