@@ -15,8 +15,8 @@ const (
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends a frame to b. The payload holds count records, which have size bytes when
-// decompressed.
+// Append appends a frame to b. The parameter `count` is the number of records in the payload, and
+// `size` is their total size in bytes when decompressed.
 func Append(b, payload []byte, count, size int) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
@@ -32,17 +32,19 @@ func checksum(head, payload []byte) uint32 {
 
 // Reasons why a frame cannot be read.
 var (
-	ErrCut     = errors.New("it ends in the middle of a frame")
-	ErrDamaged = errors.New("a frame of it is damaged")
+	ErrCut     = errors.New("the file ends without a complete frame")
+	ErrDamaged = errors.New("the file contains a damaged frame")
 )
 
-// Frame is a frame that Read has read. The next call of Read reuses Packed.
+// Frame contains the last frame that Read has read. The next call of Read reuses the memory of
+// Packed.
 type Frame struct {
 	Packed      []byte
-	Count, Size int // number of records, and their size in bytes when decompressed
+	Count, Size int // number of records, and their total size in bytes when decompressed
 }
 
-// Read reads the next frame. The error is ErrCut, also at the end of the file, or ErrDamaged.
+// Read reads the next frame. It returns ErrCut if the frame is incomplete or the input has ended,
+// and ErrDamaged if the frame is damaged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

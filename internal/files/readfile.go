@@ -1,7 +1,7 @@
-// Package files reads files that other users may have written. It also puts the blocks of
-// append-only files into frames, so that a crash at any moment leaves the earlier blocks readable.
-// CleanEnviron keeps variables meant for other programs away from the programs that quorumbench
-// starts.
+// Package files reads files that other users may have written. It also stores the blocks of
+// append-only files in frames, so that the earlier blocks remain readable after a crash at any
+// moment. CleanEnviron builds the environment of the programs that quorumbench starts, without
+// variables that are meant for other programs.
 package files
 
 import (
@@ -33,7 +33,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	f, err := open(path, name, root.Stat, root.OpenFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if link := firstLink(root, name); link != "" {
-			err = refused(path, fmt.Errorf("%s is a link that leads out of %s, and is not followed; replace it with the file that it leads to", link, dir))
+			err = refused(path, fmt.Errorf("%s is a symbolic link to a target outside %s, and quorumbench does not follow such links; replace the link with a copy of its target", link, dir))
 		}
 	}
 	return f, err
@@ -52,7 +52,7 @@ func firstLink(root *os.Root, name string) string {
 }
 
 func open(path, name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
-	// A device is not opened at all, because opening it may have side effects.
+	// Check the type before opening, because opening a device may have side effects.
 	if info, err := stat(name); err == nil {
 		if err := regular(path, info); err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(path, info) // another file may have replaced it
+		err = regular(path, info) // the path may refer to a different file now
 	}
 	if err != nil {
 		_ = f.Close() // nothing was read or written
@@ -73,38 +73,40 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	return f, nil
 }
 
-// Read reads a regular file that has at most the given number of bytes.
-func Read(path string, most int64) ([]byte, error) {
+// Read reads a regular file. It returns an error if the file has more than `limit` bytes.
+func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return whole(f, path, most)
+	return whole(f, path, limit)
 }
 
-// ReadIn reads a file in a folder or below it. It opens the file as OpenIn does.
-func ReadIn(dir, name string, most int64) ([]byte, error) {
+// ReadIn reads a file in a folder or below it, with the restrictions of OpenIn. It returns an error
+// if the file has more than `limit` bytes.
+func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	f, err := OpenIn(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	return whole(f, filepath.Join(dir, name), most)
+	return whole(f, filepath.Join(dir, name), limit)
 }
 
-func whole(f *os.File, path string, most int64) ([]byte, error) {
+func whole(f *os.File, path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // the file was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > most {
-		return nil, refused(path, tooLarge(most))
+	if info.Size() > limit {
+		return nil, refused(path, tooLarge(limit))
 	}
-	// A growing file is read to its end. Files that the kernel generates report the size 0.
+	// The reported size is only a hint: a file may grow while it is read, and files that the kernel
+	// generates report the size 0.
 	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	_, err = b.ReadFrom(io.LimitReader(f, most+1))
-	if err == nil && int64(b.Len()) > most {
-		err = tooLarge(most)
+	_, err = b.ReadFrom(io.LimitReader(f, limit+1))
+	if err == nil && int64(b.Len()) > limit {
+		err = tooLarge(limit)
 	}
 	if err != nil {
 		return nil, refused(path, err)
@@ -112,26 +114,27 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadAll reads all data, which must not have more than the given number of bytes.
-func ReadAll(from io.Reader, most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err == nil && int64(len(b)) > most {
-		return nil, tooLarge(most)
+// ReadAll reads all data. It returns an error if the data has more than `limit` bytes.
+func ReadAll(from io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, tooLarge(limit)
 	}
 	return b, err
 }
 
-func tooLarge(most int64) error {
+func tooLarge(limit int64) error {
 	switch {
-	case most >= 1<<20:
-		return fmt.Errorf("it has more than %d MiB, the limit for such a file", most>>20)
-	case most >= 1<<10:
-		return fmt.Errorf("it has more than %d KiB, the limit for such a file", most>>10)
+	case limit >= 1<<20:
+		return fmt.Errorf("it is larger than %d MiB, the limit for such a file", limit>>20)
+	case limit >= 1<<10:
+		return fmt.Errorf("it is larger than %d KiB, the limit for such a file", limit>>10)
 	}
-	return fmt.Errorf("it has more than %d bytes, the limit for such a file", most)
+	return fmt.Errorf("it is larger than %d bytes, the limit for such a file", limit)
 }
 
-// regular returns an error if the path is not a regular file. The error names what it is.
+// regular returns an error if `info` does not describe a regular file. The error contains the type
+// of the file.
 func regular(path string, info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {

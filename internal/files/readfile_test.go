@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// A path that is not a regular file is refused at once, with its type.
+// If the path is not a regular file, Open and Read return an error at once. The error contains the
+// type of the file.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -41,7 +42,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// No name and no link leads out of the folder.
+// ReadIn never reads a file outside the folder, whatever the name is and wherever links point.
 func TestInAFolder(t *testing.T) {
 	out := t.TempDir()
 	dir := filepath.Join(out, "in")
@@ -78,16 +79,16 @@ func TestReadHasALimit(t *testing.T) {
 	if b, err := Read(path, 5); err != nil || string(b) != "12345" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := Read(path, 4); err == nil || !strings.Contains(err.Error(), "it has more than 4 bytes") {
+	if _, err := Read(path, 4); err == nil || !strings.Contains(err.Error(), "it is larger than 4 bytes") {
 		t.Errorf("one byte more than there may be: %v", err)
 	}
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Skipf("no file of 1 TiB can be made here: %v", err)
 	}
-	if _, err := Read(path, 1<<20); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+	if _, err := Read(path, 1<<20); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Errorf("1 TiB: %v", err)
 	}
-	if _, err := ReadAll(bytes.NewReader(make([]byte, 1<<11)), 1<<10); err == nil || !strings.Contains(err.Error(), "more than 1 KiB") {
+	if _, err := ReadAll(bytes.NewReader(make([]byte, 1<<11)), 1<<10); err == nil || !strings.Contains(err.Error(), "larger than 1 KiB") {
 		t.Errorf("2 KiB: %v", err)
 	}
 }

@@ -29,9 +29,9 @@ const (
 	NumKinds
 )
 
-// traits are the properties of a kind that the rest of the program uses. To add a kind that has
-// one request and one key, add an entry here, support for it in the codecs and capabilities of
-// the stores that have it, and a line for its bench command.
+// traits are the properties of an operation kind. To add a kind with one request and one key, add
+// an entry to `kinds`, support the kind in the codecs and capabilities of the stores that offer it,
+// and add a line for its bench command.
 type traits struct {
 	name   string
 	writes bool // can change the store's data
@@ -66,8 +66,8 @@ var kindNames = func() (names []string) {
 // String returns the operation's name in flags, files and tables.
 func (k Kind) String() string { return name(kindNames, int(k)) }
 
-// Writes reports whether the operation can change the store's data. If it can, an indefinite
-// error leaves open whether it did.
+// Writes reports whether the operation can change the store's data. After an indefinite error, it
+// is unknown whether such an operation changed the data.
 func (k Kind) Writes() bool { return k < NumKinds && kinds[k].writes }
 
 // Reads reports whether the operation reads keys, at a given consistency level.
@@ -103,7 +103,7 @@ const (
 
 var consistencyNames = [NumConsistencies]string{"", "linearizable", "local", "lease"}
 
-// String returns the level's name; None is the empty string.
+// String returns the level's name, or the empty string for None.
 func (c Consistency) String() string { return name(consistencyNames[:], int(c)) }
 
 // ParseConsistency is the inverse of String. It also accepts etcd's letters: l for

@@ -4,7 +4,8 @@ package kv
 // the outcomes after it are errors.
 type Outcome uint8
 
-// The outcomes. Each store maps every code that it can return to an outcome.
+// The outcomes. The codec of each store maps every status code that the store can return to one of
+// them.
 const (
 	OK           Outcome = iota // completed
 	Miss                        // the key that was read does not exist
@@ -40,9 +41,9 @@ func (o Outcome) String() string { return name(outcomeNames[:], int(o)) }
 func (o Outcome) Failed() bool { return o >= NotSent }
 
 // Definite reports whether it is certain that the store did not execute a write with this outcome.
-// After any other error the store may have executed the write, and verification allows both.
-// NoSpace is indefinite, because etcd applies the write that exhausts its quota, but still returns
-// the error.
+// After any other error, the store may or may not have executed the write, and verification accepts
+// both possibilities. NoSpace is indefinite, because etcd applies the write that exhausts its
+// quota, but still returns the error.
 func (o Outcome) Definite() bool {
 	switch o {
 	case NotSent, Refused, NoLeader, Denied, BadRequest:

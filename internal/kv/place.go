@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Credentials are a member's certificate and its key, and the certificate of the authority that
-// signed the certificates of all members. All three are in PEM.
+// Credentials contain a member's certificate and private key, and the certificate of the authority
+// that signed the certificates of all members. All three are in PEM.
 type Credentials struct{ Certificate, Key, Authority []byte }
 
 // MemberPlace describes where one member of a cluster runs: its host, ports and folder.
@@ -19,7 +19,8 @@ type MemberPlace struct {
 	PeerTLS bool `json:",omitempty"`
 }
 
-// Address returns the address HOST:PORT of one of the member's ports. port is an index of Ports.
+// Address returns the address HOST:PORT of one of the member's ports. The parameter `port` is an
+// index into Ports.
 func (m MemberPlace) Address(port int) string {
 	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
 }

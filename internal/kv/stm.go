@@ -29,8 +29,8 @@ func ParseIsolation(s string) (Isolation, error) {
 	return Isolation(i), err
 }
 
-// Locker is the kind of lock that serializes STM transactions, in addition to the comparisons at
-// their commit. The names are the same as in etcd's benchmark.
+// Locker is the kind of lock that serializes optimistic transactions. A transaction also makes its
+// comparisons at commit. The names are the same as in etcd's benchmark.
 type Locker uint8
 
 // The lockers.

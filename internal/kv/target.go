@@ -44,7 +44,7 @@ func ParseTarget(s string) (Target, error) {
 	if number, ok := strings.CutPrefix(s, "member:"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return Target{}, fmt.Errorf("target %q names no member; members are numbered from 1, as in member:2", s)
+			return Target{}, fmt.Errorf("target %q does not contain a valid member number; members are numbered from 1, as in member:2", s)
 		}
 		return Target{Mode: One, Member: n}, nil
 	}

@@ -5,7 +5,7 @@ type WatchMode uint8
 
 // The modes.
 const (
-	// AnyWatch is the store's default mode, Capabilities.Watches.Usual.
+	// AnyWatch selects the store's default mode, Capabilities.Watches.Usual.
 	AnyWatch WatchMode = iota
 	// StreamWatch delivers each change with its value, in order, starting at a given revision.
 	StreamWatch
@@ -16,16 +16,16 @@ const (
 	// PersistentWatch delivers the key and the revision of each change, without the value. It lasts
 	// until the client removes it.
 	PersistentWatch
-	// QueryWatch is a blocking query on a separate connection. It returns the present state after a
-	// change. So if there are several changes between two queries, the client sees only the newest
-	// one. Event.Version is 1 for a key that exists.
+	// QueryWatch is a blocking query on a separate connection. It returns the current state after a
+	// change. So if several changes occur between two queries, the client sees only the newest
+	// state. Event.Version is 1 for a key that exists.
 	QueryWatch
 	NumWatchModes
 )
 
 var watchModeNames = [NumWatchModes]string{"", "stream", "once", "persistent", "query"}
 
-// String returns the mode's name in flags and files; AnyWatch is the empty string.
+// String returns the mode's name in flags and files, or the empty string for AnyWatch.
 func (m WatchMode) String() string { return name(watchModeNames[:], int(m)) }
 
 // ParseWatchMode is the inverse of String.
@@ -40,7 +40,8 @@ type Watches struct {
 	Modes map[WatchMode]string
 	// Usual is the default mode.
 	Usual WatchMode
-	// Earlier is set if a watcher can start at a revision earlier than the current one.
+	// Earlier is set if a watcher can start at a revision that is earlier than the current
+	// revision.
 	Earlier bool
 	// Before is set if events can contain the previous value.
 	Before bool

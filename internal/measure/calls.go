@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Handover is the name of a span in an application that elects a leader. The span starts when the
-// current holder is due to resign, and ends when another client has become the holder. Failover is
-// the name of the span that starts when the holder is due to crash. In the table of calls, a column
-// shows the number of calls in each of these spans.
+// Handover is the name of a span in an application that elects a leader. The span starts at the
+// time at which the current holder should resign, and ends when another client has become the
+// holder. Failover is the name of the span that starts at the time at which the holder should
+// crash. In the table of calls, a column shows the number of calls in each of these spans.
 const (
 	Handover = "handover"
 	Failover = "failover"
@@ -23,20 +23,20 @@ type Calls struct {
 	Name     string // such as "create pod"
 	Kind     kv.Kind
 	Level    kv.Consistency
-	Due      uint64 // number of calls due in the window, sent or not
+	Due      uint64 // number of calls due in the window, including unsent calls
 	Outcomes [kv.NumOutcomes]uint64
 	Response *Histogram // times of the successes in nanoseconds
 	Service  *Histogram
 	// Bound is the longest response time that the application tolerates, in nanoseconds. 0 means
-	// that there is no bound. Late is the number of calls that took longer or failed.
+	// that there is no bound. Late is the number of calls that exceeded the bound or failed.
 	Bound int64
 	Late  uint64
-	// Span is set if this is not a kind of call but a span of time that consists of several calls,
-	// such as a time without a leader. Spans are not included in the sum of all calls.
+	// Span is set if Calls describes not a kind of call but spans of time that consist of several
+	// calls, such as times without a leader. The sum of all calls does not include spans.
 	Span bool
 	// Spanned is the number of successful calls that belong to handovers. SpannedByFailovers is the
-	// number of successful calls that belong to failovers. Calls before the first span are in
-	// neither.
+	// number of successful calls that belong to failovers. Neither number includes the calls before
+	// the first span.
 	Spanned            uint64
 	SpannedByFailovers uint64
 }
@@ -46,7 +46,7 @@ func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
 	return Calls{Name: name, Kind: kind, Level: level, Response: NewHistogram(), Service: NewHistogram()}
 }
 
-// Ended counts a call that has ended. Its times are in nanoseconds.
+// Ended counts a call that has ended. The times are in nanoseconds.
 func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	if c.Bound > 0 && (response > c.Bound || o.Failed()) {
 		c.Late++
@@ -57,9 +57,9 @@ func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	}
 }
 
-// Cut adjusts Due after the window was interrupted: calls that had not started by then are treated
-// as not due. (Calls that became due just before the interruption and had to wait are counted only
-// in the totals of the load.)
+// Cut adjusts Due after the window was interrupted: calls that had not started by the time of the
+// interruption count as not due. (Only the totals of the load count calls that became due just
+// before the interruption and had to wait.)
 func (c *Calls) Cut() {
 	c.Due = 0
 	for _, n := range c.Outcomes {
@@ -75,8 +75,7 @@ func (c *Calls) Done() (n uint64) {
 	return n
 }
 
-// Failed returns the number of calls that were due and did not succeed, whether or not they were
-// sent.
+// Failed returns the number of due calls that did not succeed, including calls that were not sent.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
 // Missed returns the number of calls that exceeded Bound, failed, or were never started. It returns
@@ -92,7 +91,7 @@ func (c *Calls) Missed() uint64 {
 	return c.Late + c.Due - min(ended, c.Due)
 }
 
-// wiredCalls is the form of Calls that is sent to another machine.
+// wiredCalls is the form in which Calls are sent to another machine.
 type wiredCalls struct {
 	Name     string         `json:"name"`
 	Kind     kv.Kind        `json:"kind"`
@@ -124,7 +123,7 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	}
 	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned, SpannedByFailovers: w.ByDeaths}
 	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.ByDeaths > w.Due-w.Spanned || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
-		return errors.New("calls have an unknown kind or outcome, or impossible counts")
+		return errors.New("the measurements of calls contain an unknown kind or outcome, or impossible counts")
 	}
 	copy(c.Outcomes[:], w.Outcomes)
 	if c.Response, err = ReadHistogram(w.Response); err == nil {
@@ -136,12 +135,12 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	sum := uint64(0)
 	for _, n := range c.Outcomes {
 		if n > c.Due-sum {
-			return fmt.Errorf("more calls %q ended than were due", c.Name)
+			return fmt.Errorf("more %q calls ended than were due", c.Name)
 		}
 		sum += n
 	}
 	if done := c.Done(); uint64(c.Response.TotalCount()) != done || uint64(c.Service.TotalCount()) != done {
-		return fmt.Errorf("%d calls %q succeeded, but another number was timed", done, c.Name)
+		return fmt.Errorf("%d %q calls succeeded, but the number of their recorded times is different", done, c.Name)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// If a window is interrupted, calls that had not started are not failures.
+// If a window is interrupted, calls that had not started do not count as failures.
 func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	c := NewCalls("create pod", kv.CAS, 0)
 	c.Due = 1200

@@ -2,8 +2,8 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Series identifies the operations that a histogram counts. The member's role is determined later
-// from Member and Term.
+// Series identifies the operations that a histogram counts. The member's role is derived later from
+// Member and Term.
 type Series struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
@@ -36,13 +36,12 @@ func (c *Cell) histograms() (n int) {
 	return n
 }
 
-// MergeCells adds each cell in the list from to the cell with the same series in the list into. If
-// there is none, it appends a new cell. It returns the list into, and does not change the list
-// from.
-func MergeCells(into, from []*Cell) []*Cell {
-	for _, f := range from {
+// MergeCells adds each cell in src to the cell in dst that has the same series. If dst has no such
+// cell, MergeCells appends a new cell. It returns the extended dst, and does not change src.
+func MergeCells(dst, src []*Cell) []*Cell {
+	for _, f := range src {
 		var to *Cell
-		for _, c := range into {
+		for _, c := range dst {
 			if c.Series == f.Series {
 				to = c
 				break
@@ -50,7 +49,7 @@ func MergeCells(into, from []*Cell) []*Cell {
 		}
 		if to == nil {
 			to = &Cell{Series: f.Series}
-			into = append(into, to)
+			dst = append(dst, to)
 		}
 		to.Response = Add(to.Response, f.Response)
 		to.Service = Add(to.Service, f.Service)
@@ -58,5 +57,5 @@ func MergeCells(into, from []*Cell) []*Cell {
 			to.Failed[i] = Add(to.Failed[i], f.Failed[i])
 		}
 	}
-	return into
+	return dst
 }

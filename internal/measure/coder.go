@@ -7,19 +7,19 @@ import (
 )
 
 // A second is sent to another machine as a sequence of varints, in the order of coder.second. A
-// histogram is encoded as its non-zero counts, each with the distance from the previous one. This
-// takes a few KiB, whereas the histogram takes 240 KiB in memory. The input may come from an
-// untrusted sender, so the coder checks its limits before it allocates memory.
+// histogram is encoded as its non-zero counts, each with its distance from the previous non-zero
+// count. The encoding takes a few KiB, whereas a histogram takes 240 KiB in memory. The input may
+// come from an untrusted sender, so the coder checks all limits before it allocates memory.
 
 const (
-	// mostNamed is the maximum number of per-member histograms sent for one second; any others are
-	// merged into the unnamed series. mostHistograms is the maximum number of histograms accepted
-	// when a second is read. It allows for mostNamed histograms and for all histograms that unnamed
-	// series may have.
+	// mostNamed is the maximum number of per-member histograms that are sent for one second.
+	// Further histograms are merged into the unnamed series. mostHistograms is the maximum number
+	// of histograms that a reader accepts in one second. It is sufficient for mostNamed histograms
+	// and for all histograms that unnamed series may have.
 	mostNamed      = 512
 	mostHistograms = 1024
-	// mostCount is larger than any count of a load in a second. It is small enough that sums do not
-	// overflow.
+	// mostCount limits a count in a second. It is larger than any count that a load can reach, but
+	// small enough that sums do not overflow.
 	mostCount = 1 << 44
 	// mostSeconds limits the index of a second. No load is that long.
 	mostSeconds = 1 << 22
@@ -37,20 +37,20 @@ type coder struct {
 }
 
 var (
-	errShort  = errors.New("it ends too early")
-	errCount  = errors.New("a count is too large")
-	errCounts = errors.New("a histogram has an invalid step")
-	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
+	errShort  = errors.New("the data ends too early")
+	errCount  = errors.New("the data contains a count that is too large")
+	errCounts = errors.New("a histogram contains an invalid step")
+	errMany   = fmt.Errorf("the data contains more than %d histograms", mostHistograms)
 )
 
-// finish returns the first error while reading, if any. The text of the error contains the
-// parameter what, which is the name of the object.
+// finish returns the first error while reading, if any. `what` is the name of the decoded object in
+// the error's text.
 func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
-		c.err = errors.New("unexpected bytes follow it")
+		c.err = errors.New("the data continues after its expected end")
 	}
 	if c.err != nil {
-		return fmt.Errorf("the data is not %s: %w", what, c.err)
+		return fmt.Errorf("cannot decode %s: %w", what, c.err)
 	}
 	return nil
 }
@@ -62,8 +62,8 @@ func (c *coder) fail(err error) {
 	}
 }
 
-// number encodes or decodes a number. When reading, the number must not exceed the parameter most.
-func (c *coder) number(n *uint64, most uint64) {
+// number encodes or decodes a number. A number that is read must not exceed `limit`.
+func (c *coder) number(n *uint64, limit uint64) {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, *n)
 		return
@@ -74,17 +74,17 @@ func (c *coder) number(n *uint64, most uint64) {
 	case c.err != nil:
 	case used <= 0:
 		c.fail(errShort)
-	case v > most && !c.ours:
+	case v > limit && !c.ours:
 		c.fail(errCount)
 	default:
 		*n, c.b = v, c.b[used:]
 	}
 }
 
-// anyNumber is the limit for numbers that may have any value.
+// anyNumber is the limit for numbers whose value is not limited.
 const anyNumber = 1<<64 - 1
 
-// mostWaited limits times that are summed over all clients in a second, in nanoseconds.
+// mostWaited limits the sum of a time over all clients in a second, in nanoseconds.
 const mostWaited = 1 << 56
 
 // counts encodes or decodes counts.
@@ -103,8 +103,8 @@ func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list .
 	}
 }
 
-// AppendHistogram appends the encoding of a histogram to b, and returns the extended slice. The
-// parameter h may be nil.
+// AppendHistogram appends the encoding of a histogram, which may be nil, to b. It returns the
+// extended slice.
 func AppendHistogram(b []byte, h *Histogram) []byte {
 	c := coder{b: b}
 	c.histogram(&h)

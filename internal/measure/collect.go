@@ -16,12 +16,12 @@ import "math/bits"
 // Invariant: Each receives every second exactly once and in order. Each second is the sum over all
 // shards that have a part of it.
 type Collector struct {
-	// Each is called with every merged second, in the order of phases and seconds. After the call,
+	// Each is called for every merged second, in the order of phases and seconds. After each call,
 	// the collector reuses the second's histograms.
 	Each func(*Second)
 	// Recycle receives the emptied histograms of a merged second for reuse.
 	Recycle func(*Histogram)
-	// NoTotals disables the totals. Then Close returns nil.
+	// NoTotals disables the totals. If it is set, Close returns nil.
 	NoTotals bool
 
 	shards   []shard
@@ -64,10 +64,10 @@ func (c *Collector) End(shard int) {
 	c.advance()
 }
 
-// Straggler returns a shard that delays the earliest waiting second. It does so only if the waiting
-// seconds take more bytes than the parameter most.
-func (c *Collector) Straggler(most int) (shard int, late bool) {
-	if c.waiting.packed <= most {
+// Straggler returns a shard that delays the earliest waiting second, if the waiting seconds take
+// more than `limit` bytes. Otherwise late is false.
+func (c *Collector) Straggler(limit int) (shard int, late bool) {
+	if c.waiting.packed <= limit {
 		return 0, false
 	}
 	for i := range c.shards {
@@ -78,8 +78,8 @@ func (c *Collector) Straggler(most int) (shard int, late bool) {
 	return 0, false
 }
 
-// Close returns the totals of the measurement window and of the warm-up. The parameter seconds is
-// the length of the window. The caller must set the totals that are not sums over seconds. All
+// Close returns the totals of the measurement window and of the warm-up. `seconds` is the length of
+// the window in seconds. The caller must set those totals that are not sums over seconds. All
 // shards must have ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	if c.NoTotals {
@@ -96,13 +96,13 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	return measured, warmup
 }
 
-// isPast reports whether a shard will add nothing more to a second.
+// isPast reports whether a shard will add no more results to a second.
 func (c *Collector) isPast(shard int, p place) bool {
 	s := &c.shards[shard]
 	return s.ended || s.begun && !s.last.isBefore(p)
 }
 
-// advance passes on the earliest seconds to which no shard will add more.
+// advance delivers the earliest seconds that are complete: no shard will add results to them.
 func (c *Collector) advance() {
 	for len(c.waiting.seconds) > 0 {
 		for i := range c.shards {
@@ -110,12 +110,12 @@ func (c *Collector) advance() {
 				return
 			}
 		}
-		c.passOn(c.waiting.takeFirst())
+		c.deliver(c.waiting.takeFirst())
 	}
 }
 
-// passOn adds a complete second to the totals, and calls Each.
-func (c *Collector) passOn(whole *Second) {
+// deliver adds a complete second to the totals, and calls Each.
+func (c *Collector) deliver(whole *Second) {
 	if !c.NoTotals {
 		bounded := whole.Tally
 		bounded.Cells = c.reported[whole.Phase].bounded(whole.Cells)
@@ -167,15 +167,15 @@ func (g *gap) add(alive *[16]uint64) {
 	g.seen += 1000
 }
 
-// endRun ends a sequence of run milliseconds at the millisecond at.
-func (g *gap) endRun(run, at int) {
-	if run > g.longest {
-		g.longest, g.longestAt = run, at-run
+// endRun ends a sequence of `length` milliseconds before the millisecond `end`.
+func (g *gap) endRun(length, end int) {
+	if length > g.longest {
+		g.longest, g.longestAt = length, end-length
 	}
 }
 
-// finish ends the last sequence at the end of the window, whose length is given in seconds. The
-// part of the last second after the window is not part of a gap.
+// finish ends the last sequence at the end of the window, whose length is `seconds`. A gap does not
+// include the part of the last second that is after the window.
 func (g *gap) finish(seconds float64, added int) {
 	beyond := added*1000 - int(seconds*1000)
 	g.endRun(g.run-max(beyond, 0), g.seen-max(beyond, 0))

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// generate returns seconds as a shard would add them. It also adds their times to the cell whole,
-// and to done the milliseconds in which operations were done.
+// generate returns seconds that a shard could add. It also adds the seconds' times to the cell
+// `whole`, and adds to `done` the milliseconds in which operations were done.
 func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []*Second) {
 	for i := range seconds {
 		s := &Second{Phase: Measured, Index: i}
@@ -49,8 +49,8 @@ func singleton(ns int64) *Histogram {
 	return h
 }
 
-// The merged histograms equal the whole. This does not depend on the number of shards, on the order
-// in which their seconds arrive, or on how early a shard ends.
+// The merged histograms contain all times, no matter how many shards there are, in which order
+// their seconds arrive, and how early a shard ends.
 func TestMergeEqualsWhole(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -118,7 +118,7 @@ func longestRun(done map[int]bool, until int) (longest int) {
 	return longest
 }
 
-// If the window ends within its last second, a gap also ends there.
+// If the window ends within its last second, a gap also ends with the window.
 func TestGapEndsWithTheWindow(t *testing.T) {
 	c := NewCollector(1)
 	s := &Second{Phase: Measured}
@@ -162,7 +162,7 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	}
 }
 
-// A percentile is not returned if the sample is too small for it.
+// If the sample is too small for a percentile, the percentile is unknown.
 func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	h := NewHistogram()
 	for range 999 {
@@ -180,7 +180,8 @@ func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	}
 }
 
-// Of 10,000 samples, exactly ten are above p99.9. In floating point, the number would be nine.
+// Of 10,000 samples, exactly ten are above p99.9. With floating-point arithmetic, the number would
+// be nine.
 func TestRankIsExact(t *testing.T) {
 	h := NewHistogram()
 	for range 10_000 {
@@ -208,7 +209,7 @@ func TestPercentileUsesTheNearestRank(t *testing.T) {
 	}
 }
 
-// A time outside the range of a histogram is counted at the end of the range.
+// A time outside the range of a histogram is counted at the nearer end of the range.
 func TestRecordLosesNoValue(t *testing.T) {
 	h := NewHistogram()
 	for _, ns := range []int64{-5, 0, 1, Highest, Highest * 3} {

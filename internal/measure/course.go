@@ -2,33 +2,33 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// WindowTimeline describes how the whole window of a load with faults proceeded.
+// WindowTimeline describes the course of the whole window of a load with faults.
 type WindowTimeline struct {
 	// Done, Definite and Indefinite are the counts from Fine, for each slot of the window.
 	Done, Definite, Indefinite []uint32
-	// Members records the successes by the member that replied (0 if unknown). Operations records
-	// them by operation.
+	// Members contains the pulses of the successes by the member that replied (0 if unknown).
+	// Operations contains the pulses by operation.
 	Members    map[uint64]*Pulse
 	Operations map[Asked]*Pulse
 	// P99 is the p99 of the response times for each second in which operations became due.
 	P99 []Figure
-	// Clients is the number of clients in a closed loop. Waits contains their times without a
-	// success (Fine.Waits), in milliseconds since the start of the window. Crowded is set if some
+	// Clients is the number of clients in a closed loop. Waits contains the clients' times without
+	// a success (Fine.Waits), in milliseconds since the start of the window. Crowded is set if some
 	// of these times were dropped.
 	Clients int
 	Waits   []ClientGap
 	Crowded bool
-	// Watched is nil if watchers received no events and no lease was found to have ended.
+	// Watched is nil if watchers received no events and the load noticed no ended lease.
 	Watched *Watched
 }
 
-// ClientGap is a time without a success of a single client.
+// ClientGap is a period in which a single client had no success.
 type ClientGap struct {
 	Client uint32
 	Gap
 }
 
-// Asked is an operation with its consistency.
+// Asked is a kind of operation and its consistency.
 type Asked struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
@@ -44,7 +44,7 @@ func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 	}
 	c.P99[s.Index] = p99
 	for _, p := range c.Members {
-		p.add(s.Index, &[16]uint64{}) // extend it to the length of the others
+		p.add(s.Index, &[16]uint64{}) // extend p to the length of the other pulses
 	}
 	for _, p := range c.Operations {
 		p.add(s.Index, &[16]uint64{})
@@ -91,7 +91,7 @@ func (c *WindowTimeline) addWatched(s *Second) {
 	}
 }
 
-// pulseFor returns the pulse of a key, and creates it if needed.
+// pulseFor returns the pulse for a key, and creates the pulse if needed.
 func pulseFor[K comparable](all map[K]*Pulse, of K) *Pulse {
 	if all[of] == nil {
 		all[of] = &Pulse{}
@@ -105,18 +105,18 @@ type Watched struct {
 	// Latest, Passed, MadeUp, Ended and Again are the values from FineWatch, for each slot of the
 	// window.
 	Latest, Passed, MadeUp, Ended, Again []uint32
-	ShowsPassed                          bool // set if it is set in any second
+	ShowsPassed                          bool // set if FineWatch.ShowsPassed is set in any second
 	Late                                 []LateInWindow
 	Leases                               map[int64]LeaseGone // by lease
 }
 
-// LateInWindow is the same as LateEvents, but Slot is the slot in the window.
+// LateInWindow is like LateEvents, but Slot is the number of the slot in the window.
 type LateInWindow struct {
 	Slot, Class int
 	Count       uint32
 }
 
-// LeaseGone describes a lease that has ended. At is the time at which this was first noticed, in
+// LeaseGone describes a lease that has ended. At is the time at which the end was first noticed, in
 // milliseconds since the start of the window.
 type LeaseGone struct {
 	At    int

@@ -2,7 +2,7 @@ package measure
 
 import "testing"
 
-// Merging the parts yields the whole, whatever the distribution of the values is.
+// Merging the parts yields the whole for any distribution of the values.
 func TestDisturbanceMerges(t *testing.T) {
 	var a, b, whole Disturbance
 	for i := range 1000 {

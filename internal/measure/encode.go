@@ -20,7 +20,7 @@ func AppendSecond(b []byte, s *Second) []byte {
 // machine may have sent them.
 func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
 
-// readSecond decodes one second of measurements. It calls fresh to allocate each histogram.
+// readSecond decodes a second. It calls `fresh` to allocate each histogram.
 func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	c, s := coder{b: b, reading: true, fresh: fresh}, &Second{}
 	c.second(s)
@@ -30,9 +30,9 @@ func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	return s, c.finish("a second")
 }
 
-// Reader decodes seconds from several machines, one after the other, and reuses the same
-// histograms. This saves memory: a second takes megabytes, and the seconds from all machines arrive
-// at the same time. Any goroutine may call Read.
+// Reader decodes seconds from several machines one at a time, and reuses the same histograms. This
+// saves memory because a second takes megabytes and the seconds from all machines arrive at the
+// same time. Any goroutine may call Read.
 type Reader struct {
 	mu    sync.Mutex
 	spare []*Histogram
@@ -41,8 +41,7 @@ type Reader struct {
 // mostSpare is the maximum number of histograms that are kept for the next second.
 const mostSpare = 64
 
-// Read decodes a second and calls take with it. Concurrent calls of Read are executed one after the
-// other.
+// Read decodes a second and passes it to `take`. Concurrent calls of Read execute one at a time.
 func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +52,8 @@ func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	return take(s)
 }
 
-// Recycle returns an empty histogram to the Reader, which uses it for the next second. It may be
-// called only inside Read, by the function take.
+// Recycle returns an empty histogram to the Reader, which uses it for the next second. Only the
+// function that was passed to Read may call it.
 func (r *Reader) Recycle(h *Histogram) {
 	if len(r.spare) < mostSpare {
 		r.spare = append(r.spare, h)
@@ -72,8 +71,8 @@ func (r *Reader) fresh() *Histogram {
 	return h
 }
 
-// foldNamed limits the number of per-member histograms to mostNamed. It merges all further cells
-// into the unnamed series.
+// foldNamed limits the number of per-member histograms to mostNamed. It merges all cells beyond
+// this limit into the unnamed series.
 func (s *Second) foldNamed() {
 	n := 0
 	for i, c := range s.Cells {
@@ -176,7 +175,7 @@ func (s *Second) check() error {
 		}
 	}
 	if ended != s.Due || timed != s.Due || served > s.Due {
-		return fmt.Errorf("%d operations were due, but %d ended and %d were timed", s.Due, ended, timed)
+		return fmt.Errorf("%d operations were due, but %d have an outcome and %d have a time", s.Due, ended, timed)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func drawn(r *rand.Rand, n int) *Histogram {
 	return h
 }
 
-// fill sets every number in v, and adds times to every histogram.
+// fill sets every number in v to a random value, and adds times to every histogram.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[*Histogram]():
@@ -89,7 +89,7 @@ func TestSecondsSurviveEncoding(t *testing.T) {
 	}
 }
 
-// If a second has more members than the encoding distinguishes, no operation is lost.
+// If a second contains more members than the encoding distinguishes, no operation is lost.
 func TestEncodingMergesTooManyMembers(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -103,8 +103,8 @@ func TestEncodingMergesTooManyMembers(t *testing.T) {
 	}
 }
 
-// If cells are merged into an existing unnamed series, encoding does not change the second.
-// Operations that already belonged to this series are not counted as unreported.
+// If cells are merged into an existing unnamed series, encoding does not change the second. The
+// operations that already belonged to this series do not count as unreported.
 func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -138,7 +138,7 @@ func TestReadSecondRefusesInvalidInput(t *testing.T) {
 	lying.Due++
 	for want, b := range map[string][]byte{
 		"ends too early":      whole[:len(whole)-1],
-		"unexpected bytes":    append(bytes.Clone(whole), 0),
+		"continues after":     append(bytes.Clone(whole), 0),
 		"too large":           append([]byte{200}, whole[1:]...),
 		"operations were due": AppendSecond(nil, lying),
 	} {

@@ -14,11 +14,11 @@ const (
 	SlotLength = 10  // in milliseconds
 )
 
-// mostGroups limits the number of groups per second. A limit is needed because servers choose the
-// member IDs.
+// mostGroups limits the number of groups per second. A limit is needed because a faulty server can
+// return any number of member IDs.
 const mostGroups = 64
 
-// Fine records when, within one second of a load with faults, operations ended.
+// Fine records at which times operations ended within one second of a load with faults.
 //
 // Example: an operation that succeeds 234 ms after the start of the second is counted in Done[23].
 // It also sets bit 234 of Alive in its group.
@@ -27,32 +27,32 @@ type Fine struct {
 	// Definite counts all other errors, including those of reads.
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
-	// Waits lists times without a success that ended in this second, for each client of a closed
-	// loop. Only times of at least LeastWait are listed. Crowded is set if there were more than
+	// Waits lists the periods of at least LeastWait in which a client of a closed loop had no
+	// success, if they ended in this second. Crowded is set if the number of such periods exceeded
 	// mostWaits.
 	Waits   []Wait
 	Crowded bool
-	// Watch is nil if watchers received no events and no lease was found to have ended.
+	// Watch is nil if watchers received no events and the load noticed no ended lease.
 	Watch *FineWatch
 }
 
-// LeastWait is the minimum time without a success that is recorded for a client, and the minimum
-// delay of a late event, both in milliseconds. mostWaits is the maximum number of such times that
-// are recorded per second.
+// LeastWait is the minimum length of a Wait, and the minimum delay of a late event, both in
+// milliseconds. mostWaits is the maximum number of Waits that are recorded per second.
 const (
 	LeastWait = 100
 	mostWaits = 1 << 13
 )
 
-// Wait is a time without a success of a single client.
+// Wait is a period in which a single client had no success.
 type Wait struct {
 	Client uint32 // number of the client in the whole load
-	// end of the wait in milliseconds since the start of the second; 1000 at the end of the load
+	// At is the end of the wait, in milliseconds since the start of the second. It is 1000 if the
+	// wait ended with the load.
 	At     uint32
 	Length uint32 // length in milliseconds
 }
 
-// Group records when operations of one kind and consistency succeeded on one member.
+// Group records at which times operations of one kind and consistency succeeded on one member.
 type Group struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
@@ -60,8 +60,7 @@ type Group struct {
 	Alive       [16]uint64 // bits as in Second.Alive
 }
 
-// Note counts an operation. The parameter at is the time at which the operation ended, in
-// nanoseconds since the start of the second.
+// Note counts an operation that ended `at` nanoseconds after the start of the second.
 func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	ms := min(max(at/1_000_000, 0), 999)
 	slot := ms / SlotLength
@@ -77,17 +76,16 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// Waited records a time without a success of one client. The parameter length is the duration, and
-// at is the end since the start of the second. Both are in nanoseconds. Waits shorter than
-// LeastWait are ignored.
+// Waited records a period of `length` nanoseconds in which one client had no success, and which
+// ended `at` nanoseconds after the start of the second. Waits shorter than LeastWait are ignored.
 func (f *Fine) Waited(client uint32, length, at int64) {
 	if length >= LeastWait*1_000_000 {
 		f.insertWait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
 	}
 }
 
-// insertWait inserts a wait. The waits are sorted, so that the result does not depend on the order
-// in which records are merged.
+// insertWait inserts a wait. It keeps the waits sorted, so that the result does not depend on the
+// order in which records are merged.
 func (f *Fine) insertWait(w Wait) {
 	if len(f.Waits) >= mostWaits {
 		f.Crowded = true
@@ -99,9 +97,10 @@ func (f *Fine) insertWait(w Wait) {
 	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
-// group returns the group with the same operation and member as like, and creates it if needed. If
-// there are already mostGroups groups, it returns the group for an unknown member instead. The
-// groups are sorted, so that the result does not depend on the order in which records are merged.
+// group returns the group with the same operation and member as `like`, and creates the group if
+// needed. If mostGroups groups exist already, it returns the group for an unknown member instead.
+// It keeps the groups sorted, so that the result does not depend on the order in which records are
+// merged.
 func (f *Fine) group(like Group) *Group {
 	at := 0
 	for ; at < len(f.Groups); at++ {
@@ -143,26 +142,26 @@ func (f *Fine) merge(o *Fine) {
 	}
 }
 
-// FineWatch records when, within one second of a load with faults, watch events arrived and leases
-// were found to have ended.
+// FineWatch records at which times, within one second of a load with faults, watch events arrived
+// and the load noticed ended leases.
 type FineWatch struct {
 	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
-	// Latest is, for each slot, the longest time between sending a write and the arrival of its
-	// event, among the events that arrived in the slot. It is in milliseconds, rounded up, and 0 if
-	// no event arrived.
+	// Latest contains, for each slot, the longest time from sending a write to the arrival of its
+	// event, over the events that arrived in the slot. The time is in milliseconds, rounded up. It
+	// is 0 if no event arrived.
 	Latest [Slots]uint32
 	// Late counts the events that arrived at least LeastWait after their write was sent.
 	Late []LateEvents
 	// Passed counts the events of a key that had not arrived when a later event of the same key
 	// arrived. MadeUp counts how many of these events arrived after all.
 	Passed, MadeUp [Slots]uint32
-	// ShowsPassed is set if the events of some watchers show whether earlier events are missing.
-	// Otherwise, Passed is 0 even if events were lost.
+	// ShowsPassed is set if the events of some watchers can show that earlier events are missing.
+	// Otherwise Passed is 0, even if events were lost.
 	ShowsPassed bool
 	// Ended counts the watchers that the store ended permanently. Again counts the watchers that
-	// were created again.
+	// ended and that the load then re-created.
 	Ended, Again [Slots]uint32
-	// Leases lists the leases that were found to have ended, at most mostLeaseEnds of them.
+	// Leases lists the ended leases that the load noticed, up to mostLeaseEnds.
 	Leases []LeaseEnd
 }
 
@@ -173,11 +172,11 @@ type LateEvents struct {
 	Count uint32
 }
 
-// LeaseEnd is a lease that has ended according to the store.
+// LeaseEnd describes a lease that has ended according to the store.
 type LeaseEnd struct {
 	Lease int64
 	At    uint32 // milliseconds since the start of the second, at most 999
-	// Early is set if the lease ended although keep-alives should have kept it alive for longer.
+	// Early is set if the lease ended earlier than its keep-alives should have allowed.
 	Early bool
 }
 
@@ -186,13 +185,14 @@ const (
 	mostLeaseEnds = 1 << 13
 )
 
-// LateClass returns the class for an event that was ms milliseconds late (at least LeastWait).
-// Class 0 is 100 to 199 ms, class 1 is 200 to 399 ms, class 2 is 400 to 799 ms, and so on.
+// LateClass returns the class of an event that was `ms` milliseconds late. `ms` is at least
+// LeastWait. Class 0 is 100 to 199 ms, class 1 is 200 to 399 ms, class 2 is 400 to 799 ms, and so
+// on.
 func LateClass(ms int64) int {
 	return min(bits.Len64(uint64(max(ms, LeastWait)/LeastWait))-1, lateClasses-1) // #nosec G115 -- above 0
 }
 
-// watch returns the record of watch events, and creates it if needed.
+// watch returns the record of watch events, and creates the record if needed.
 func (f *Fine) watch() *FineWatch {
 	if f.Watch == nil {
 		f.Watch = &FineWatch{}
@@ -206,11 +206,11 @@ func msAndSlot(at int64) (ms int64, slot int) {
 	return ms, int(ms / SlotLength)
 }
 
-// EventReceived counts a watch event. The parameter at is the time of its arrival in nanoseconds
-// since the start of the second. The parameter after is the time in nanoseconds between sending the
-// write and the arrival of its event, or negative if unknown. If the event was already counted in
-// an earlier second and its write became known only now, at is negative. Then the lateness is
-// counted at the start of this second.
+// EventReceived counts a watch event that arrived `at` nanoseconds after the start of the second.
+// `after` is the time in nanoseconds from sending the write to the arrival of its event, or
+// negative if unknown. `at` is negative if the event was already counted in an earlier second and
+// its write became known only now. In this case, the lateness is counted at the start of this
+// second.
 func (f *Fine) EventReceived(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
@@ -227,7 +227,7 @@ func (f *Fine) EventReceived(after, at int64) {
 	}
 }
 
-// addLate adds late events. The entries are sorted by slot and class.
+// addLate adds late events. It keeps the entries sorted by slot and class.
 func (w *FineWatch) addLate(some LateEvents) {
 	at := len(w.Late)
 	for ; at > 0; at-- {
@@ -243,9 +243,9 @@ func (w *FineWatch) addLate(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed records what an event showed: the number of earlier events that were missing (passed), and
-// the number of missing events that arrived after all (madeUp). It is called only for watchers
-// whose events show this.
+// Missed records what an event showed about earlier events: `passed` earlier events were missing,
+// and `madeUp` missing events arrived after all. It is called only for watchers whose events can
+// show this.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -254,8 +254,8 @@ func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	w.MadeUp[slot] += madeUp
 }
 
-// WatcherEnded counts a watcher that the store ended. The parameter again is set if the watcher is
-// created again.
+// WatcherEnded counts a watcher that ended at the given time. `again` is set if the load re-creates
+// the watcher.
 func (f *Fine) WatcherEnded(again bool, at int64) {
 	_, slot := msAndSlot(at)
 	if w := f.watch(); again {
@@ -265,13 +265,13 @@ func (f *Fine) WatcherEnded(again bool, at int64) {
 	}
 }
 
-// LeaseEnded records a lease that was found to have ended.
+// LeaseEnded records that the load noticed the end of a lease.
 func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
 	ms, _ := msAndSlot(at)
 	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
 }
 
-// leaseEnded adds the end of a lease. The entries are sorted by lease.
+// leaseEnded adds the end of a lease. It keeps the entries sorted by lease.
 func (w *FineWatch) leaseEnded(e LeaseEnd) {
 	at, there := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
 		if a.Lease != b.Lease {
@@ -280,7 +280,7 @@ func (w *FineWatch) leaseEnded(e LeaseEnd) {
 		return 0
 	})
 	switch {
-	case there: // another event loop has also found it
+	case there: // another event loop has also noticed the end
 		w.Leases[at].At, w.Leases[at].Early = min(w.Leases[at].At, e.At), w.Leases[at].Early || e.Early
 	case len(w.Leases) < mostLeaseEnds:
 		w.Leases = slices.Insert(w.Leases, at, e)
@@ -348,7 +348,7 @@ func (c *coder) fine(at **Fine) {
 	c.fineWatch(&f.Watch)
 }
 
-// waits encodes or decodes the clients' times without a success.
+// waits encodes or decodes the field Waits.
 func (c *coder) waits(f *Fine) {
 	n, crowded := uint64(len(f.Waits)), uint64(0)
 	if f.Crowded {
@@ -415,7 +415,7 @@ func (c *coder) fineWatch(at **FineWatch) {
 	c.leaseEnds(w)
 }
 
-// leaseEnds encodes or decodes the ends of leases.
+// leaseEnds encodes or decodes the field Leases.
 func (c *coder) leaseEnds(w *FineWatch) {
 	n := uint64(len(w.Leases))
 	c.number(&n, mostLeaseEnds)

@@ -2,8 +2,8 @@ package measure
 
 import "testing"
 
-// The event arrived in an earlier second, and its write became known only now. It is counted as
-// late in this second, and as arrived in the earlier second.
+// If an event's write becomes known only in a later second, the event counts as arrived in the
+// earlier second, and as late in the later second.
 func TestEventOfAnEarlierSecondIsOnlyLate(t *testing.T) {
 	var f Fine
 	f.EventReceived(300_000_000, -50_000_000)

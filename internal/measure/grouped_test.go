@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// If each write causes events at several watchers, the events have only those percentiles for which
-// the number of writes is large enough. The values of these percentiles do not change.
+// If each write causes events at several watchers, only those percentiles of the events are known
+// for which the number of writes is large enough. The values of these percentiles do not change.
 func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {

@@ -5,9 +5,10 @@ import hdr "github.com/HdrHistogram/hdrhistogram-go"
 // Lowest and Highest are the smallest and the largest time of every histogram, in nanoseconds.
 // Digits is the number of significant digits.
 //
-// Lowest is also the width of the steps below 16 µs. For a time of 1 µs, a step of 8 ns is 0.8 %.
-// For times of at least 8 µs, a step is at most 0.1 % of its value. A histogram has 30,720 counts
-// of 8 bytes, which take 240 KiB. If Lowest were 1, a histogram would take 264 KiB.
+// Lowest is also the width of the steps below 16 µs. For a time of 1 µs, a step of 8 ns is 0.8 % of
+// the time. For times of at least 8 µs, the width of a step is at most 0.1 % of the time. A
+// histogram has 30,720 counts of 8 bytes, which take 240 KiB. If Lowest were 1, a histogram would
+// take 264 KiB.
 const (
 	Lowest  = 8
 	Highest = 3_600_000_000_000 // one hour
@@ -20,26 +21,26 @@ type Histogram = hdr.Histogram
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
 
-// Add adds the times in the histogram from to the histogram into, and returns into. It does not
-// change from, which may be nil. If into is nil, Add creates a new histogram.
-func Add(into, from *Histogram) *Histogram {
-	if from == nil {
-		return into
+// Add adds the times in src to dst, and returns dst. If dst is nil, Add creates a new histogram.
+// src may be nil, and is not changed.
+func Add(dst, src *Histogram) *Histogram {
+	if src == nil {
+		return dst
 	}
-	if into == nil {
-		into = NewHistogram()
+	if dst == nil {
+		dst = NewHistogram()
 	}
-	into.Merge(from)
-	return into
+	dst.Merge(src)
+	return dst
 }
 
-// Record adds one time. A time outside the range is counted at the end of the range, so that no
-// time is lost.
+// Record adds one time. A time outside the range is counted at the nearer end of the range, so that
+// no time is lost.
 func Record(h *Histogram, ns int64) {
 	_ = h.RecordValue(inRange(ns)) // cannot fail, because inRange limits the value
 }
 
-// RecordAll adds the same time several times, at the cost of adding it once.
+// RecordAll adds a time as often as `times` says, at the cost of a single Record.
 func RecordAll(h *Histogram, ns int64, times uint64) {
 	_ = h.RecordValues(inRange(ns), int64(times)) // cannot fail, because inRange limits the value
 }

@@ -6,8 +6,8 @@ import (
 	"weak"
 )
 
-// The results keep the totals longer than the load exists. The totals must not keep the collector
-// in memory, and with it the load generator.
+// The results keep the totals after the load has ended. The totals must not keep the collector, and
+// with it the load generator, in memory.
 func TestTotalsDoNotKeepTheCollector(t *testing.T) {
 	c := NewCollector(1)
 	c.Add(0, &Second{Phase: Measured, Tally: Tally{Due: 1}})

@@ -1,6 +1,6 @@
 package measure
 
-// LiveSteps counts times during the current second. Recording a time takes a quarter of the
+// A LiveSteps counts times during the current second. To record a time, it needs a quarter of the
 // instructions that a Histogram needs. When the second is settled, the counts are added to
 // Histograms.
 type LiveSteps struct {
@@ -47,21 +47,22 @@ func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 // mostSpareSteps is the maximum number of LiveSteps that a loop keeps for later seconds.
 const mostSpareSteps = 64
 
-// LivePool allocates the LiveSteps for one loop. Another goroutine returns them to the pool when it
-// settles their second.
+// LivePool allocates the LiveSteps for one loop. When another goroutine settles a second, it
+// returns the second's LiveSteps to the pool.
 type LivePool struct {
 	fresh func() *Histogram
 	spare chan *LiveSteps
 }
 
-// NewLivePool returns a pool. Settle calls fresh if a second needs a histogram that does not exist
-// yet.
+// NewLivePool returns a pool. Settle calls `fresh` if a second needs a histogram that does not
+// exist yet.
 func NewLivePool(fresh func() *Histogram) *LivePool {
 	return &LivePool{fresh: fresh, spare: make(chan *LiveSteps, mostSpareSteps)}
 }
 
 // Begin returns empty LiveSteps for a second. When the second is settled, the counts are added to
-// the histogram at into, and also to the histogram at another if another is not nil.
+// the histogram to which `into` points, and also to the histogram to which `another` points, unless
+// `another` is nil.
 func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {

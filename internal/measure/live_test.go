@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Live steps yield the same histograms as recording each value directly.
+// LiveSteps produce the same histograms as values that are recorded directly.
 func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	pool := NewLivePool(NewHistogram)

@@ -14,13 +14,15 @@ type Machine struct {
 	CPU          string `json:"cpu"` // the model of the CPU
 	CPUs         int    `json:"cpus"`
 	MemoryBytes  uint64 `json:"memory_bytes"`
-	// CPULimit is the quota of the control group in CPUs. It is null if there is no limit.
+	// CPULimit is the CPU quota of the control group, as a number of CPUs. It is null if the quota
+	// is not limited.
 	CPULimit *float64 `json:"cpu_limit"`
 }
 
-// Difference describes the first difference from an earlier description of the machine. It returns
-// an empty string if there is none. It ignores the amount of memory, because the kernel reserves a
-// different part of the memory at each boot.
+// Difference describes the first difference of the machine from its earlier description `was`, in
+// words that can follow "the machine has". It returns an empty string if the descriptions are
+// equal. It ignores the amount of memory, because the kernel reserves a different part of the
+// memory at each boot.
 func (m *Machine) Difference(was *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {
@@ -34,7 +36,7 @@ func (m *Machine) Difference(was *Machine) string {
 		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(was), limit(m)},
 	} {
 		if d.was != d.is {
-			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
+			return fmt.Sprintf("%s %s instead of %s", d.what, d.is, d.was)
 		}
 	}
 	return ""

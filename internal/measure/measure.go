@@ -1,9 +1,10 @@
 // Package measure defines the measurements that a load generator produces: counts and latencies for
 // each second. Latencies are kept in HDR histograms, which are merged and never averaged.
 //
-// Latencies and errors belong to the second in which the operation became due. Throughput belongs
-// to the second in which the operation was done. For example, an operation that is due at 0.9 s and
-// done at 2.1 s is counted in Due, Outcomes and Response of second 0, and in Done of second 2.
+// An operation's latency or error is counted in the second in which the operation became due. Its
+// completion is counted in the throughput of the second in which it was done. For example, an
+// operation that is due at 0.9 s and done at 2.1 s is counted in Due, Outcomes and Response of
+// second 0, and in Done of second 2.
 package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
@@ -17,7 +18,7 @@ const (
 	Measured              // the measurement window
 )
 
-// String returns the name of the phase that files use.
+// String returns the name that files use for the phase.
 func (p Phase) String() string {
 	if p == Warmup {
 		return "warmup"
@@ -34,15 +35,16 @@ type Tally struct {
 	Outcomes [kv.NumOutcomes]uint64 // how these operations ended
 	Keys     uint64                 // number of keys that successful reads returned or counted
 	Retries  uint64                 // number of restarts after a conflict, in successful STMs
-	Done     uint64                 // number of successes done in this period, whenever due
+	Done     uint64                 // number of successes done in this period, with any due time
 	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	// number of operations whose reply contained a member and term beyond MaxReported
+	// Unreported is the number of operations whose replies contained a pair of member and term that
+	// exceeded MaxReported
 	Unreported uint64
 
 	Cells    []*Cell
 	Lateness *Histogram // sent - due; only in an open loop
-	// Watch counts the watch events that arrived in this period. For a whole phase, it counts the
-	// events caused by the phase's writes, whenever the events arrived.
+	// Watch counts the watch events that arrived in this period. For a whole phase, it counts all
+	// events that the phase's writes caused, independent of their arrival times.
 	Watch Watch
 	// Disturbed describes the time that the load generator itself added to the operations' times.
 	Disturbed Disturbance
@@ -83,12 +85,12 @@ func (t *Tally) recycle(take func(*Histogram)) {
 	}
 }
 
-// Second holds the measurements of one second of a phase. They come from a single shard, or are
-// merged from all shards.
+// Second holds the measurements of one second of a phase, either of a single shard or merged from
+// all shards.
 type Second struct {
 	Phase Phase
 	Index int // number of the second in its phase, starting at 0
-	// Length is the length in nanoseconds: 1 s, or less at the end of a phase.
+	// Length is the length in nanoseconds. It is 1 s, or less for the last second of a phase.
 	Length int64
 	Tally
 	DoneKinds   [kv.NumKinds]uint64 // Done by operation
@@ -105,9 +107,9 @@ type Second struct {
 	pool *LivePool    // the pool from which live was allocated
 }
 
-// Response returns the response times of the successes that became due in this second. If there are
-// several series, it merges them into scratch, whose previous content is deleted. The caller must
-// not change the result. The result may be nil or empty if no operation succeeded.
+// Response returns the response times of the successes that became due in this second. If the
+// second has several series, Response clears `scratch` and merges the series into it. The caller
+// must not change the result. If no operation succeeded, the result may be nil or empty.
 func (s *Second) Response(scratch *Histogram) *Histogram {
 	if len(s.Cells) == 1 {
 		return s.Cells[0].Response
@@ -149,15 +151,16 @@ func (s *Second) merge(o *Second) {
 	}
 }
 
-// Counts holds the counts that exist for a second, a window and a trial's result. The JSON names
-// are the names in the result. To add a count, add a field, add it to the method pointers, and
-// count it in the engine.
+// Counts holds the counts that are kept for a second, for a window and in a trial's result. The
+// JSON names are the names in the result. To add a count, add a field, add the field to the method
+// pointers, and count the events in the engine.
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
-	// number of requests that successful operations needed after their first request
+	// Extra is the number of requests that successful operations needed in addition to their first
+	// requests.
 	Extra uint64 `json:"extra_requests"`
-	// number of replies that arrived after their operation's timeout
+	// Late is the number of replies that arrived after their operation's timeout.
 	Late uint64 `json:"late_responses"`
 }
 
@@ -176,14 +179,14 @@ func (c *Counts) AddCounts(o *Counts) {
 // period. A nil histogram is empty.
 //
 // Sampled and Undisturbed describe the same operations: a sample of the successes. Each operation
-// in the sample is counted as often as the number of operations that it represents. Sampled
-// contains the times that the load's tables show first: service times in a closed loop, response
-// times in an open loop. Undisturbed contains these times minus the time that the load generator
-// added. The difference between their percentiles is the largest effect that the load generator may
-// have had on these times.
+// in the sample is counted once for each operation that it represents. Sampled contains the times
+// that the load's tables show first: service times for a closed loop, response times for an open
+// loop. Undisturbed contains the same times minus the time that the load generator added. The
+// difference between their percentiles is the largest effect that the load generator may have had
+// on these times.
 type Disturbance struct {
-	// Lag contains the times between the arrival of a reply at this machine and the read call that
-	// returned the reply, for the sampled operations.
+	// Lag contains, for the sampled operations, the times from the arrival of the reply at this
+	// machine to the read call that returned the reply.
 	Lag *Histogram
 	// Own and Waiting are used in an open loop. Own contains, for each operation that was sent, the
 	// part of sent - due that the load generator caused. Waiting contains the rest of sent - due
@@ -195,9 +198,9 @@ type Disturbance struct {
 	// without waiting for a connection, in nanoseconds. During this time, clients were free but the
 	// load generator had not yet sent their operations.
 	Idle int64
-	// RunWait is used in a closed loop. It is the part of Sampled - Undisturbed for which the load
-	// generator's thread waited for a CPU, in nanoseconds, as the weighted sum over the sample. For
-	// the rest of that time, the thread was busy or stopped.
+	// RunWait is used in a closed loop. It is the part of Sampled - Undisturbed, in nanoseconds,
+	// for which the load generator's thread waited for a CPU. It is a weighted sum over the sample.
+	// For the rest of Sampled - Undisturbed, the thread was busy or stopped.
 	RunWait int64
 }
 
@@ -220,13 +223,14 @@ func (d *Disturbance) merge(o *Disturbance) {
 // of its write, and to the second in which it arrived.
 type Watch struct {
 	Delivered  uint64 // number of different events
-	Duplicated uint64 // number of events that had already arrived before
-	// how many events in Delivered arrived after the event of a later write to their key
+	Duplicated uint64 // number of repeated arrivals of an event
+	// Reordered is the number of events in Delivered that arrived after the event of a later write
+	// to their key.
 	Reordered uint64
 	Untimed   uint64 // how many events in Delivered belong to a write whose due time is unknown
-	// FromDue contains the times between a write's due time and the arrival of its event. FromSent
-	// contains the times between sending the write and the arrival of its event. An event may
-	// arrive before the reply to its write.
+	// FromDue contains the times from a write's due time to the arrival of its event. FromSent
+	// contains the times from sending the write to the arrival of its event. An event may arrive
+	// before the reply to its write.
 	FromDue, FromSent *Histogram
 }
 

@@ -22,7 +22,7 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 		for word != 0 {
 			at := 1000*second + i<<6 + bits.TrailingZeros64(word)
 			if at > last {
-				return // the remaining bits are beyond the 1000 milliseconds of the second
+				return // the remaining bits are after the second's 1000 milliseconds
 			}
 			p.alive[at>>6] |= 1 << (at & 63)
 			word &= word - 1
@@ -30,7 +30,7 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// AnyDone reports whether an operation was done in the interval [from, to), which is in
+// AnyDone reports whether an operation was done in the interval [from, to). Both times are in
 // milliseconds since the start of the window.
 func (p *Pulse) AnyDone(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
@@ -48,19 +48,19 @@ type Gap struct{ From, To int }
 // Length returns the length of the gap in milliseconds.
 func (g Gap) Length() int { return g.To - g.From }
 
-// Outage returns two gaps. The first is the longest gap that ends after the time from and begins
-// before the time until. The second is the longest gap between the times since and from, for
-// comparison. All times are in milliseconds since the start of the window. Outage returns false if
-// the first gap is not an outage, because chance can explain that it is longer than the earlier
-// gaps. If an outage lasts until the end of the window, it ends at the time until.
+// Outage returns two gaps: `outage` is the longest gap that ends after the time `from` and begins
+// before the time `until`, and `before` is, for comparison, the longest gap between the times
+// `since` and `from`. All times are in milliseconds since the start of the window. ok is false if
+// the first gap is not an outage: its length compared with the earlier gaps can be due to chance.
+// An outage that lasts until the end of the window ends at the time `until`.
 //
 // Example: the longest gap before a fault at 5000 is 3 ms. If no operation is done from 5002 to
 // 7100, the outage is [5002, 7100).
 func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	until = min(until, 64*len(p.alive))
-	// Counts for the time before from: silent is the number of milliseconds without an operation,
-	// gaps is the number of gaps that they form, and ticks is the number of milliseconds with an
-	// operation.
+	// These counts are for the time before `from`: silent is the number of milliseconds without an
+	// operation, gaps is the number of gaps that these milliseconds form, and ticks is the number
+	// of milliseconds with an operation.
 	silent, gaps, ticks := 0, 0, 0
 	began := 0
 	end := func(at int) {
@@ -90,9 +90,10 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 		began = at + 1
 	}
 	end(until)
-	// If gaps are random, each m milliseconds of additional length makes a gap less frequent by the
-	// factor e. Compare two sets with the same number of gaps: the longest gap in one set exceeds
-	// the longest gap in the other by more than 7 m only once in a thousand cases.
+	// If gaps are random, their lengths are exponentially distributed: for some m, gaps that are m
+	// milliseconds longer are less frequent by the factor e. If two sets contain the same number of
+	// gaps, the longest gap of one set exceeds the longest gap of the other set by more than 7 m in
+	// only one of a thousand cases.
 	margin := 1
 	if gaps > 0 && gaps < silent {
 		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silent)))))

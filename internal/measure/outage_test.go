@@ -29,9 +29,9 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps that average `mean`. No operations occur for `length`,
-// starting at the time `from`. During the last `slope` before that time, operations gradually become
-// less frequent.
+// steady generates operations with random gaps that average `mean`. No operations occur from the
+// time `from` until `length` later. Before `from`, for the time `slope`, operations gradually
+// become less frequent.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {
@@ -45,8 +45,8 @@ func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(f
 	}
 }
 
-// times returns the factor by which the number of windows is multiplied. With a higher factor, a
-// test tries more windows than CI has time for.
+// times returns the factor by which a test multiplies its number of windows. CI uses a factor of 1;
+// a higher factor takes more time than CI has.
 func times(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("QUORUMBENCH_OUTAGES")
@@ -99,16 +99,16 @@ func TestFindsNoOutageWithoutOne(t *testing.T) {
 	}
 }
 
-// If there is no operation until the end of the window, this gap is an outage that ends with the
-// window. If there was no operation before the fault, there is nothing to compare with, so there is
-// no outage.
+// If no operation is done from the fault until the end of the window, this gap is an outage that
+// ends with the window. If no operation was done before the fault, no outage is reported, because
+// no earlier gaps exist for comparison.
 func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
 	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
 		t.Errorf("an outage to the end is %v, %v", got, ok)
 	}
-	// an outage before since is not used for comparison
+	// an outage before the time `since` is not used for comparison
 	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9))
 	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
 		t.Errorf("the longest gap before is %v", before)

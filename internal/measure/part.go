@@ -6,19 +6,19 @@ import "math"
 type Part struct {
 	Worker string // name of the worker
 	// Lost is the reason why the worker was lost before the load ended. It is empty if the worker
-	// was not lost. The reports that a lost worker sent before that are included here and in the
-	// totals.
+	// was not lost. The reports that the worker sent before it was lost are included here and in
+	// the totals.
 	Lost  string
 	Loops int // number of event loops
-	// BeganAfter is how much later than the first worker this worker opened its window. Length is
-	// the length of its window. Both are in nanoseconds.
+	// BeganAfter is the delay from the first worker's start of the window to this worker's start of
+	// the window. Length is the length of this worker's window. Both are in nanoseconds.
 	BeganAfter, Length int64
 	// ClockBound is the largest possible error of the worker's clock after correction, in
 	// nanoseconds. It is 0 if the worker uses this machine's clock.
 	ClockBound int64
 
 	// Due is the number of operations due in the window, and Succeeded is how many of them
-	// completed. Done is the number of successes done in the window, whenever they became due.
+	// completed. Done is the number of successes done in the window, with any due time.
 	Due, Succeeded, Done uint64
 	Response             Steps // response times of the successes
 	Lateness             Steps // sent - due; only in an open loop
@@ -40,8 +40,8 @@ type Part struct {
 	seconds []brief
 }
 
-// brief is a summary of one second. For each series, it contains the number of successes and the
-// logarithm of their median response time.
+// brief is a summary of one second. It contains, for each series, the number of successes and the
+// logarithm of the median of their response times.
 type brief struct {
 	index  int
 	series []briefSeries
@@ -53,8 +53,8 @@ type briefSeries struct {
 	logMedian float64
 }
 
-// leastBrief is the minimum number of successes of a series in a second for the median to be
-// compared.
+// leastBrief is the minimum number of successes, per series and second, for a comparison of the
+// median.
 const leastBrief = 10
 
 // Add adds one of the worker's seconds. It ignores seconds that are not in the measurement window.
@@ -87,12 +87,12 @@ func (p *Part) Add(s *Second) {
 // seconds.
 func (p *Part) Seconds() int { return len(p.seconds) }
 
-// MedianDistances returns, for each worker, how far its median response time was from that of the
-// other workers. There is one value for each second that the worker has in common with others. The
+// MedianDistances returns, for each worker, the distances between its median response time and that
+// of the other workers: one value for each second that the worker has in common with others. A
 // distance is the difference between the logarithms: 0.1 means that the worker was about 10 %
-// slower. Only operations with the same kind, consistency, member and term are compared, so a
-// worker whose connections go to a slower member does not appear slower. Each comparison is
-// weighted by the worker's number of operations.
+// slower. MedianDistances compares only operations with the same kind, consistency, member and
+// term, so that a worker with connections to a slower member does not appear slower. It weights
+// each comparison by the worker's number of operations.
 func MedianDistances(parts []Part) [][]float64 {
 	out := make([][]float64, len(parts))
 	at := make([]int, len(parts)) // index of each worker's next second
@@ -141,7 +141,7 @@ func MedianDistances(parts []Part) [][]float64 {
 	}
 }
 
-// weightedSum is a sum of weighted values, together with the sum of the weights.
+// weightedSum is a sum of weighted values, and the sum of the weights.
 type weightedSum struct{ weight, sum float64 }
 
 // add adds the value x with a weight.

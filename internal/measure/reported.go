@@ -1,14 +1,14 @@
 package measure
 
-// Replies contain the ID of a member and its term. Each pair of member and term has its own
+// Replies contain the replying member's ID and term. Each pair of member and term has its own
 // histograms, which take half a megabyte or more. A cluster has few members and rarely elects a
-// leader, but a faulty server could return a new member in every reply. So the number of pairs is
-// limited.
+// leader, but a faulty server could return a new member ID in every reply. Therefore the number of
+// pairs is limited.
 
 const (
 	// MaxReported is the maximum number of pairs of member and term that one loop distinguishes in
-	// a load, and that a load distinguishes in each phase. It is sufficient for seven members in
-	// four elections, or for thirty elections if only the leader replies.
+	// a whole load, and that a load distinguishes in each phase. It is sufficient for seven members
+	// in four elections, or for thirty elections if only the leader replies.
 	MaxReported = 32
 	// MaxReportedInSecond is the maximum number of pairs that one loop distinguishes in a second.
 	// It is sufficient for seven members before and after an election.
@@ -24,9 +24,8 @@ type Reported struct {
 	n     int
 }
 
-// Accept reports whether a pair is among the first different pairs. The parameter most is the
-// number of these pairs, which must not exceed MaxReported. Accept always returns true for a reply
-// without member and term.
+// Accept reports whether a pair is among the first `most` different pairs. `most` must not exceed
+// MaxReported. For a reply without member and term, Accept always returns true.
 func (r *Reported) Accept(member, term uint64, most int) bool {
 	if member == 0 && term == 0 {
 		return true
@@ -44,14 +43,14 @@ func (r *Reported) Accept(member, term uint64, most int) bool {
 	return true
 }
 
-// Unnamed returns the series without member and term. Its role is unknown.
+// Unnamed returns the series without member and term. The member's role is then unknown.
 func (s Series) Unnamed() Series {
 	s.Member, s.Term = 0, 0
 	return s
 }
 
-// bounded returns the given cells. Cells whose pair is not among the first MaxReported pairs are
-// replaced by copies without member and term. The cells themselves are not changed.
+// bounded returns the given cells, but replaces each cell whose pair is not among the first
+// MaxReported pairs by a copy without member and term. It does not change the given cells.
 func (r *Reported) bounded(from []*Cell) []*Cell {
 	for i, c := range from {
 		if r.Accept(c.Member, c.Term, MaxReported) {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// If a server invents members, they share one series, and no operation is lost.
+// If a server invents member IDs, the invented members share one series, and no operation is lost.
 func TestInventedMembersAreBounded(t *testing.T) {
 	c := NewCollector(2)
 	const seconds, each = 20, 16

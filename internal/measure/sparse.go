@@ -6,7 +6,7 @@ import (
 )
 
 // Steps is a histogram that stores only non-empty steps (buckets). It takes a few KiB, whereas a
-// Histogram takes 240 KiB. Histograms read from a file have this form.
+// Histogram takes 240 KiB. Histograms that were read from a file have this form.
 //
 // Example: two times of 100 ns and one time of 1 ms are the steps {12, 2} and {8097, 1}.
 //
@@ -15,8 +15,8 @@ type Steps struct {
 	All []Step // in ascending order of At
 }
 
-// Step is the number N of times in step At of a histogram. These times are at least StepAt(At) and
-// below StepAt(At+1).
+// Step contains the number of times (N) in the step with the number At of a histogram. These times
+// are at least StepAt(At) and less than StepAt(At+1).
 type Step struct {
 	At int
 	N  int64
@@ -28,16 +28,16 @@ func StepsOf(h *Histogram) (s Steps) {
 	return s
 }
 
-// fewTimes is the maximum number of times for which eachStep queries a histogram separately for
-// each time. If there are more times, eachStep copies all counts, which takes 240 KB.
+// fewTimes is the maximum size of a histogram for which eachStep queries each time individually.
+// For a histogram with more times, eachStep copies all counts, which takes 240 KB.
 const fewTimes = 256
 
-// eachStep calls each for every non-empty step of a histogram, in ascending order.
+// eachStep calls `each` for every non-empty step of a histogram, in ascending order.
 //
-// The library does not provide access to the counts without copying them. So for at most fewTimes
-// times, eachStep queries the percentiles that correspond to the first time, the second time, and
-// so on. For example, it reads the four values of a histogram as its percentiles 25, 50, 75 and
-// 100.
+// The library gives access to the counts only by copying all of them. To avoid the copy, eachStep
+// queries the times in a histogram with at most fewTimes times individually: the first, the second
+// and so on, as percentiles. For example, it reads the four values of a histogram as the
+// percentiles 25, 50, 75 and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
 	if total > fewTimes {
@@ -92,7 +92,7 @@ func (s *Steps) AddTo(into *Histogram) *Histogram {
 	return into
 }
 
-// Add adds the times in a histogram. The parameter from may be nil.
+// Add adds the times in a histogram, which may be nil.
 func (s *Steps) Add(from *Histogram) {
 	if from == nil || from.TotalCount() == 0 {
 		return
@@ -112,7 +112,7 @@ func (s *Steps) Add(from *Histogram) {
 	s.All = slices.Clip(append(all, more...))
 }
 
-// Histogram returns a new histogram that contains the times, or nil if there are none.
+// Histogram returns a new histogram that contains the times, or nil if s is empty.
 func (s *Steps) Histogram() *Histogram {
 	if s.Total() == 0 {
 		return nil
@@ -120,8 +120,8 @@ func (s *Steps) Histogram() *Histogram {
 	return s.AddTo(nil)
 }
 
-// Sum adds up many values of type Steps. This is much cheaper than adding them to a Histogram. A
-// Sum may be reset and reused.
+// Sum is the sum of many Steps. Adding Steps to a Sum is much cheaper than adding them to a
+// Histogram. A Sum may be reset and reused.
 //
 // Invariant: total is the sum of counts, and all counts above last are 0.
 type Sum struct {
@@ -130,8 +130,8 @@ type Sum struct {
 	total  int64
 }
 
-// mostSummed limits the total. It is far above the counts of any run; if a damaged file exceeds it,
-// the excess is ignored.
+// mostSummed limits the total. It is far above the counts of any run. If a damaged file exceeds the
+// limit, the excess is ignored.
 const mostSummed = 1 << 62
 
 // Add adds the given times.
@@ -178,8 +178,8 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// CountFrom returns the number of times that are at least ns nanoseconds. It includes all times in
-// the step that contains ns.
+// CountFrom returns the number of times that are at least `ns` nanoseconds, or are in the same step
+// as `ns`.
 func (s *Sum) CountFrom(ns int64) (n int64) {
 	if s.total > 0 {
 		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
@@ -200,13 +200,13 @@ func (s *Sum) Histogram() *Histogram {
 	return own.AddTo(nil)
 }
 
-// PercentilesOf returns the same percentiles as the function PercentilesOf returns for the sum's
+// PercentilesOf returns the percentiles that the function PercentilesOf returns for the sum's
 // Histogram.
 func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
 	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
 }
 
-// Fastest returns the smallest time. It is unknown if there are no times.
+// Fastest returns the smallest time. The figure is unknown if the sum is empty.
 func (s *Sum) Fastest() Figure {
 	if s.total == 0 {
 		return Figure{}
@@ -215,7 +215,7 @@ func (s *Sum) Fastest() Figure {
 	return knownFigure(float64(StepAt(at)))
 }
 
-// Slowest returns the same value as the function Slowest returns for the sum's Histogram.
+// Slowest returns the value that the function Slowest returns for the sum's Histogram.
 func (s *Sum) Slowest(failed uint64) Figure {
 	switch {
 	case failed > 0:
@@ -234,7 +234,7 @@ func (s *Sum) Slowest(failed uint64) Figure {
 // time with this rank. Ranks start at 1.
 func (s *Sum) atRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, upTo := -1, uint64(0) // upTo is the number of times in all steps up to at
+	at, upTo := -1, uint64(0) // upTo: number of times in all steps up to step at
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
 			at, upTo = -1, 0
@@ -249,7 +249,7 @@ func (s *Sum) atRanks(ranks []uint64) []int64 {
 	return values
 }
 
-// The first 1<<subBuckets steps have the width Lowest. After these, the width of the steps doubles
+// The first 1<<subBuckets steps have the width Lowest. After these steps, the width doubles
 // whenever the values double.
 const (
 	unit       = 3 // the width of the first steps is 1<<unit
@@ -268,7 +268,7 @@ func StepAt(i int) int64 {
 	return int64(i%half+half) << (i/half - 1 + unit)
 }
 
-// StepOf returns the lowest value in the step to which ns belongs.
+// StepOf returns the lowest value in the step to which `ns` belongs.
 func StepOf(ns int64) int64 {
 	ns = inRange(ns)
 	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
@@ -281,13 +281,12 @@ func stepNumber(ns int64) int {
 	return (shift-unit)*half + int(ns>>(shift&63))
 }
 
-// Mean returns the mean time, with the precision of the steps. It returns NaN if there are no
-// times.
+// Mean returns the mean time, with the precision of the steps. It returns NaN if the sum is empty.
 func (s *Sum) Mean() float64 {
 	sum := 0.0
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {
-			// the middle of the step, as the library uses it
+			// use the middle of the step, as the library does
 			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2)
 		}
 	}

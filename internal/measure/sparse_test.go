@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Adding up Steps yields the same sum and the same figures as adding up histograms.
+// The sum of Steps has the same contents and the same figures as the sum of the histograms.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -94,8 +94,8 @@ func TestStepAt(t *testing.T) {
 	}
 }
 
-// eachStep returns the same steps as a walk through the whole histogram, for any number and length
-// of times.
+// eachStep returns the same steps as a walk through the whole histogram, for any number and
+// distribution of times.
 func TestEachStepFindsAllSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {

@@ -6,16 +6,17 @@ import "time"
 // process.
 var began = time.Now()
 
-// Now returns the current time. Its clock starts with the time of the wall clock, but does not
-// change when the wall clock is set.
+// Now returns the current time. Its clock starts with the wall clock's time at the start of the
+// process, but does not change when the wall clock is set.
 func Now() time.Time { return began.Add(time.Since(began)) }
 
-// leastDifference is the smallest change of the wall clock that is reported. Smaller differences
-// may be caused by the time between reading one clock and reading the other.
+// leastDifference is the smallest reported change of the wall clock. The time between the readings
+// of the two clocks can cause smaller differences.
 const leastDifference = time.Millisecond
 
-// WallClockAhead returns how far the wall clock is ahead of Now: by how much the wall clock was set
-// since the process started. It returns 0 if the difference is less than a millisecond.
+// WallClockAhead returns how far the wall clock is ahead of Now. This is the amount by which the
+// wall clock was set forward since the process started. It returns 0 if the difference is less than
+// a millisecond.
 func WallClockAhead() time.Duration {
 	return readUntilSteady(func() time.Duration {
 		now := time.Now()
@@ -24,8 +25,8 @@ func WallClockAhead() time.Duration {
 }
 
 // readUntilSteady reads the difference between two clocks until two readings agree, at most five
-// times. Readings may be wrong, because a process may be paused between reading one clock and
-// reading the other.
+// times. A single reading may be wrong because the process may be paused between the readings of
+// the two clocks.
 func readUntilSteady(read func() time.Duration) (ahead time.Duration) {
 	const readings = 4
 	ahead = read()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// As long as the machine's clock is not set, Now agrees with it.
+// Now agrees with the machine's clock unless the clock is set.
 func TestNowAgreesWithTheWallClock(t *testing.T) {
 	before := time.Now()
 	is := Now()
@@ -20,8 +20,8 @@ func TestNowAgreesWithTheWallClock(t *testing.T) {
 	}
 }
 
-// If the process is paused between reading the two clocks, this is not mistaken for a clock that
-// was set. If the clock was set, this is detected even after such a pause.
+// A pause of the process between the readings of the two clocks is not mistaken for a clock that
+// was set. A clock that was set is detected even after such a pause.
 func TestAheadIgnoresPausesBetweenReadings(t *testing.T) {
 	const us = time.Microsecond
 	for _, tt := range []struct {

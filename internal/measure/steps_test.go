@@ -10,7 +10,7 @@ func TestStepsAreBelowOnePercent(t *testing.T) {
 	for _, ns := range []int64{1000, 1001, 1500, 2047, 8191, 8192, 16_383, 16_384, 131_071, 131_072, 1_000_000, 999_999_999, 60_000_000_000} {
 		h := NewHistogram()
 		Record(h, ns)
-		// the percentile of the only success; the failures make the sample large enough
+		// this is the percentile of the only success; the failures make the sample large enough
 		got := Percentile(h, 9*1000, 0.001)
 		if !got.Known || got.NS < float64(ns) || got.NS > 1.01*float64(ns) {
 			t.Errorf("%d ns are reported as %+v", ns, got)

@@ -2,14 +2,16 @@ package measure
 
 import "math"
 
-// MinBeyond is the minimum number of samples above a percentile for which the percentile is shown.
+// MinBeyond is the minimum number of samples that must be above a percentile. Otherwise the
+// percentile is unknown.
 const MinBeyond = 10
 
 // Percentiles lists the percentiles in a summary.
 var Percentiles = []float64{10, 25, 50, 75, 90, 95, 99, 99.9}
 
-// Figure is one figure of a summary. Failed is set if the figure falls on a failed operation. If
-// the sample is too small for the figure, neither Failed nor Known is set.
+// Figure is one figure of a summary. Failed is set if the operation at the figure's rank failed, or
+// if the figure includes failed operations. If the sample is too small for the figure, neither
+// Failed nor Known is set.
 type Figure struct {
 	NS     float64
 	Known  bool
@@ -25,11 +27,11 @@ type Summary struct {
 	Min         Figure
 	Mean        Figure
 	Stddev      Figure
-	Percentiles [8]Figure // in the order of the variable Percentiles
+	Percentiles [8]Figure // in the order of the package variable Percentiles
 	Max         Figure
 }
 
-// Percentile returns the percentile p, which must be one of Percentiles.
+// Percentile returns the percentile p, which must be in the package variable Percentiles.
 func (s Summary) Percentile(p float64) Figure {
 	for i, q := range Percentiles {
 		if q == p {
@@ -39,8 +41,8 @@ func (s Summary) Percentile(p float64) Figure {
 	return Figure{}
 }
 
-// Summarize describes a distribution. Each failed operation counts as slower than any success. The
-// parameter h may be nil.
+// Summarize returns the summary of a distribution. Each failed operation counts as slower than any
+// success. h may be nil.
 func Summarize(h *Histogram, failed uint64) Summary {
 	var succeeded uint64
 	if h != nil {
@@ -64,11 +66,12 @@ func Summarize(h *Histogram, failed uint64) Summary {
 	return s
 }
 
-// Percentile returns the smallest value in h for which at least p percent of the samples are not
-// larger (nearest rank). Each failed operation counts as slower than any success. The parameter p
-// has at most three decimals. The parameter h may be nil.
+// Percentile returns the smallest value in h such that at least p percent of the samples are not
+// larger than this value (nearest rank). Each failed operation counts as slower than any success. p
+// may have at most three decimals. h may be nil.
 //
-// Example: with 95 successes and 5 failures, p90 is the 90th success, and p99 falls on a failure.
+// Example: with 95 successes and 5 failures, p90 is the time of the 90th success, and p99 is Failed
+// because the sample with rank 99 is a failure.
 func Percentile(h *Histogram, failed uint64, p float64) Figure {
 	return PercentilesOf(h, failed, p)[0]
 }
@@ -82,7 +85,7 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	}
 	return percentilesOf(succeeded, failed, percentiles, func(ranks []uint64) []int64 {
 		wanted := make([]float64, len(ranks))
-		// the library rounds to the nearest rank, so the result is exactly this rank
+		// the library rounds to the nearest rank, so it returns the value with exactly this rank
 		for i, rank := range ranks {
 			wanted[i] = 100 * float64(rank) / float64(succeeded)
 		}
@@ -90,10 +93,10 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	})
 }
 
-// Grouped removes the percentiles for which the sample is too small if each group of `each` samples
-// has a common cause. For example, a write with 10 watchers causes 10 events. So a percentile of
-// events needs MinBeyond causes, which are 100 events, above it. The parameter count is the number
-// of samples.
+// Grouped removes the percentiles for which the sample is too small if the samples are not
+// independent: every `each` samples have a common cause. For example, a write with 10 watchers
+// causes 10 events. So MinBeyond writes, and therefore 100 events, must be above a percentile of
+// the events. `count` is the number of samples.
 func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
 		if figures[i].Known && !supports(p, count, each) {
@@ -103,26 +106,26 @@ func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Fig
 	return figures
 }
 
-// Grouped returns the summary without the percentiles that the function Grouped removes.
+// Grouped removes the same percentiles from the summary as the function Grouped.
 func (s Summary) Grouped(each uint64) Summary {
 	Grouped(s.Percentiles[:], s.Count, each, Percentiles...)
 	return s
 }
 
-// Supports reports whether count samples are enough to show the percentile p: at least MinBeyond
-// samples must be above it.
+// Supports reports whether `count` samples are enough to show the percentile p: at least MinBeyond
+// samples must be above p.
 func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
 
 // supports reports whether at least MinBeyond groups of `each` samples are above the percentile p.
 func supports(p float64, count, each uint64) bool { return count-rankOf(p, count) >= MinBeyond*each }
 
-// rankOf returns the rank of a percentile. Ranks start at 1. It computes in thousandths of a
-// percent, so that the result is exact.
+// rankOf returns the rank of the percentile p among `count` samples. Ranks start at 1. The
+// computation uses thousandths of a percent, so that the result is exact.
 func rankOf(p float64, count uint64) uint64 {
 	return (uint64(math.Round(p*1000))*count + 99_999) / 100_000
 }
 
-// percentilesOf returns percentiles over all successes and failures. The function at returns the
+// percentilesOf returns percentiles over all successes and failures. The function `at` returns the
 // values of the successes with the given ranks, which start at 1.
 func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
@@ -132,7 +135,7 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 		rank := rankOf(p, count)
 		switch {
 		// If more than MinBeyond operations failed, the highest percentile for which the sample is
-		// large enough falls on a failure. All percentiles above it do, too.
+		// large enough is failed. So are all percentiles above it.
 		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
 		case Supports(p, count):
@@ -147,8 +150,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	return figures
 }
 
-// Slowest returns the largest value in h. It is failed if an operation failed, and unknown if h is
-// empty. The parameter h may be nil.
+// Slowest returns the largest value in h. The figure is failed if an operation failed, and
+// otherwise unknown if h is nil or empty.
 func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:

@@ -7,10 +7,11 @@ type Totals struct {
 	Tally
 	Seconds float64 // length of the window
 	Window
-	// longest time without a completed operation, in seconds, with a resolution of 1 ms
+	// LongestGap is the longest time without a completed operation, in seconds, with a resolution
+	// of 1 ms.
 	LongestGap float64
-	// start of the longest gap, in seconds since the start of the window; the first one if gaps are
-	// equally long
+	// LongestGapAt is the start of the longest gap, in seconds since the start of the window. If
+	// several gaps have this length, it is the start of the first of them.
 	LongestGapAt float64
 
 	// Watching is nil unless the load has watchers.
@@ -18,8 +19,8 @@ type Totals struct {
 
 	// ErrorTexts contains the first error text for each kind of error.
 	ErrorTexts map[kv.Outcome]string
-	// MeanInFlight is the mean number of operations between due and done over time. It is used for
-	// Little's law.
+	// MeanInFlight is the mean number, over time, of operations that were due but not done. It is
+	// used for Little's law.
 	MeanInFlight float64
 	// MeanResting is the mean number, over time, of clients that paused after a refusal and had no
 	// operation in progress.
@@ -29,15 +30,16 @@ type Totals struct {
 	// Connections lists the number of completed operations for each client of a closed loop. It is
 	// empty in an open loop.
 	Connections []Connection
-	// Calls describes the calls of an application by kind. It is empty for other loads.
+	// Calls describes the calls of an application, by kind. It is empty if the load is not an
+	// application.
 	Calls []Calls
-	// Parts describes the part of each worker. It is empty if there is only one worker.
+	// Parts describes the part of each worker. It is empty if the load has only one worker.
 	Parts []Part
 	// MergedAfter is the time from the end of the window until the reports of several workers were
-	// merged, in nanoseconds. It includes the drain. It is 0 if there is only one worker.
+	// merged, in nanoseconds. It includes the drain. It is 0 if the load has only one worker.
 	MergedAfter int64
 	// RunDelay is how long the loop threads waited for a CPU, in nanoseconds. Slices is how many
-	// times they received a CPU. Both are 0 if the system does not report them.
+	// times these threads received a CPU. Both are 0 if the system does not report them.
 	RunDelay int64
 	Slices   int64
 	// LoopCPU is the CPU time of the loop threads in nanoseconds.
@@ -52,7 +54,7 @@ func (t *Totals) Succeeded() (n uint64) {
 	return n
 }
 
-// Failed returns how many of the due operations ended in an error.
+// Failed returns how many of the due operations failed.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
 
 // Merged merges all cells into one cell, which contains the times of all successes and errors.
@@ -69,23 +71,23 @@ func (t *Totals) Merged() *Cell {
 // WatchTotals holds the totals over all watchers of a load, including the warm-up.
 type WatchTotals struct {
 	Watchers int
-	// Created contains, for each watcher, the time that its first creation took. CreatedSeconds is
-	// the time from the request for the first watcher until all watchers existed.
+	// Created contains, for each watcher, the duration of the watcher's first creation.
+	// CreatedSeconds is the time from the request for the first watcher until all watchers existed.
 	Created        *Histogram
 	CreatedSeconds float64
-	// Last contains, for each write in the window, the time from the write's due time until the
-	// last watcher received its event. It is nil unless all watchers watch all keys that are
-	// written.
+	// Last contains, for each write in the window, the time from the write's due time to the
+	// arrival of its event at the last watcher. It is nil unless all watchers watch all keys that
+	// are written.
 	Last *Histogram
 	// Acknowledged is the number of acknowledged writes to watched keys.
 	Acknowledged uint64
-	// Expected is the number of events that these writes should cause: one event for each watcher
-	// of the key.
+	// Expected is the number of events that the acknowledged writes should cause: one event for
+	// each watcher of the written key.
 	Expected  uint64
 	Delivered uint64 // number of different events
 	// Lost is the number of events that did not arrive. For each watcher and key, it is the larger
-	// of two numbers: the missing versions of the key, and the acknowledged writes without an
-	// event.
+	// of two numbers: the number of missing versions of the key, and the number of acknowledged
+	// writes without an event.
 	Lost uint64
 	// Coalesced is the number of versions that watchers did not receive because the store sends
 	// only the newest version.
@@ -93,14 +95,14 @@ type WatchTotals struct {
 	Duplicated uint64
 	Reordered  uint64
 	Untimed    uint64 // number of delivered events whose write has an unknown due time
-	Foreign    uint64 // how many events in Untimed were damaged, or not caused by this load
+	Foreign    uint64 // number of events in Untimed that were damaged or not caused by this load
 	Wrong      uint64 // number of events for keys that the watcher does not watch
 	// Impossible is the number of events that arrived before their write was sent. If it is above
 	// 0, the times are invalid.
 	Impossible uint64
-	// Resubscribed is how many times watchers were created again after their connection or stream
-	// was lost. Ended is the number of watchers that the store ended permanently. EndedText is the
-	// reason for the first of them.
+	// Resubscribed is how many times the load re-created watchers after the loss of their
+	// connection or stream. Ended is the number of watchers that the store ended permanently.
+	// EndedText is the reason for the first of these ends.
 	Resubscribed uint64
 	Ended        uint64
 	EndedText    string

@@ -23,7 +23,8 @@ const (
 	Bytes
 )
 
-// Time reports whether the unit is a unit of time, and returns its length in nanoseconds.
+// Time returns the length of a unit of time in nanoseconds. ok is false if the unit is not
+// displayed as a duration.
 func (u Unit) Time() (ns float64, ok bool) {
 	switch u {
 	case Nanoseconds:
@@ -34,7 +35,7 @@ func (u Unit) Time() (ns float64, ok bool) {
 	return 0, false
 }
 
-// Text formats a number with this unit. It keeps enough digits for a comparison with a limit.
+// Text formats a number with this unit. The text has enough digits for a comparison with a limit.
 func (u Unit) Text(x float64) string {
 	if ns, ok := u.Time(); ok {
 		return text.Duration(ns * x)
@@ -49,7 +50,7 @@ func (u Unit) Text(x float64) string {
 }
 
 // Text formats a figure as a time. It returns a dash if the sample is too small for the figure, or
-// "failed" if the figure falls on a failed operation.
+// "failed" if the figure is failed.
 func (f Figure) Text() string {
 	switch {
 	case f.Known:

@@ -22,21 +22,21 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.phase, o.phase), cmp.Compare(p.index, o.index))
 }
 
-// waiting holds, in order, the seconds that at least one shard has not added yet. Each entry is
-// merged from the shards that have added the second. So the memory use depends on how far the
-// shards are apart, but not on the number of shards. A shard may be late by the timeout of its
-// operations. So all entries except mostOpen are kept in encoded form (AppendSecond), which takes a
-// few KiB instead of megabytes.
+// waiting holds, in order, the seconds that at least one shard has not added yet. Each entry is the
+// sum over the shards that have added the second. So the memory use depends on the distance between
+// the first and the last shard, but not on the number of shards. A shard may be late by the timeout
+// of its operations. Therefore all entries except mostOpen are encoded (AppendSecond), which takes
+// a few KiB instead of megabytes.
 //
-// Invariant: seconds is sorted by place, packed is the total length of their bytes, and at most
-// mostOpen entries are not encoded.
+// Invariant: the field seconds is sorted by place, packed is the total length of the entries'
+// bytes, and at most mostOpen entries are not encoded.
 type waiting struct {
 	seconds []waitingSecond
 	packed  int // total size of all encoded seconds in bytes
 }
 
-// mostOpen is the maximum number of waiting seconds that are kept as histograms. Shards that are
-// not late are within two seconds of each other.
+// mostOpen is the maximum number of waiting seconds that are not encoded. The seconds of shards
+// that are not late differ by at most two.
 const mostOpen = 3
 
 // waitingSecond is a second that waits for other shards.
@@ -48,9 +48,9 @@ type waitingSecond struct {
 	named Reported
 }
 
-// add adds one shard's part of a second. If ours is set, add may keep or modify s. Then the first
-// part becomes the merged second, and the histograms of each further part are passed to recycle. If
-// ours is not set, add copies the part.
+// add adds one shard's part of a second. If `ours` is set, add may keep or modify s: the first part
+// becomes the merged second, and the histograms of all further parts are passed to `recycle`. If
+// `ours` is not set, add copies the part.
 func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 	i, found := slices.BinarySearchFunc(w.seconds, s.place(), func(e waitingSecond, p place) int { return e.compare(p) })
 	if !found {
@@ -96,7 +96,7 @@ func (w *waiting) decode(e *waitingSecond) {
 	c.second(e.whole) // cannot fail, because this process encoded the bytes
 }
 
-// encodeEarliest encodes the earliest seconds until at most mostOpen are not encoded.
+// encodeEarliest encodes the earliest seconds so that at most mostOpen seconds are not encoded.
 func (w *waiting) encodeEarliest() {
 	n := 0
 	for i := range w.seconds {
@@ -114,7 +114,7 @@ func (w *waiting) encodeEarliest() {
 }
 
 // takeFirst removes and returns the earliest second. It sorts the series, so that their order does
-// not depend on which shard was first.
+// not depend on the order of the shards.
 func (w *waiting) takeFirst() *Second {
 	e := &w.seconds[0]
 	w.decode(e)

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// handedOver returns the seconds that a shard adds, for a warm-up and a window. Some of the seconds
-// are omitted.
+// handedOver returns the seconds that a shard adds in a warm-up and a window. It omits some
+// seconds.
 func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	for i := range seconds {
 		if r.IntN(20) == 0 {
@@ -28,7 +28,7 @@ func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	return all
 }
 
-// unionOf returns every second, merged from all shards, in order.
+// unionOf merges the seconds of all shards, and returns them in order.
 func unionOf(shards [][]*Second) (all []*Second) {
 	of := map[place]*Second{}
 	for _, shard := range shards {
@@ -48,9 +48,10 @@ func unionOf(shards [][]*Second) (all []*Second) {
 	return all
 }
 
-// The seconds of many workers may interleave in any way; they may be late, omitted, or missing at
-// the end. Each merged second is the union of its parts, bin by bin. It arrives exactly once and in
-// order. In the meantime, only a few seconds are kept as histograms.
+// The seconds of many workers may interleave in any way. They may be late, omitted, or missing at
+// the end. Each merged second is the sum of its parts, step by step. The collector delivers the
+// merged seconds in order, each exactly once. While seconds wait, it keeps only a few of them as
+// histograms.
 func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -68,7 +69,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 			got = append(got, one)
 		}
 		c.Recycle = func(*Histogram) {}
-		straggler := r.IntN(len(shards)) // it adds its seconds after most of the others have ended
+		straggler := r.IntN(len(shards)) // adds its seconds after most other shards have ended
 		ended := make([]bool, len(shards))
 		for left := len(shards); left > 0; {
 			i := r.IntN(len(shards))
@@ -118,8 +119,8 @@ func sorted(s *Second) *Second {
 	return s
 }
 
-// Straggler finds a shard for which too many seconds wait. After this shard has ended, all seconds
-// are passed on.
+// Straggler finds a shard for which too many seconds wait. After this shard has ended, the
+// collector delivers all seconds.
 func TestFindsTheStraggler(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(13, 14))
@@ -153,7 +154,7 @@ func TestFindsTheStraggler(t *testing.T) {
 }
 
 // Decoding into reused histograms yields the seconds that were encoded. An invalid second does not
-// affect the others.
+// affect other seconds.
 func TestReaderReusesHistograms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(15, 16))
@@ -183,7 +184,7 @@ func TestReaderReusesHistograms(t *testing.T) {
 	}
 }
 
-// Adding histograms to Steps yields the steps of the histograms' sum.
+// Steps to which histograms are added contain the steps of the histograms' sum.
 func TestStepsAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var s Steps

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Merging the watch counts from the seconds of several shards preserves all counts and times.
+// A merge of the watch counts from several shards' seconds preserves all counts and times.
 func TestWatchMergesToTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, seconds = 3, 20

@@ -1,21 +1,22 @@
 package measure
 
-// Window holds what one loop, or all loops together, observed in the measurement window, in
-// addition to the counts and times of each second.
+// Window holds the observations of one loop, or of all loops together, in the measurement window.
+// They are in addition to the counts and times of each second.
 type Window struct {
 	CarriedIn uint64 // number of operations in flight when the window opened
-	// CarriedInAge is the age of the oldest of these operations at that time, in nanoseconds.
+	// CarriedInAge is the age of the oldest of these operations when the window opened, in
+	// nanoseconds.
 	CarriedInAge int64
 	// MaxInFlight is the largest number of operations in flight. Capped is the number of due
-	// operations that were delayed by the limit of operations in flight. NoRoom is the number of
+	// operations that waited because of the limit of operations in flight. NoRoom is the number of
 	// due operations in an open loop that waited for a connection. Disturbed.Waiting contains the
 	// times of both kinds of delay.
 	MaxInFlight int
 	Capped      uint64
 	NoRoom      uint64
-	// Held is the number of closed-loop clients whose operation was stuck at a member after the
-	// load had moved to another member. HeldLongest is the longest time from this move to the end
-	// of such an operation, in nanoseconds.
+	// Held is the number of closed-loop clients whose operation was still in flight at a member
+	// after the load had moved to another member. HeldLongest is the longest time from the move to
+	// the end of such an operation, in nanoseconds.
 	Held        int
 	HeldLongest int64
 	ConnectionCounts
@@ -23,12 +24,13 @@ type Window struct {
 	// nanoseconds.
 	Paused int64
 	// LongestPause is the longest time by which a loop woke up late or was delayed in one
-	// iteration, in nanoseconds. The loop's thread was then stopped, throttled or not scheduled.
+	// iteration, in nanoseconds. During this time, the loop's thread was stopped, throttled or not
+	// scheduled.
 	LongestPause int64
 }
 
-// Merge adds the window of another loop or worker. MaxInFlight then becomes an upper bound, because
-// the loops may have reached their maxima at different times.
+// Merge adds the window of another loop or worker. After Merge, MaxInFlight is an upper bound,
+// because the loops may have reached their maxima at different times.
 func (w *Window) Merge(o *Window) {
 	w.CarriedIn += o.CarriedIn
 	w.CarriedInAge = max(w.CarriedInAge, o.CarriedInAge)
@@ -43,12 +45,12 @@ func (w *Window) Merge(o *Window) {
 }
 
 // ConnectionCounts counts events of connections in a window. The JSON names are the names in a
-// trial's result. To add a count, add a field, add it to the method add, and count it in the
-// engine.
+// trial's result. To add a count, add a field, add the field to the method add, and count the
+// events in the engine.
 type ConnectionCounts struct {
 	Reconnects uint64 `json:"reconnects"`
 	// Expired is the number of sessions that the server had already ended when a new connection
-	// resumed them.
+	// tried to resume them.
 	Expired uint64 `json:"sessions_expired"`
 }
 
@@ -66,7 +68,7 @@ type Link struct {
 	Lost        int // number of lost connections
 	// LostAt is the time at which the number of connections first fell below Connections. BackAt is
 	// the time at which the number returned to Connections and stayed there. Both are in seconds
-	// since the start of the window. Each of them is -1 if its event did not happen.
+	// since the start of the window. A time is -1 if its event did not happen.
 	LostAt, BackAt float64
 }
 
@@ -75,7 +77,7 @@ type Connection struct {
 	// Endpoint is the connection's endpoint. It is empty if the load moved the connection to
 	// another endpoint in the window.
 	Endpoint string
-	// Completed contains, for each client of the connection, how many operations due in the window
-	// it completed.
+	// Completed contains, for each client of the connection, the number of completed operations
+	// that were due in the window.
 	Completed []uint64
 }

@@ -10,46 +10,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Parameter is a parameter of an application. The search finds its largest value that meets the
-// objective.
+// Parameter is a parameter of an application. The search finds the largest value of the parameter
+// at which the application meets the objective.
 type Parameter struct {
 	Key         string
 	Integer     bool // set if values must be whole numbers
 	From        float64
 	Least, Most float64 // bounds that the scenario allows
 
-	// read returns the scenario with a given value, or the error with which the scenario rejects
-	// it.
+	// read returns the scenario in which the parameter has the given value. It returns an error if
+	// the scenario does not allow the value.
 	read func(value string) (*scenario.Scenario, error)
 }
 
 const (
-	// leastWindow is the shortest window of an application's trial, in seconds. In that time each
-	// Kubernetes node, and each Patroni member, renews its lease once.
+	// leastWindow is the minimum length, in seconds, of the measurement window of an application's
+	// trial. In 10 seconds, each Kubernetes node and each Patroni member renews its lease once.
 	leastWindow = 10
-	// leastNumber is the smallest value of a parameter that need not be a whole number.
+	// leastNumber is the smallest value that a search tries if the parameter's values need not be
+	// whole numbers.
 	leastNumber = 0.1
-	// clusterStart is the assumed time to start a cluster, in seconds, until a start has been
-	// measured.
+	// clusterStart is the assumed duration, in seconds, of the start of a cluster. It applies until
+	// a start has been measured.
 	clusterStart = 3
 )
 
-// NewParameter returns a parameter with the scenario's own value and with the bounds that read
-// allows.
-func NewParameter(of *application.Parameter, own float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
-	p := &Parameter{Key: of.Key, Integer: of.Unit == application.Integer, read: read}
-	least := of.Least
+// NewParameter returns the declared parameter for a search that starts with the value initial. The
+// bounds of the search are the lowest and the highest value that read accepts.
+func NewParameter(declared *application.Parameter, initial float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
+	p := &Parameter{Key: declared.Key, Integer: declared.Unit == application.Integer, read: read}
+	least := declared.Least
 	if !p.Integer {
 		least = math.Max(least, leastNumber)
 	}
-	allowed := math.Max(own, least)
-	p.Least, p.Most = p.bound(allowed, least), p.bound(allowed, of.Most)
-	p.From = math.Min(math.Max(own, p.Least), p.Most)
+	allowed := math.Max(initial, least)
+	p.Least, p.Most = p.bound(allowed, least), p.bound(allowed, declared.Most)
+	p.From = math.Min(math.Max(initial, p.Least), p.Most)
 	return p
 }
 
-// bound returns the allowed value nearest to a limit. The search starts from an allowed value,
-// because the bounds of a parameter may depend on other parameters.
+// bound returns the value nearest to limit that the scenario accepts. It finds the value with a
+// binary search between allowed, which the scenario accepts, and limit. The bounds of a parameter
+// may depend on other parameters, so they are not known in advance.
 func (p *Parameter) bound(allowed, limit float64) float64 {
 	if _, err := p.trial(limit); err == nil {
 		return limit
@@ -71,7 +73,7 @@ func (p *Parameter) bound(allowed, limit float64) float64 {
 	return allowed
 }
 
-// trial returns the trial with a value.
+// trial returns the scenario's trial in which the parameter has the given value.
 func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
 	s, err := p.read(p.Text(value))
 	if err != nil {
@@ -80,7 +82,7 @@ func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
 	return &s.Trials[0], nil
 }
 
-// Text returns a value as scenario files write it.
+// Text returns a value of the parameter in the form that scenario files use.
 func (p *Parameter) Text(value float64) string {
 	if p.Integer {
 		return strconv.FormatFloat(value, 'f', 0, 64)
@@ -88,8 +90,9 @@ func (p *Parameter) Text(value float64) string {
 	return nameRate(value)
 }
 
-// offered returns the number of calls that become due per second at a value, or at the nearest
-// bound.
+// offered returns the number of calls that become due per second if the parameter has the given
+// value. For a value outside the bounds it uses the nearest bound. It returns 0 if the scenario
+// rejects the value.
 func (p *Parameter) offered(value float64) float64 {
 	t, err := p.trial(math.Min(math.Max(value, p.Least), p.Most))
 	if err != nil {
@@ -98,7 +101,8 @@ func (p *Parameter) offered(value float64) float64 {
 	return t.Load.Rate.PerSecond
 }
 
-// options returns the planner's options for a search of this parameter.
+// options returns the planner's options o, completed for a search for a value of this parameter.
+// fresh is set if each trial uses a new store.
 func (p *Parameter) options(o capacity.Options, fresh bool) capacity.Options {
 	o.From, o.Least, o.Most, o.Overhead = p.From, p.Least, p.Most, clusterStart
 	o.Parameter = &capacity.Parameter{Integer: p.Integer, Offered: p.offered, Window: leastWindow, Fresh: fresh}
@@ -110,7 +114,8 @@ func (p *Parameter) name(plan *capacity.Plan) string {
 	return fmt.Sprintf("%s-%s-%s", plan.Purpose, p.Key, p.Text(plan.Rate))
 }
 
-// floor returns the value for an end of an interval: the largest whole number that is not above it.
+// floor converts an end of an interval to a value of the parameter. It rounds the end down if
+// values must be whole numbers.
 func (p *Parameter) floor(end float64) float64 {
 	if p.Integer {
 		return math.Floor(end)

@@ -18,17 +18,17 @@ import (
 // Options are the options of a search.
 type Options struct {
 	Objective size.Objective
-	Until     time.Duration  // time limit, counted from the first trial; no trial starts that would end later
-	Width     float64        // the search ends when the interval is at most this wide, as a fraction
+	Until     time.Duration  // time limit, counted from the start of the first trial; a trial that would end later is not started
+	Width     float64        // maximum width of the final interval, as a fraction of its middle
 	From      *float64       // first rate; if nil, the search chooses it
 	Most      float64        // highest rate
 	WarmUp    *time.Duration // maximum warm-up of a cluster that was just started; if nil, MostWarmUp or a fifth of the time limit
-	Over      string         // key of the parameter that takes several values; empty if there is none
-	Values    []string       // values of that parameter; there is one search per value
-	Parameter *Parameter     // the search is for a value of this parameter; if nil, for a rate
+	Over      string         // key of a parameter; each of its Values has a separate search; empty for a single search
+	Values    []string       // values of the parameter Over
+	Parameter *Parameter     // parameter whose largest value is searched; nil to search for the highest rate
 
-	// SlowAtFirst returns the reason why a store is slower after its start, or "" if it is not
-	// known.
+	// SlowAtFirst returns the reason why a store is slower just after it was started, or "" if no
+	// reason is known.
 	SlowAtFirst func(store string) string
 	Display     Display
 	Now         func() time.Time
@@ -42,9 +42,9 @@ type Display interface {
 
 // Rates and durations in a search.
 const (
-	LeastRate   = 10              // lowest rate; at lower rates, a window of a few seconds shows hardly anything
-	FirstRate   = 100             // first rate, unless more is known about the store
-	leastSearch = 5 * time.Second // a search with less time does not start
+	LeastRate   = 10              // lowest rate; a lower rate yields too few operations in a window of a few seconds
+	FirstRate   = 100             // first rate if nothing is known about the store
+	leastSearch = 5 * time.Second // a search after the first is skipped if less time than this remains for it
 )
 
 // Run searches for the capacity of each trial in the runner's scenario. It returns the run
@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *s
 // searches lets the runner execute one search after the other.
 type searches struct {
 	*Options
-	loads   []scenario.Trial // one per value; only one if there is no parameter with several values
+	loads   []scenario.Trial // one trial per value in Values; a single trial if Values is empty
 	at      int              // index of the current search
 	current *seeker
 	began   time.Time // start of the first trial; zero if no trial has started
@@ -107,7 +107,8 @@ func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	}
 }
 
-// unprepared calls seeker.unprepared. The run does not count a trial that did not start.
+// unprepared calls seeker.unprepared. If the search continues, unprepared subtracts the trial from
+// the number of planned trials, because the trial did not start.
 func (s *searches) unprepared(why error) bool {
 	if !s.current.unprepared(why) {
 		return false
@@ -130,16 +131,16 @@ func (s *searches) begin() {
 	value := s.Values[s.at]
 	s.current.name = scenario.NameOf(s.Over+"="+value, s.at+1) + "-"
 	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
-	if s.at > 0 { // the time to start its cluster counts
+	if s.at > 0 { // the time limit of a later search includes the start of its cluster
 		s.current.began = s.Now()
 	}
-	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
+	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, time limit %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
 	if s.at > 0 && share < leastSearch {
-		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time limit was reached before its first trial"
+		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time limit was reached before the first trial of this search"
 	}
 }
 
-// keep stores the progress of the current search in the record.
+// keep stores the progress of the current search in s.found.
 func (s *searches) keep() {
 	if n := len(s.found.Searches); n > 0 {
 		s.found.Searches[n-1].Capacity = s.current.found

@@ -18,13 +18,13 @@ type noDisplay struct{}
 func (noDisplay) Line(string)                          {}
 func (noDisplay) Update(string, time.Duration, string) {}
 
-// valueless reads a scenario of one trial for every value.
+// valueless returns the same scenario, with one trial, for every value.
 func valueless(string) (*scenario.Scenario, error) {
 	return &scenario.Scenario{Trials: make([]scenario.Trial, 1)}, nil
 }
 
-// A store without space ends a search. A lost connection does not: the search tries the
-// value again, a few times.
+// If the store has no space for the preparation, the search ends. If a connection is lost, the
+// search tries the same value again a limited number of times.
 func TestFailedPreparation(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -64,12 +64,13 @@ func TestFailedPreparation(t *testing.T) {
 	}
 }
 
-// The warm-up ends when the store does not become faster, or with its time.
+// The warm-up ends when the store no longer becomes faster, or when the time for the warm-up is
+// over.
 func TestWarming(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		atMost time.Duration
-		rates  []float64 // of the trials, as far as there are any
+		rates  []float64 // throughput of each trial, in order
 		trials int
 		steady bool
 	}{
@@ -103,7 +104,7 @@ func TestWarming(t *testing.T) {
 	}
 }
 
-// There is no best estimate, not even 0, unless a tried rate held.
+// The record contains no best estimate, not even 0, until a tried rate has met the objective.
 func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 	t.Parallel()
 	for _, p := range []*Parameter{nil, {Key: "nodes", Integer: true, Least: 1, Most: 100, read: valueless}} {

@@ -20,19 +20,19 @@ type seeker struct {
 	*Options
 	search  *capacity.Search
 	load    scenario.Trial
-	name    string // prefix of the names of its trials
+	name    string // prefix of the trials' names
 	warm    *warming
 	found   record.Capacity
 	plan    capacity.Plan // plan of the trial that is running
 	planned int           // number of planned trials
 	began   time.Time     // start of the first trial; zero if no trial has started
 	asked   time.Time     // time at which the current trial was planned
-	soFar   string        // the interval found so far, as a phrase
+	soFar   string        // the interval found so far, as the end of a displayed line
 }
 
-// newSeeker starts a search with the time limit until.
-func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seeker {
-	o := capacity.Options{Goals: options.Objective.Goals(), Until: until.Seconds(), Width: options.Width, From: FirstRate, Least: LeastRate, Most: options.Most, Overhead: 0.5}
+// newSeeker returns a seeker that searches for the capacity of a load within the given time limit.
+func newSeeker(options *Options, load scenario.Trial, limit time.Duration) *seeker {
+	o := capacity.Options{Goals: options.Objective.Goals(), Until: limit.Seconds(), Width: options.Width, From: FirstRate, Least: LeastRate, Most: options.Most, Overhead: 0.5}
 	if options.From != nil {
 		o.From = *options.From
 	}
@@ -41,7 +41,7 @@ func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seek
 		o = options.Parameter.options(o, own)
 	}
 	s := &seeker{Options: options, search: capacity.New(o), load: load}
-	s.found = record.Capacity{Objective: options.Objective.Text, UntilNS: until.Nanoseconds(), Width: options.Width, Level: capacity.DefaultLevel, Status: record.CapacitySearching}
+	s.found = record.Capacity{Objective: options.Objective.Text, UntilNS: limit.Nanoseconds(), Width: options.Width, Level: capacity.DefaultLevel, Status: record.CapacitySearching}
 	if s.load.Load.Arrival == scenario.Closed {
 		s.load.Load.Arrival = scenario.Poisson
 	}
@@ -53,7 +53,7 @@ func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seek
 	case own && s.WarmUp != nil:
 		s.warm = newWarming(*s.WarmUp)
 	case own:
-		s.warm = newWarming(min(MostWarmUp, until/5))
+		s.warm = newWarming(min(MostWarmUp, limit/5))
 	}
 	if s.warm == nil && s.From == nil {
 		s.search.From = min(informativeRate(o.Goals), o.Most)
@@ -62,7 +62,7 @@ func newSeeker(options *Options, load scenario.Trial, until time.Duration) *seek
 }
 
 // informativeRate returns the first rate to try if nothing is known about the store. At this rate,
-// a window of firstWindow seconds has enough operations for the percentiles in goals.
+// a window of firstWindow seconds contains enough operations to compute the percentiles in goals.
 func informativeRate(goals []capacity.Goal) float64 {
 	rate := float64(FirstRate)
 	for _, g := range goals {
@@ -76,9 +76,9 @@ func informativeRate(goals []capacity.Goal) float64 {
 // firstWindow is the maximum duration of the first window, in seconds.
 const firstWindow = 10
 
-// next adds the result of the previous trial, and returns the next trial. number is the trial's
-// number in the run. next returns nil when the search is over.
-func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error) {
+// next adds the result of the previous trial, if previous is not nil, and returns the next trial.
+// number is the next trial's number in the run. next returns nil when the search is over.
+func (s *seeker) next(previous *record.Trial, number int) (*scenario.Trial, error) {
 	at := 0.0
 	if s.found.Status != record.CapacitySearching {
 		return nil, nil
@@ -89,12 +89,12 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 	if !s.began.IsZero() {
 		at = s.Now().Sub(s.began).Seconds()
 	}
-	if before != nil {
+	if previous != nil {
 		if s.began.IsZero() {
-			s.began = before.Started
+			s.began = previous.Started
 		}
 		at = s.Now().Sub(s.began).Seconds()
-		if err := s.addTrial(before); err != nil {
+		if err := s.addTrial(previous); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +131,8 @@ func nameRate(rate float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// valued returns the planned trial for a value of the parameter.
+// valued returns the trial for the parameter's value in the current plan. number is the trial's
+// number in the run.
 func (s *seeker) valued(number int) (*scenario.Trial, error) {
 	t, err := s.Parameter.trial(s.plan.Rate)
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *seeker) warmed(t *record.Trial) {
 	if first := t.PerSecond * warmShare; s.From == nil {
 		s.search.From = min(max(first, FirstRate), s.search.Most)
 	}
-	s.Display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, text.PerSecond(t.PerSecond)))
+	s.Display.Line(fmt.Sprintf("[%d] warm-up with a closed loop: %s done", t.Number, text.PerSecond(t.PerSecond)))
 }
 
 // triedText describes the result of a trial on one line.
@@ -240,16 +241,16 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 	return words + "; missed"
 }
 
-// note records the progress of the search.
+// note records the progress of the search. more is set if another trial follows.
 func (s *seeker) note(more bool) {
 	r := s.search.Result()
 	f, is := &s.found, s.recorded(r.Interval)
 	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
 	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
 	if p := s.Parameter; p != nil && f.Upper != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s of %s", text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)), p.Key)
+		s.soFar = fmt.Sprintf("; so far %s=%s", p.Key, text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)))
 	} else if f.UpperPerSecond != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
+		s.soFar = fmt.Sprintf("; capacity so far %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
 	}
 	f.Periods = nil
 	for _, p := range r.Periods {

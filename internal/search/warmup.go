@@ -18,8 +18,8 @@ const (
 	fewestWarmUp = 2           // minimum number of trials before the store can count as warm
 )
 
-// warming plans closed-loop trials until a trial is not faster than the previous ones. A nil
-// warming plans no trials.
+// warming plans closed-loop trials until a trial is not clearly faster than all previous trials. A
+// nil warming plans no trials.
 type warming struct {
 	each    time.Duration
 	left    time.Duration
@@ -35,8 +35,8 @@ func newWarming(atMost time.Duration) *warming {
 	return &warming{each: min(warmUpTrial, atMost), left: atMost, about: record.WarmUp{AtMostNS: atMost.Nanoseconds()}}
 }
 
-// next returns the duration of the next trial and its number, starting at 1, or 0 if the warm-up is
-// over.
+// next returns the duration and the number of the next trial. The first trial has the number 1. If
+// the warm-up is over, both results are 0.
 func (w *warming) next() (length time.Duration, number int) {
 	if w == nil || w.over || w.left < w.each {
 		return 0, 0

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// Fields replaces every text in the value that v points to by its Line: in structs, slices
-// and maps, including map keys, and behind pointers and interfaces. It is for a value that
-// was just decoded: the value must have no cycles, and no other code may use a part of it.
-// It covers fields that are added to a struct later.
+// Fields replaces every string s in the value that v points to by Line(s, MaxField). It finds
+// strings in structs, slices and maps (also in their keys), and behind pointers and interfaces. It
+// is for a value that was just decoded: the value must have no cycles, and no other code may use a
+// part of it. Because Fields uses reflection, it also covers fields that are added to a struct
+// later.
 func Fields(v any) { fields(reflect.ValueOf(v).Elem()) }
 
 func fields(v reflect.Value) {
@@ -41,8 +42,8 @@ func fields(v reflect.Value) {
 	}
 }
 
-// copied returns a copy of a value after applying Fields. It is for values that cannot be changed
-// in place.
+// copied returns a copy of a value in which the strings are printable. It is for values that cannot
+// be changed in place.
 func copied(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)

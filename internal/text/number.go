@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Duration formats nanoseconds with three significant digits in a suitable unit: 873 ns,
-// 52.1 µs, 1.20 ms, 10.0 s. It returns a dash for a value that is not a time.
+// Duration formats nanoseconds with three significant digits in a suitable unit: 873 ns, 52.1 µs,
+// 1.20 ms, 10.0 s. For a negative, infinite or NaN value, it returns a dash.
 func Duration(ns float64) string {
 	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
 		return Dash
@@ -48,7 +48,7 @@ func digits3(x float64) (s string, ok bool) {
 func Share(share float64) string {
 	p := 100 * share
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 2, 64), 64)
-	if err != nil { // cannot happen, because it was just formatted
+	if err != nil { // cannot happen, because FormatFloat produced the text
 		rounded = p
 	}
 	if rounded >= 100 && p < 100 {
@@ -57,9 +57,9 @@ func Share(share float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " %"
 }
 
-// Percentile formats a percentile p, 0 <= p < 100. It rounds up to three significant digits of the
-// distance to 100, but never to 100: 97.11, 99.9995. Everything above the formatted value is
-// therefore above p.
+// Percentile formats a percentile p, 0 <= p < 100, for example 97.11 or 99.9995. It rounds p up so
+// that the distance to 100 has three significant digits, but never to 100. Because it rounds up,
+// every number above the formatted value is also above p.
 func Percentile(p float64) string {
 	rest := 100 - p
 	if rest >= 100 {
@@ -67,7 +67,7 @@ func Percentile(p float64) string {
 	}
 	decimals := 2 - int(math.Floor(math.Log10(rest)))
 	unit := math.Pow10(-decimals)
-	rest = math.Floor(rest/unit+1e-6) * unit // 100 - 99.9 is slightly less than 0.1
+	rest = math.Floor(rest/unit+1e-6) * unit // + 1e-6, because 100 - 99.9 is slightly less than 0.1
 	text := strconv.FormatFloat(100-rest, 'f', decimals, 64)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }

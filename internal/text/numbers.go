@@ -6,17 +6,18 @@ import (
 	"reflect"
 )
 
-// Upper bounds for numbers that another machine reports. No real machine exceeds them. The bound for
-// seconds is larger than a machine's uptime, because seconds are summed over processors and queued
-// requests.
+// These are upper bounds for numbers that another machine reports. No real machine exceeds them.
+// mostSeconds is larger than any uptime, because counters of seconds are sums over processors or
+// queued requests.
 const (
 	mostCounted = 1 << 53
 	mostSeconds = 1e12
 )
 
-// CheckNumbers returns an error if a number in v cannot have been measured. It traverses v as
-// Fields does. A number must be finite, within the bounds, and at least -1, which many counters use
-// for "unknown". The error names the field. Unsigned numbers are IDs, so they are not checked.
+// CheckNumbers returns an error that names the field if a number in v cannot be a measured value.
+// It searches v in the same way as Fields. A number must be finite, at least -1 (which many
+// counters use for "unknown"), and at most mostCounted or mostSeconds. CheckNumbers ignores
+// unsigned numbers, because they are IDs.
 func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }
 
 func checkNumbers(v reflect.Value, field string) error {

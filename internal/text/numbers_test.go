@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CheckNumbers accepts plausible numbers of another machine and refuses others.
+// CheckNumbers accepts plausible numbers from another machine and refuses implausible ones.
 func TestCheckNumbers(t *testing.T) {
 	type part struct {
 		CPU     float64

@@ -1,7 +1,7 @@
-// Package text formats numbers for people and makes foreign text safe to print: text from
-// servers, run directories, scenario files and environments may contain terminal commands,
-// line breaks and characters that reverse the text after them. All foreign text that the
-// program displays or stores goes through this package.
+// Package text formats numbers for people and makes foreign text safe to print. Text from servers,
+// run directories, scenario files and environment variables may contain terminal commands, line
+// breaks and characters that reverse the direction of the text. All foreign text that the program
+// displays or stores goes through this package.
 package text
 
 import (
@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum sizes of foreign text in bytes, by its origin or use.
+// These are the maximum sizes of foreign text in bytes. They depend on the origin or use of the
+// text.
 const (
 	MaxServerText = 300     // a server's name or error message
 	MaxField      = 4096    // a field of a run directory
@@ -22,16 +23,16 @@ const (
 // ellipsis marks the end of a shortened text.
 const ellipsis = "…"
 
-// Line makes a text printable as part of one line with at most the given number of bytes. A longer
-// text is shortened and ends with an ellipsis. Line breaks, for example between several errors, are
-// replaced by semicolons.
+// Line makes a text printable as a part of one line. It shortens a text that is longer than `most`
+// bytes and appends an ellipsis. It replaces line breaks, for example between several errors, by
+// semicolons.
 func Line(s string, most int) string {
 	if len(s) <= most && Printable(s) {
 		return s
 	}
 	s = joinLines(s)
-	// An escape sequence is never shorter than the byte that it replaces, so the rest cannot be
-	// part of the result.
+	// An escape sequence is never shorter than the bytes that it replaces, so text after this limit
+	// cannot be part of the result.
 	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
 	if len(out) <= most {
 		return string(out)
@@ -43,7 +44,7 @@ func Line(s string, most int) string {
 	return string(out[:end]) + ellipsis
 }
 
-// joinLines joins the lines of a text that are not empty.
+// joinLines joins those lines of a text that are not empty, usually with semicolons.
 func joinLines(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s
@@ -63,11 +64,12 @@ func joinLines(s string) string {
 	return b.String()
 }
 
-// Lines makes a text with several lines printable. It keeps line breaks and tabs, and shortens
-// nothing.
+// Lines makes a text with several lines printable. It keeps line breaks and tabs, and does not
+// shorten the text.
 func Lines(s string) string { return string(PrintableBytes([]byte(s))) }
 
-// PrintableBytes does the same as Lines for bytes. It returns b itself if nothing changes.
+// PrintableBytes does the same as Lines, but for a byte slice. If b is already printable, it
+// returns b itself.
 func PrintableBytes(b []byte) []byte {
 	for i := 0; i < len(b); {
 		n, shown := glyph(b[i:])
@@ -105,7 +107,8 @@ func glyph(b []byte) (length int, shown bool) {
 	return n, n > 1 && unicode.IsGraphic(r)
 }
 
-// appendTo appends b with escape sequences. If keep is set, line breaks and tabs stay unchanged.
+// appendTo appends b, in which it replaces characters that are not printable by escape sequences.
+// If keep is set, it leaves line breaks and tabs unchanged.
 func appendTo(to, b []byte, keep bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)
@@ -141,17 +144,18 @@ func escape(to, b []byte) []byte {
 	return unit(to, r)
 }
 
-// unit appends \u and the four digits of a UTF-16 unit.
+// unit appends \u and the four hexadecimal digits of a UTF-16 code unit.
 func unit(to []byte, r rune) []byte {
 	return append(to, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// formulas has the characters with which a formula starts in spreadsheet programs, in ASCII and in
-// full-width form.
+// formulas contains the characters with which a formula can start in spreadsheet programs, in ASCII
+// and in full-width form.
 const formulas = "=+-@\uff1d\uff0b\uff0d\uff20"
 
-// Cell returns a text for a cell of a CSV file: a Line, preceded by an apostrophe if a spreadsheet
-// program would treat the text as a formula. It is for names and sentences; numbers do not need it.
+// Cell makes a text safe for a cell of a CSV file. It makes the text printable as Line does, and
+// adds an apostrophe at the start if a spreadsheet program would treat the text as a formula. It is
+// for names and sentences; numbers do not need it.
 func Cell(s string) string {
 	s = Line(s, MaxField)
 	if s != "" && strings.IndexAny(s, formulas) == 0 {
@@ -161,7 +165,7 @@ func Cell(s string) string {
 }
 
 // Writer makes everything that is written to it printable, as Lines does. It is the last step
-// before a terminal, so that no text from any source can contain terminal commands.
+// before a terminal, so that no text can send commands to the terminal.
 type Writer struct {
 	to   io.Writer
 	rest []byte // the bytes of an incomplete character
@@ -170,7 +174,8 @@ type Writer struct {
 // NewWriter returns a Writer that writes to the given writer.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Write implements io.Writer. An incomplete character at the end of p is held back.
+// Write implements io.Writer. If p ends within a character, Write keeps the incomplete character
+// for the next call.
 func (w *Writer) Write(p []byte) (int, error) {
 	b := p
 	if len(w.rest) > 0 {
@@ -184,7 +189,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the incomplete character that was held back.
+// Flush writes the incomplete character that the last Write kept.
 func (w *Writer) Flush() error {
 	if len(w.rest) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func TestLineIsBounded(t *testing.T) {
 	}
 }
 
-// Every result of Line is printable, bounded, and unchanged by another Line.
+// Every result of Line is printable and not too long, and a second call of Line does not change it.
 func TestLineProperties(t *testing.T) {
 	if err := quick.Check(func(b []byte) bool {
 		s := Line(string(b), 40)
@@ -69,7 +69,8 @@ func TestLinesKeepsLayout(t *testing.T) {
 	}
 }
 
-// JSON keeps its meaning: the escapes of U+007F and higher are JSON's.
+// Printable JSON has the same meaning as the original, because the escape sequences of U+007F and
+// higher are valid in JSON.
 func TestJSONMeansTheSame(t *testing.T) {
 	if err := quick.Check(func(s string) bool {
 		s += "\u0085\u202e\x7f\U000e0041🦊"
@@ -85,7 +86,7 @@ func TestJSONMeansTheSame(t *testing.T) {
 	}
 }
 
-// The output does not depend on how the text is cut into writes.
+// The output does not depend on how the text is divided into writes.
 func TestWriterPieces(t *testing.T) {
 	text := "ä漢🦊\x1b[31m\u202e\n\xff\xf0\x9f"
 	want := Lines(text)

@@ -72,7 +72,7 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// Lasted formats a duration in seconds that was measured with a resolution of a millisecond. It
+// Lasted formats a duration in seconds that was measured with a resolution of one millisecond. It
 // uses at most three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
 func Lasted(s float64) string {
 	if ms := math.Round(s * 1e3); ms < 1000 {
@@ -80,7 +80,7 @@ func Lasted(s float64) string {
 	}
 	number, unit, ok := strings.Cut(Duration(s*1e9), " ")
 	if !ok {
-		return number // it is a dash
+		return number // Duration returned a dash
 	}
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
@@ -107,8 +107,8 @@ func WholePercent(share float64) string {
 	return Percent(share, 0)
 }
 
-// Change formats a relative change with its sign, for example +12.5 % or -0.3 %. No change is +0.0
-// %.
+// Change formats a relative change with its sign, for example +12.5 % or -0.3 %. It formats no
+// change as +0.0 %.
 func Change(share float64) string {
 	text := Percent(share, 1)
 	if text == "-0.0 %" {
@@ -130,13 +130,13 @@ func Raised(n int) string {
 	return b.String()
 }
 
-// JoinRange joins two quantities with a dash. If both have the same unit, it appears only once:
-// 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
+// JoinRange joins two quantities with a dash. If both have the same unit, the result contains the
+// unit only once: 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
 func JoinRange(low, high string) string {
 	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
 	if n := number(low); n > 0 && low[n:] == high[number(high):] {
 		low = low[:n]
-	} else if strings.HasPrefix(low, "0 ") { // 0 has the other bound's unit
+	} else if strings.HasPrefix(low, "0 ") { // a bound of 0 shares the other bound's unit
 		low = "0"
 	}
 	return low + "–" + high

@@ -8,8 +8,9 @@ import (
 // sparks are the bars of a sparkline, from the lowest to the highest.
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
-// Sparkline draws values as bars, one column each, from 0 to the largest value. A value that is
-// unknown (NaN) is a space. For example, Sparkline([]float64{0, 4, 8}) returns "▁▅█".
+// Sparkline draws each value as a bar that is one column wide. The heights range from 0 to the
+// largest value. An unknown value (NaN) becomes a space. For example, Sparkline([]float64{0, 4, 8})
+// returns "▁▅█".
 func Sparkline(values []float64) string {
 	most := 0.0
 	for _, v := range values {

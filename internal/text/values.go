@@ -24,8 +24,8 @@ const mostSize = 1 << 50
 
 var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
 
-// ParseSize parses a number of bytes. Examples are 256, 256B, 1KB (1,000) and 1KiB (1,024); the
-// units MB, MiB, GB and GiB are also valid.
+// ParseSize parses a number of bytes. Examples are 256, 256B, 1KB (1,000) and 1KiB (1,024). The
+// units kB, MB, MiB, GB, GiB, TB and TiB are also valid.
 func ParseSize(s string) (int, error) {
 	number, unit := s, int64(1)
 	for _, u := range sizeUnits {
@@ -35,14 +35,14 @@ func ParseSize(s string) (int, error) {
 		}
 	}
 	if strings.HasPrefix(number, "-") {
-		return 0, fmt.Errorf("a size cannot be negative, as %s is", s)
+		return 0, fmt.Errorf("%s is negative; write a size of at least 0", s)
 	}
 	if !decimal.MatchString(number) {
-		return 0, fmt.Errorf("%q is not a size; write bytes as in 256, 1KB, 1KiB or 1MB", s)
+		return 0, fmt.Errorf("%q is not a size; write a size such as 256, 1KB, 1KiB or 1MB", s)
 	}
 	exact, ok := new(big.Rat).SetString(strings.ReplaceAll(number, "_", ""))
 	if !ok {
-		return 0, fmt.Errorf("%q is not a size; write bytes as in 256, 1KB, 1KiB or 1MB", s)
+		return 0, fmt.Errorf("%q is not a size; write a size such as 256, 1KB, 1KiB or 1MB", s)
 	}
 	exact.Mul(exact, new(big.Rat).SetInt64(unit))
 	if !exact.IsInt() {
@@ -71,16 +71,16 @@ func ParseDuration(s string) (time.Duration, error) {
 	case err == nil:
 		return d, nil
 	case decimal.MatchString(strings.TrimPrefix(s, "-")):
-		return 0, fmt.Errorf("%s lacks a unit; write a duration as in 500ms, 5s or 1m", s)
+		return 0, fmt.Errorf("%s lacks a unit; write a duration such as 500ms, 5s or 1m", s)
 	}
-	return 0, fmt.Errorf("%q is not a duration; write one as in 500ms, 5s or 1m", s)
+	return 0, fmt.Errorf("%q is not a duration; write a duration such as 500ms, 5s or 1m", s)
 }
 
 // ParseNumber parses a decimal number. Underscores may group the digits.
 func ParseNumber(s string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("%q is not a number; write digits, as in 500 or 0.5", s)
+		return 0, fmt.Errorf("%q is not a number; write a number such as 500 or 0.5", s)
 	}
 	return n, nil
 }
@@ -104,7 +104,8 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
-// ErrRange is wrapped by the error for a number that is too large.
+// ErrRange is wrapped by the error that ParseInteger returns for a number that an int64 cannot
+// hold.
 var ErrRange = errors.New("out of range")
 
 // ParseInteger parses a whole number. Underscores may group the digits.
@@ -114,7 +115,7 @@ func ParseInteger(s string) (int64, error) {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, fmt.Errorf("%s is %w", s, ErrRange)
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a whole number; write digits, as in 100", s)
+		return 0, fmt.Errorf("%q is not a whole number; write a number such as 100", s)
 	}
 	return n, nil
 }
@@ -123,13 +124,13 @@ func ParseInteger(s string) (int64, error) {
 func ParseBool(s string) (bool, error) {
 	b, err := strconv.ParseBool(s)
 	if err != nil {
-		return false, fmt.Errorf("%q is neither true nor false", s)
+		return false, fmt.Errorf("%q is not a Boolean value; write true or false", s)
 	}
 	return b, nil
 }
 
-// ParseFlagSize parses the size in a flag. It accepts a negative number, which is rejected later
-// with the name of the flag.
+// ParseFlagSize parses a size in the value of a flag. It accepts a negative number, because a later
+// check rejects the number with the name of the flag.
 func ParseFlagSize(s string) (int, error) {
 	if n, err := strconv.Atoi(s); err == nil && n < 0 {
 		return n, nil
@@ -146,7 +147,7 @@ func ParseShare(s string) (float64, error) {
 		x /= 100
 	}
 	if err != nil || !(x > 0 && x < 1) {
-		return 0, fmt.Errorf("%q is not a share above 0 and below 100 %%; write one as in 2%%", s)
+		return 0, fmt.Errorf("%q is not a share above 0 and below 100 %%; write a share such as 2%%", s)
 	}
 	return x, nil
 }

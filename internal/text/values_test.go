@@ -16,11 +16,11 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{
-		"":       `"" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
-		"KB":     `"KB" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
-		"1k":     `"1k" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
-		"1e3":    `"1e3" is not a size; write bytes as in 256, 1KB, 1KiB or 1MB`,
-		"-1KB":   "a size cannot be negative, as -1KB is",
+		"":       `"" is not a size; write a size such as 256, 1KB, 1KiB or 1MB`,
+		"KB":     `"KB" is not a size; write a size such as 256, 1KB, 1KiB or 1MB`,
+		"1k":     `"1k" is not a size; write a size such as 256, 1KB, 1KiB or 1MB`,
+		"1e3":    `"1e3" is not a size; write a size such as 256, 1KB, 1KiB or 1MB`,
+		"-1KB":   "-1KB is negative; write a size of at least 0",
 		"0.5":    "0.5 is not a whole number of bytes",
 		"9999TB": "9999TB is more than 1024 TiB; write a smaller size",
 	} {

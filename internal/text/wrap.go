@@ -29,8 +29,10 @@ func Wrap(line string, width, indent int) []string {
 	return append(parts, strings.TrimRight(line, " "))
 }
 
-// breakAt returns the index of the last space of the line, after start, that leaves at most width
-// columns before it, or else of the first space after start; -1 without any.
+// breakAt returns the index of the space at which to break a line: the last space after the index
+// `start` with at most `width` columns before it or, if no space is that early, the first space
+// after `start`. It returns -1 if no space follows `start`. It ignores spaces between a number and
+// its unit.
 func breakAt(line string, start, width int) int {
 	at, column := -1, 0
 	for i, r := range line {
@@ -48,10 +50,10 @@ func breakAt(line string, start, width int) int {
 	return at
 }
 
-// units are the words that are not separated from the number before them.
+// units lists the words that Wrap does not separate from the number before them.
 var units = []string{"%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB"}
 
-// beforeUnit reports whether the space at an index of the line is between a number and its unit.
+// beforeUnit reports whether the space at the given index separates a number from its unit.
 func beforeUnit(line string, space int) bool {
 	if before := line[space-1]; before < '0' || before > '9' {
 		return false
@@ -63,8 +65,9 @@ func beforeUnit(line string, space int) bool {
 // Indent returns the number of spaces with which a line begins.
 func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// Stack returns the rows of lines that a row of cells with several lines needs. Cells with fewer
-// lines have empty ones below them, or above them if bottom is true.
+// Stack divides a table row whose cells have several lines into rows whose cells have one line. It
+// fills up cells that have fewer lines with empty lines: below the text or, if bottom is true,
+// above it.
 func Stack(cells [][]string, bottom bool) [][]string {
 	height := 0
 	for _, lines := range cells {

@@ -7,13 +7,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Rules R5 to R10 and R23 look for disturbances of the measurement. Added is the total delay that
-// the generator caused, without its cause. Of R5 to R9, the rules whose causes took the most time
-// from the generator report that delay, all with the same effect.
+// Rules R5 to R10 and R23 look for disturbances of the measurement. Figures.Added holds the total
+// delay that the generator caused, but not the cause of the delay. Of R5 to R9, only the rules
+// whose causes took the most time from the generator report this delay. All of them report the same
+// effect.
 
-// MinBusy is the lowest fraction of the window during which an event loop's own work counts as a
-// cause of waiting. If an event loop works half of the time, responses wait on average as long as
-// the work for one operation takes.
+// MinBusy is the fraction of the window above which an event loop's own work counts as a cause of
+// delay. If an event loop works half of the time, the average response waits for the loop as long
+// as the loop works on one operation.
 const MinBusy = 0.50
 
 // cause is a reason why the generator was late.
@@ -28,10 +29,10 @@ const (
 	wasStolen
 )
 
-// blamed reports whether a cause took more than half as much time from the generator's loops as the
-// largest cause. Throttled time is included in the time that the loops waited for a CPU, and
-// waiting is included in the time that they paused. A single longer pause means that the process
-// was stopped.
+// blamed reports whether a cause took a large amount of time from the generator's event loops: more
+// than half as much as the largest cause. PausedNS includes RunDelayNS, which includes ThrottledNS,
+// so blamed subtracts the included times. A single pause that is longer than the remaining paused
+// time means that the process was stopped.
 func (f *Figures) blamed(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
@@ -63,14 +64,14 @@ func (f *Figures) busy() float64 {
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
-// generator returns the name of the load generator for sentences. The name includes the host if
-// there are several hosts.
+// generator returns the words for the load generator in a message. They name the generator's host
+// if the run has several hosts and only one of them generated load.
 func (f *Figures) generator() string {
 	on := ""
 	for i := range f.Hosts {
 		switch h := &f.Hosts[i]; {
 		case h.Load && on != "":
-			return "the load generator" // R30 names each
+			return "the load generator" // R30 names each worker
 		case h.Load:
 			on = h.Name
 		}
@@ -87,13 +88,13 @@ func R5GeneratorPaused(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s did not run for %s in total%s, %s at once: %s",
+	return f.judged(f.added(), "%s did not run for %s in total%s, and for up to %s at once: %s",
 		f.generator(), text.Duration(float64(f.PausedNS)), f.overLoops(), text.Duration(float64(f.LongestPauseNS)), f.whyStopped())
 }
 
 // whyStopped returns the probable reason why the generator's threads did not run. The system
-// measures the time in the run queue and the CPU steal. Neither includes the time of a program that
-// was stopped or that waited for a page of memory.
+// measures run queue wait and CPU steal. Neither includes the time during which a program was
+// stopped or waited for a memory page.
 func (f *Figures) whyStopped() string {
 	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
 		return fmt.Sprintf("its threads waited %s for a CPU while other programs ran (low priority, or all CPUs busy)", text.Duration(float64(queued)))
@@ -101,8 +102,8 @@ func (f *Figures) whyStopped() string {
 	return "the process was stopped, or the hypervisor withheld the CPU"
 }
 
-// overLoops says over how many loops a time was summed. It returns an empty string for a single
-// loop.
+// overLoops returns words that state the number of event loops over which a time was summed. It
+// returns an empty string for a single loop.
 func (f *Figures) overLoops() string {
 	switch {
 	case f.Loops < 2:
@@ -131,7 +132,7 @@ func R7GeneratorStarved(f *Figures) finding {
 		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
 }
 
-// R8GeneratorLate reports that the generator sent operations or read replies late.
+// R8GeneratorLate reports that the generator sent operations or read responses late.
 func R8GeneratorLate(f *Figures) finding {
 	if !f.blamed(unknownCause) {
 		return fine()
@@ -139,7 +140,7 @@ func R8GeneratorLate(f *Figures) finding {
 	if f.OpenLoop {
 		return f.judged(f.added(), "%s sent operations late (p99 %s) or read responses late", f.generator(), text.Duration(f.OwnLatenessP99NS))
 	}
-	return f.judged(f.added(), "%s sent operations or read responses late (%s per operation)", f.generator(), text.Duration(f.Added.MeanNS))
+	return f.judged(f.added(), "%s sent operations or read responses late (on average %s per operation)", f.generator(), text.Duration(f.Added.MeanNS))
 }
 
 // R9GeneratorSaturated reports that the generator's loops were busy for most of the window.
@@ -147,13 +148,13 @@ func R9GeneratorSaturated(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return f.judged(f.added(), "the event loops of %s were busy %s of the time, so responses waited for them and the figures show its limit too",
+	return f.judged(f.added(), "the event loops of %s were busy %s of the time, so responses had to wait; the figures partly describe the load generator instead of the store",
 		f.generator(), text.Share(f.busy()))
 }
 
 // R10CPUSteal reports CPU time that the hypervisor withheld, as a fraction of the CPU time that
-// programs needed. If the steal delayed the generator, Added includes the delay. Members on the
-// same machine were slowed down by the same fraction.
+// programs needed. If the steal delayed the generator, Figures.Added includes the delay. The steal
+// slowed members on the same machine down by the same fraction.
 func R10CPUSteal(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.stolenOn)
@@ -173,8 +174,9 @@ func R10CPUSteal(f *Figures) finding {
 	return f.judged(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
 }
 
-// timeWithoutCPU returns the largest possible fraction of the window during which at least one CPU
-// was withheld. An operation cannot have waited longer for a CPU, even on an idle machine.
+// timeWithoutCPU returns an upper bound for the fraction of the window during which the hypervisor
+// withheld at least one CPU. An operation cannot have waited for a CPU for a larger fraction of the
+// window, even on an idle machine.
 func timeWithoutCPU(stolen float64, processors int) float64 {
 	if processors <= 0 {
 		return 1
@@ -182,8 +184,8 @@ func timeWithoutCPU(stolen float64, processors int) float64 {
 	return min(stolen*float64(processors), 1)
 }
 
-// R23OtherPrograms reports other programs on a machine with members. Their CPU time counts only to
-// the extent that the machine had no idle CPU.
+// R23OtherPrograms reports other programs on a machine with members. R23 counts their CPU time only
+// in proportion to how busy the machine was, because a program on an idle CPU slows nothing down.
 func R23OtherPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.foreignOn)

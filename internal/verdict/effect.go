@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The rules for disturbances limit the effect of a disturbance and not its cause: the fraction by
-// which a printed figure may be wrong.
+// The rules for disturbances limit the effect of a disturbance, not its cause. The effect is the
+// fraction by which a printed figure may be wrong.
 const (
 	// SuspectEffect is the effect above which a printed figure is suspect. An effect never makes a
-	// figure invalid, because the reason states how far the figure can be wrong.
+	// figure invalid, because the reason states how wrong the figure can be.
 	SuspectEffect = 0.05
 	// NotedEffect is the smallest effect that a note reports.
 	NotedEffect = 0.01
@@ -27,9 +27,9 @@ type Effect struct {
 	Times      Times
 }
 
-// ForFigure returns the share by which figures can be off. It knows "ops", the headline's times and
-// other names of these. A percentile between two known ones has the larger of their effects.
-// Any other figure has 0.
+// ForFigure returns the fraction by which a figure can be wrong. It knows the throughput "ops", the
+// times in Headline, and their other names. For a percentile between two known percentiles, it
+// returns the larger of their effects. For any other figure, it returns 0.
 func (e Effect) ForFigure(figure string) float64 {
 	most := 0.0
 	for _, name := range effectNames(figure) {
@@ -140,27 +140,28 @@ func share(x float64) string {
 type Added struct {
 	// Known is false if no operation was sampled.
 	Known bool
-	// Sampled has the times of sampled operations, as reports print them first. Undisturbed has the
-	// times of the same operations without the delay that the generator added.
+	// Sampled summarizes the times of the sampled operations, of the kind that reports print first.
+	// Undisturbed summarizes the times of the same operations without the delay that the generator
+	// added.
 	Sampled, Undisturbed measure.Summary
-	// MeanNS is the generator's mean delay per operation. It is part of the cycle from the moment
-	// at which a client is free (or an operation is due) until the client is free again. CycleNS is
-	// the mean duration of that cycle.
+	// MeanNS is the generator's mean delay per operation. The delay is part of a client's cycle,
+	// which begins when the client is free (or an operation is due) and ends when the client is
+	// free again. CycleNS is the mean duration of that cycle.
 	MeanNS, CycleNS float64
 	// Conserved is the fraction of MeanNS during which the generator waited for a CPU while all
 	// CPUs ran programs of this load. The store used that time, so the operations would otherwise
-	// have waited in the store. Time during which the generator was stopped, or other programs ran,
-	// is not included.
+	// have waited in the store. Conserved excludes the time during which the generator was stopped
+	// or other programs ran.
 	Conserved float64
 }
 
-// Effect returns how far the generator's delay may have moved the printed figures. If there are too
-// few samples for a percentile, it has the effect of the next percentile with enough samples.
+// Effect returns how far the generator's delay may have moved the printed figures. A percentile
+// with too few samples has the effect of the next higher figure that is known.
 //
-// In a closed loop, each of N clients is either in the store or delayed by the generator. The
-// generator delays a client for g of each cycle on average; a fraction c of g is conserved. Without
-// the rest of g, the same clients would have completed 1/(1-(1-c)·g/cycle) times as many cycles,
-// and c·g of the delay would have been spent in the store.
+// In a closed loop, each client either waits for the store or is delayed by the generator. Let g be
+// the generator's mean delay per cycle, and c the conserved fraction of g. Without the rest of the
+// delay, (1-c)·g, the same clients would have completed 1/(1-(1-c)·g/cycle) times as many cycles.
+// The clients would have spent the conserved delay, c·g, in the store.
 func (a *Added) Effect(open bool) (e Effect) {
 	if !a.Known {
 		return e
@@ -185,9 +186,9 @@ func (a *Added) Effect(open bool) (e Effect) {
 			e.Times[i] = e.Times[i+1]
 		}
 	}
-	// After a pause, the delay of a response is known only as an upper bound, so the smallest of
-	// many differences means little. The fastest operation is not more wrong than other fast
-	// operations.
+	// After a pause, only an upper bound for the delay of a response is known, so the smallest of
+	// many differences means little. The time of the fastest operation is not more wrong than the
+	// times of other fast operations.
 	e.Times[0] = min(e.Times[0], e.Times[1])
 	return e
 }

@@ -13,8 +13,8 @@ import (
 // Throughput is the name of the throughput in lists of figures.
 const Throughput = "ops"
 
-// Times holds one number for each time that reports print first, in the order of timeNames:
-// quantiles in rising order, then the mean and the standard deviation.
+// Times holds one number for each figure that timeNames returns, in the same order: the quantiles
+// from the lowest to the highest, then the mean and the standard deviation.
 type Times [numTimes]float64
 
 const numTimes = 12
@@ -22,7 +22,7 @@ const numTimes = 12
 // MeanPlace is the index of the mean in Times.
 const MeanPlace = 10
 
-// Quantiles returns the percentiles at the start of Times, from 0 (the minimum) to 100 (the
+// Quantiles returns the percentiles that Times begins with, from 0 (the minimum) to 100 (the
 // maximum).
 func Quantiles() []float64 { return slices.Concat([]float64{0}, measure.Percentiles, []float64{100}) }
 
@@ -57,9 +57,10 @@ func ofSummary(s *measure.Summary) (all Times) {
 	return all
 }
 
-// effectNames returns the figures in an Effect that cover a figure. These are the figure itself,
-// the figure for which it is another name, or the two neighbors of a percentile ("p95" and "p99"
-// for "p97"). It returns none if the figure is neither the throughput nor a time of the load.
+// effectNames returns the names of the figures in an Effect that apply to a figure. If the Effect
+// contains the figure under another name, effectNames returns that name. For any other percentile,
+// it returns the two neighboring percentiles ("p95" and "p99" for "p97"). It returns nil if the
+// figure is neither the throughput nor a time of the load.
 func effectNames(figure string) []string {
 	for _, prefix := range []string{"response-", "success-", "service-"} {
 		figure = strings.TrimPrefix(figure, prefix)
@@ -88,7 +89,7 @@ func effectNames(figure string) []string {
 	return names[above-1 : above+1]
 }
 
-// MarshalJSON writes an object with all figures. Keys are the names that files use.
+// MarshalJSON encodes all figures as an object. Its keys are the names of the figures in files.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	object := map[string]float64{"throughput": e.Throughput}
 	for i, name := range timeNames() {
@@ -97,7 +98,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads an object that MarshalJSON wrote. Missing figures are 0.
+// UnmarshalJSON decodes an object that MarshalJSON encoded. It sets missing figures to 0.
 func (e *Effect) UnmarshalJSON(b []byte) error {
 	var object map[string]float64
 	if err := json.Unmarshal(b, &object); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Each rule makes the figures that it names suspect. Other figures keep their state, and the
-// whole trial has the worst.
+// Each rule makes the figures that it names suspect. Other figures keep their state. The state of
+// the trial is the worst state of its figures.
 func TestStateOfEachFigure(t *testing.T) {
 	every := append(Printed(), "p97", "response-p99", "watch-p99", "errors")
 	for _, tt := range []struct {
@@ -55,8 +55,9 @@ func TestStateOfEachFigure(t *testing.T) {
 	}
 }
 
-// Only printed figures have an effect: none that prints as a dash or as failed. A percentile that
-// the sample does not support has the effect of the next supported one.
+// Only figures that are printed as a number have an effect, not those that are printed as a dash or
+// as failed. A percentile with too few samples has the effect of the next percentile with enough
+// samples.
 func TestOnlyPrintedFiguresHaveAnEffect(t *testing.T) {
 	f := good()
 	f.Added = added(0, 0, 0.3)
@@ -71,8 +72,8 @@ func TestOnlyPrintedFiguresHaveAnEffect(t *testing.T) {
 	}
 }
 
-// A figure between two percentiles has the larger of their effects, another name of a figure has
-// the same effect, and an unknown name has none.
+// A percentile between two known percentiles has the larger of their effects. Another name of a
+// figure has the effect of that figure. An unknown name has no effect.
 func TestEffectByName(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 500 {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0; a rule
-// that needs it then reports nothing.
+// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0. A rule
+// that needs an unknown figure reports nothing.
 type Figures struct {
 	// The window.
 	OpenLoop    bool
@@ -26,12 +26,12 @@ type Figures struct {
 	FailedBy     map[string]uint64 // errors by kind; may be nil
 	Timed        uint64            // operations in the histograms, successes and errors
 	Misses       uint64
-	FoundNothing []string // kinds of operations that found no key at all, with their number, for example "7 get"
+	FoundNothing []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
 	WrongAnswers uint64   // includes the warm-up
-	Unreported   uint64   // operations by members and terms beyond the limit; includes the warm-up
+	Unreported   uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
 	// Done counts the operations that succeeded inside the window, even if they were due before it.
 	Done uint64
-	// Halves are the two halves of the window, in whole seconds.
+	// Halves describes the two halves of the window. Each half is a whole number of seconds long.
 	Halves [2]Half
 
 	// Times from due to done, for successes and errors together.
@@ -42,22 +42,23 @@ type Figures struct {
 	// ServiceP50NS and Response cover successes only.
 	ServiceP50NS float64
 	Response     measure.Summary
-	// Headline holds the times that the report prints first, which include failed operations. If it
-	// is empty, the rules assume that all figures are printed.
+	// Headline holds the times that the report prints first. They include failed operations. If
+	// Headline is empty, the rules assume that reports print all figures.
 	Headline measure.Summary
-	// Quantile returns any percentile of the times in Headline, in nanoseconds, or 0 if it is
-	// unknown. Quantile is nil if no percentile is known.
+	// Quantile returns percentile p of the times that Headline summarizes, in nanoseconds, or 0 if
+	// that percentile is unknown. Quantile is nil if no percentile is known.
 	Quantile func(p float64) float64
 
 	Load
 	Generator
 
-	// Workers generated the load. The list is empty if there was only one worker and it was not
-	// lost.
+	// Workers lists the workers that generated the load. The list is empty if a single worker
+	// generated it and was not lost.
 	Workers []Worker
 
-	// Hosts are the machines that ran members or generated load, if the scenario names machines
-	// with separate clocks. R10 and R23 then judge each host.
+	// Hosts lists the hosts that ran members or generated load. The list is empty unless the
+	// scenario names machines with separate clocks. If it is not empty, R10 and R23 judge each
+	// machine separately.
 	Hosts []Host
 	// OwnClock is the clock of the controller's machine.
 	OwnClock OwnClock
@@ -80,21 +81,21 @@ type Load struct {
 	MaxInFlight int    // open loop: the limit
 	Capped      uint64 // operations in the window that waited for this limit
 	// NoRoom counts the operations in the window that waited for a connection. In an open loop,
-	// Waiting holds how long all operations waited for the limit or for a connection.
+	// Waiting summarizes how long operations waited for MaxInFlight or for a connection.
 	NoRoom      uint64
 	Connections int
-	// ConnectionWaitNS is how long, on average, an operation in a closed loop waited for its
-	// connection. HeadlineIsResponse is set if Headline holds response times. In a closed loop,
-	// this wait is the reason.
+	// ConnectionWaitNS is the mean time that an operation of a closed loop waited for its
+	// connection. HeadlineIsResponse is set if Headline holds response times. A closed loop has
+	// response times there only because of that wait.
 	ConnectionWaitNS   float64
 	HeadlineIsResponse bool
 	Waiting            Times
-	CarriedIn          uint64
-	CarriedInAgeNS     int64 // of the oldest
-	Writes             bool  // some operations write
-	Deletes            bool  // some operations remove keys
-	Preloaded          bool  // every key existed before the window
-	ValueSize          int   // bytes
+	CarriedIn          uint64 // operations in flight when the window opened
+	CarriedInAgeNS     int64  // age of the oldest of these operations
+	Writes             bool   // some operations write
+	Deletes            bool   // some operations remove keys
+	Preloaded          bool   // every key existed before the window
+	ValueSize          int    // bytes
 }
 
 // Generator describes the load generator and its machine. Times are sums over the threads of all
@@ -103,17 +104,17 @@ type Generator struct {
 	Loops            int // event loops
 	Added            Added
 	LoopCPUNS        int64
-	RunDelayNS       int64 // time that they waited for a CPU
-	PausedNS         int64 // time by which they missed their own wake-ups
+	RunDelayNS       int64 // run queue wait
+	PausedNS         int64 // time by which the threads missed their own wake-ups
 	LongestPauseNS   int64
-	OwnLatenessP99NS float64 // open loop: sent - due, without Waiting
+	OwnLatenessP99NS float64 // open loop: sent - due, without the time that is in Waiting
 	ThrottledNS      int64   // time during which the quota paused the generator's control group
 	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
 	// used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
-	Processors                           int // number in the machine; 0 if unknown
-	// MembersBusy is an upper bound for the members' fraction. OperationCPUNS is the members' CPU
-	// time per operation.
+	Processors                           int // number of CPUs in the machine; 0 if unknown
+	// MembersBusy is an upper bound for the fraction of the CPU time that the members used.
+	// OperationCPUNS is the members' CPU time per operation.
 	MembersBusy, OperationCPUNS float64
 	// ForeignKnown is set if ForeignShare is known.
 	ForeignKnown bool
@@ -123,16 +124,16 @@ type Generator struct {
 
 // Cluster holds facts about the members and about their responses.
 type Cluster struct {
-	// Disagreement describes how the members' hashes differ. Incomparable is the reason why the
-	// hashes could not be compared although that was requested. Both may be empty.
+	// Disagreement describes how the members' hashes differ. Incomparable states why a requested
+	// comparison of the hashes was not possible. Both may be empty.
 	Disagreement string
 	Incomparable string
-	// BrokenPromises lists the number of violations by kind. Unverified is the reason why responses
+	// BrokenPromises lists the number of violations of each kind. Unverified states why responses
 	// could not be verified. Both may be empty.
 	BrokenPromises string
 	Unverified     string
-	// HistoryShare is the history's fraction of the bytes written to the members' disk in the
-	// window. It is 0 if the history is on another disk or the fraction is unknown.
+	// HistoryShare is the fraction of the bytes written to the members' disk in the window that
+	// belong to the history. It is 0 if the history is on another disk or the fraction is unknown.
 	HistoryShare float64
 	LostMembers  []string // names of members that ended or stopped responding
 	TermChanges  int      // elections in the window
@@ -141,8 +142,8 @@ type Cluster struct {
 // Faults describes the injected faults.
 type Faults struct {
 	// Injected counts the injected faults. ErrorsInFaults counts the errors in Failed that occurred
-	// during a fault. FaultFailures are sentences about faults that were not injected as requested.
-	// LostMembers and TermChanges do not include the effects of faults.
+	// during a fault. FaultFailures describes the faults that were not injected as requested, in
+	// one sentence each. LostMembers and TermChanges exclude the effects of faults.
 	Injected       int
 	ErrorsInFaults uint64
 	FaultFailures  []string
@@ -151,14 +152,14 @@ type Faults struct {
 // Durability describes whether the members' writes survive a power loss.
 type Durability struct {
 	DurabilityKnown bool
-	FileSystem      string // of the members' data folders
-	Volatile        bool   // the file system loses its data at a power loss, like tmpfs
+	FileSystem      string // file system of the members' data folders
+	Volatile        bool   // the file system loses its data in a power loss, like tmpfs
 	Unsynced        bool   // the store is configured not to sync
 	VolatileAllowed bool   // the scenario allows non-durable writes
 }
 
-// Half is one half of a window: its length, the operations per second, and the standard error of
-// that rate, estimated from the differences between seconds.
+// Half describes one half of a window: its length, its throughput, and the standard error of the
+// throughput, which is estimated from the differences between seconds.
 type Half struct {
 	Seconds          int
 	PerSecond, Error float64
@@ -167,7 +168,7 @@ type Half struct {
 // EventFigures counts the events that watchers received. A count includes the warm-up unless its
 // comment says that it is limited to the window.
 type EventFigures struct {
-	Expected     uint64 // one per acknowledged write and watcher of the key
+	Expected     uint64 // one event per acknowledged write for each watcher of the key
 	Lost         uint64 // expected events that did not arrive
 	Duplicated   uint64 // in the window
 	Reordered    uint64 // in the window
@@ -176,11 +177,11 @@ type EventFigures struct {
 	Impossible   uint64 // events that arrived before the write was sent
 	Ended        uint64 // watchers that the store ended permanently
 	EndedText    string
-	Resubscribed uint64 // number of times that a watcher had to be created again
+	Resubscribed uint64 // how often a watcher had to be re-created
 }
 
-// kinds lists the errors by kind, most frequent first, for example ": 20 timeout, 12
-// connection_lost". It returns an empty string if the kinds are not known.
+// kinds returns words that list the errors by kind, most frequent first, for example ": 20 timeout,
+// 12 connection_lost". It returns an empty string if the kinds are not known.
 func (f *Figures) kinds() string {
 	names := slices.SortedFunc(maps.Keys(f.FailedBy), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.FailedBy[b], f.FailedBy[a]), cmp.Compare(a, b))
@@ -195,14 +196,14 @@ func (f *Figures) kinds() string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// errors returns the fraction of due operations that failed outside faults.
+// errors returns the fraction of the due operations that failed while no fault was active.
 func (f *Figures) errors() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
 
-// limitEffect limits an effect to figures that the trial has. It removes percentiles that are
-// printed as a dash or that fall on a failed operation, and a throughput of 0.
+// limitEffect limits an effect to the figures that the trial has. It removes the effect on
+// percentiles that are printed as a dash or as failed, and on a throughput of 0.
 func (f *Figures) limitEffect(e Effect) Effect {
 	nothing := f.Succeeded == 0 && f.Seconds > 0
 	if nothing {
@@ -220,9 +221,9 @@ func (f *Figures) limitEffect(e Effect) Effect {
 	return e
 }
 
-// added returns how far the generator may have moved the printed figures. All late operations are
-// sampled, unless too many were late. A slowest operation outside the sample was therefore not
-// late.
+// added returns how far the generator may have moved the printed figures. The sample contains all
+// late operations, unless too many operations were late. If the slowest operation is not in the
+// sample, it was therefore not late.
 func (f *Figures) added() Effect {
 	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// finding is the result of a rule: a state and the reason for it. A finding that is valid but has a
-// text is a note about an effect below the limit.
+// finding is the result of a rule: a state and the reason for the state. If the state is valid and
+// the text is not empty, the finding is a note, for example about an effect below the limit.
 type finding struct {
 	state State
 	text  string
 	about []string // Reason.Figures
-	// effect holds how far the disturbance may have moved the printed figures, even if that is
-	// below the limit.
+	// effect holds how far the disturbance may have moved the printed figures, even if the effect
+	// is below the limit.
 	effect Effect
 }
 
@@ -34,7 +34,8 @@ func invalid(format string, args ...any) finding {
 	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
 }
 
-// worstOf joins the findings with the worst state. The effect is that of all findings.
+// worstOf joins the findings that have the worst state. The effect of the result covers all
+// findings.
 func worstOf(all []finding) finding {
 	worst, effect := fine(), Effect{}
 	for _, one := range all {
@@ -52,8 +53,8 @@ func worstOf(all []finding) finding {
 	return worst
 }
 
-// bothAbout returns the figures that two findings affect together. It returns nil, which means the
-// whole trial, if one of the findings affects the whole trial.
+// bothAbout returns the figures that at least one of two findings affects. If one of the findings
+// affects the whole trial, it returns nil, which means the whole trial.
 func bothAbout(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
@@ -63,8 +64,8 @@ func bothAbout(a, b []string) []string {
 	return slices.Compact(both)
 }
 
-// judged returns the finding for a disturbance with this effect. The format describes the
-// disturbance; judged appends the effect.
+// judged returns the finding for a disturbance with the given effect. The format and its arguments
+// describe the disturbance; judged appends a description of the effect.
 func (f *Figures) judged(e Effect, format string, args ...any) finding {
 	e = f.limitEffect(e)
 	found := finding{state: Valid, effect: e}

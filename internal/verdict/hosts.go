@@ -8,55 +8,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of R32 for the uncertainty of a host's clock. A host's events can be compared with the
-// one-second intervals of the load if the uncertainty is a small part of a second.
+// R32 has these limits for the uncertainty of a host's clock. The host's events can be compared
+// with the one-second intervals of the load only if the uncertainty is a small part of a second.
 const (
 	NotedClockNS   = 10e6
 	SuspectClockNS = 500e6
-	// eventTimes names the figures that R32 affects: the times of events and samples. The load's
-	// own figures come from monotonic clocks, which cannot be set.
+	// eventTimes is the name for the figures that R32 makes suspect: the times of events and
+	// samples. R32 does not affect the load's own figures, because they come from monotonic clocks,
+	// which cannot be set.
 	eventTimes = "events"
 )
 
 // Host is one of several machines that ran members or generated load.
 type Host struct {
 	Name    string
-	Lost    string // why the host was lost with its members before the end of the load, or empty
-	Machine string // several hosts can be on one machine
+	Lost    string // why the host and its members were lost before the end of the load; empty if they were not
+	Machine string // identifies the machine, because several hosts can be on one machine
 	// Members is set if the host ran members. Load is set if it generated load.
 	Members, Load bool
-	// Fractions of all the host's CPU time, as in Figures.
+	// These are fractions of the host's total CPU time, as in Generator.
 	StolenShare, BusyShare, ForeignShare float64
 	Processors                           int
-	// BoundNS is the uncertainty of the host's clock, or 0 if it is the controller's clock. Jumps
-	// is how often the clock was set, and SetNS by how much in total.
+	// BoundNS is the uncertainty of the host's clock, or 0 if the host uses the controller's clock.
+	// Jumps is the number of times that the clock was set. SetNS is the absolute value of the sum
+	// of these changes.
 	BoundNS, SetNS float64
 	Jumps          int
 }
 
-// OwnClock describes how often the clock of the controller's machine was set during a trial, and by
-// how much.
+// OwnClock describes the changes to the clock of the controller's machine during a trial: their
+// number and their sum.
 type OwnClock struct {
 	Times   int
 	SetNS   float64
 	Members bool // set if members run on that machine
 }
 
-// finding reports a clock that was set. The run itself uses only a monotonic clock, so only members
-// may have used the clock that was set.
+// finding reports a controller's clock that was set. The run itself uses only a monotonic clock, so
+// the change can affect only members on that machine.
 func (c OwnClock) finding() finding {
 	const was = "the clock of the controller's machine was set during the trial (%d times, %s in total)"
 	switch {
 	case c.Times == 0:
 		return fine()
 	case c.Members:
-		return suspect(was+"; members on this machine use it, so their timeouts may have been early or late", c.Times, text.Duration(c.SetNS))
+		return suspect(was+"; members on this machine use it, so their timeouts may have ended too early or too late", c.Times, text.Duration(c.SetNS))
 	}
-	return finding{state: Valid, text: fmt.Sprintf(was+"; recorded times continue from the earlier clock", c.Times, text.Duration(c.SetNS))}
+	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.Times, text.Duration(c.SetNS))}
 }
 
-// eachMachine judges each machine once, under the names of its hosts, and returns the worst
-// findings.
+// eachMachine calls judge once for each machine, with a Host that combines the machine's hosts, and
+// returns the worst findings.
 func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {
@@ -79,7 +81,7 @@ func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 	return worstOf(all)
 }
 
-// joinHosts returns the names of hosts for a sentence.
+// joinHosts returns words that name the hosts of one machine.
 func joinHosts(names []string) string {
 	if len(names) == 1 {
 		return "host " + names[0]
@@ -87,7 +89,8 @@ func joinHosts(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// addedOn returns the worst effect of the generators on a machine, if the given cause is to blame.
+// addedOn returns the worst effect of the generators on a machine. It ignores generators whose
+// delay has another cause.
 func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	if !h.Load {
 		return e
@@ -112,7 +115,7 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	return e
 }
 
-// stolenOn applies R10 to one of several machines.
+// stolenOn applies R10 to the machine h.
 func (f *Figures) stolenOn(h *Host) finding {
 	share := h.StolenShare
 	if share <= 0 {
@@ -128,8 +131,8 @@ func (f *Figures) stolenOn(h *Host) finding {
 	return f.judged(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
 }
 
-// foreignOn applies R23 to one of several machines. Other programs slow members down only while no
-// CPU is idle, and a generator only while it waits for a CPU.
+// foreignOn applies R23 to the machine h. Other programs slow members down only while no CPU is
+// idle. They slow a generator down only while the generator waits for a CPU.
 func (f *Figures) foreignOn(h *Host) finding {
 	if h.ForeignShare <= 0 {
 		return fine()
@@ -151,11 +154,11 @@ func R32UncertainClock(f *Figures) finding {
 		bound := text.Duration(h.BoundNS)
 		switch {
 		case h.Jumps > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in total) or drifted too much; times of its events may be off by up to a second", h.Name, h.Jumps, text.Duration(h.SetNS)).restrictTo(eventTimes))
+			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, h.Jumps, text.Duration(h.SetNS)).restrictTo(eventTimes))
 		case h.BoundNS > SuspectClockNS:
-			all = append(all, suspect("the clock of host %s is uncertain by %s; its events cannot be compared with the load's seconds", h.Name, bound).restrictTo(eventTimes))
+			all = append(all, suspect("the clock of host %s is uncertain by %s; this host's events cannot be compared with the load's one-second intervals", h.Name, bound).restrictTo(eventTimes))
 		case h.BoundNS > NotedClockNS:
-			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is uncertain by %s; its events are shown with that error", h.Name, bound)})
+			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is uncertain by %s; the times of this host's events may be wrong by that amount", h.Name, bound)})
 		}
 		if h.Load {
 			bounds = append(bounds, h.BoundNS)

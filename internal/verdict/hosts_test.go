@@ -20,7 +20,7 @@ func onHosts() Figures {
 	return f
 }
 
-// Each host is judged by its part of the trial, and named.
+// Each host is judged by its part of the trial, and the reason names the host.
 func TestHostsAreJudgedByTheirPart(t *testing.T) {
 	waiting := func(f *Figures, worker int) {
 		w := &f.Workers[worker]
@@ -67,7 +67,7 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 	}
 }
 
-// A generator on another host is named with its host.
+// A reason that concerns a generator on another host names the host.
 func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 	f := good()
 	f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0)

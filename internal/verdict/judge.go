@@ -23,18 +23,18 @@ func Judge(f Figures) Verdict {
 			v.State = one.state
 		}
 	}
-	// A caller that shows only one reason shows the first reason.
+	// A caller that shows only one reason shows the first, so the worst reasons come first.
 	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
 	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
 	return v
 }
 
-// rule is a numbered rule. Rule n is at index n-1 in rules. The texts of its reasons and notes
-// start with its name.
+// rule is a numbered rule. Rule n is at index n-1 in the result of rules. The texts of a rule's
+// reasons and notes start with the rule's name.
 type rule struct {
 	number int
 	name   string
-	remedy string // the texts of its reasons end with this
+	remedy string // what to do; the texts of the rule's reasons end with it
 	judge  func(*Figures) finding
 }
 
@@ -53,8 +53,9 @@ func DescribeRule(number int) (name, remedy string) {
 	return r.name, r.remedy
 }
 
-// FoundAnotherLoad reports whether a rule finds that the load in the window was not the requested
-// load, because the trial was interrupted or a worker was lost.
+// FoundAnotherLoad reports whether a finding of the given rule means that the load in the window
+// was not the requested load. This is true for R19 (the trial was interrupted) and R26 (a worker or
+// host was lost).
 func FoundAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
 // ofOneWorker is the rule whose effect concerns only the figures of one worker.
@@ -68,7 +69,7 @@ func rules() []rule {
 		{4, "Little's law", "report this defect of quorumbench", R4LittlesLaw},
 		{5, "generator paused", "look for a stopped process or VM, or a low priority", R5GeneratorPaused},
 		{6, "generator throttled", "raise the quota", R6GeneratorThrottled},
-		{7, "generator starved", "run it on another machine or on reserved CPUs", R7GeneratorStarved},
+		{7, "generator starved", "run the generator on another machine or on reserved CPUs", R7GeneratorStarved},
 		{8, "generator late", "repeat, or use another machine", R8GeneratorLate},
 		{9, "generator saturated", "add workers, or lower the load", R9GeneratorSaturated},
 		{10, "CPU steal", "use dedicated CPUs, or compare with a baseline in the same run", R10CPUSteal},
@@ -78,13 +79,13 @@ func rules() []rule {
 		{14, "leader change", "read the members' logs, and repeat", R14LeaderChange},
 		{15, "stall at the start", "use a longer warm-up", R15StallAtStart},
 		{16, "client limit", "raise max-in-flight or connections", R16ClientLimit},
-		{17, "not durable", "use a disk, or set allow-volatile", R17NotDurable},
+		{17, "not durable", "keep the members' data on a disk, or set allow-volatile", R17NotDurable},
 		{18, "missing keys", "check the prefix and the key space", R18MissingKeys},
 		{19, "interrupted", "repeat, or use run --resume", R19Interrupted},
 		{20, "impossible watch events", "keep other clients away from the prefix", R20ImpossibleEvents},
 		{21, "faulty watch events", "verify the responses to see the violated guarantee", R21FaultyEvents},
-		{22, "members disagree", "stop using the data, and report it to the store's developers", R22MembersDisagree},
-		{23, "other programs", "stop them, or use another machine", R23OtherPrograms},
+		{22, "members disagree", "stop using the data, and report the difference to the store's developers", R22MembersDisagree},
+		{23, "other programs", "stop the other programs, or use another machine", R23OtherPrograms},
 		{24, "unknown members", "check the servers at the endpoints", R24UnknownMembers},
 		{25, "unsteady throughput", "use a longer warm-up or window", R25Unsteady},
 		{26, "worker or host lost", "check that machine, and repeat", R26WorkerLost},

@@ -8,24 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// MinUniqueSize is the size, in bytes, from which a value contains its writer and a checksum.
+// MinUniqueSize is the minimum size, in bytes, of a value that contains its writer and a checksum.
 const MinUniqueSize = 16
 
-// FullMachine is the fraction of a machine's CPU time above which a note says that members may have
-// been slowed down. The note is used if the CPU use of other programs is unknown.
+// FullMachine is the fraction of a machine's CPU time above which a note says that other programs
+// may have slowed members down. The note appears only if the CPU use of other programs is unknown.
 const FullMachine = 0.85
 
-// MinAchieved is the fraction of due operations in an open loop below which a note says what fell
-// behind.
+// MinAchieved is a limit for open loops. If a smaller fraction of the due operations ended, a note
+// says whether the store or the load generator fell behind.
 const MinAchieved = 0.99
 
-// minHistoryShare is the history's fraction of the writes to the members' disk from which a note
-// reports it.
+// minHistoryShare is the smallest HistoryShare that a note reports.
 const minHistoryShare = 0.01
 
-// fellBehind reports whether fewer operations of an open loop ended in the window than were due in
-// it. The difference must be larger than the number of operations in flight at the start plus
-// random variation, which is the square root of the count.
+// fellBehind reports whether clearly fewer operations of an open loop ended in the window than were
+// due in the window. The difference must be larger than the number of operations in flight at the
+// start plus an allowance for chance: three times the square root of the number of due operations.
 func (f *Figures) fellBehind() bool {
 	if !f.OpenLoop || f.Seconds <= 0 {
 		return false
@@ -37,28 +36,32 @@ func (f *Figures) fellBehind() bool {
 	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
 }
 
-// The generator's fractions of the mean response time: above the first, a note names it as one
-// cause of falling behind; above the second, as the main cause.
+// These are limits for the generator's fraction of the mean response time. If the fraction is at
+// least partlyOwn, a note says that the generator contributed to the delay. If it is at least
+// mostlyOwn, the note says that the generator fell behind.
 const (
 	partlyOwn = 0.1
 	mostlyOwn = 0.5
 )
 
-// behindNote reports what fell behind the schedule. It is the store if operations waited in the
-// store or for its connections, and the generator if it sent operations or read responses late.
+// behindNote returns a note that says what fell behind the schedule. The store fell behind if
+// operations waited in the store or for its connections. The generator fell behind if it sent
+// operations or read responses late.
 func behindNote(f *Figures) string {
 	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(f.Due)/f.Seconds), text.PerSecond(float64(f.Done)/f.Seconds))
 	switch own := f.ownShare(); {
 	case own >= mostlyOwn:
-		return fmt.Sprintf("The load generator fell behind: %s. Its own delay was %s of the mean response time, and the store had no queue that explains it.", rates, text.Share(own))
+		return fmt.Sprintf("The load generator fell behind: %s. Its own delay was %s of the mean response time, and no queue in the store explains the delay.", rates, text.Share(own))
 	case own >= partlyOwn:
-		return fmt.Sprintf("The load fell behind: %s. The load generator's own delay was %s of the mean response time, and the rest was the store's.", rates, text.Share(own))
+		return fmt.Sprintf("The load fell behind: %s. The load generator's own delay was %s of the mean response time, and the store caused the rest.", rates, text.Share(own))
 	}
 	return "The store fell behind: " + rates + "."
 }
 
-// ownShare returns the generator's fraction of the operations' time. If an operation was never sent
-// and waited neither for a connection nor for a limit, the generator alone delayed it.
+// ownShare returns the fraction of the delay that the generator caused. This is the generator's
+// part of the mean response time or, if larger, the part of the missing operations that the
+// generator alone delayed: operations that were never sent although no limit and no lack of a
+// connection held them back.
 func (f *Figures) ownShare() float64 {
 	own := 0.0
 	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {
@@ -69,7 +72,7 @@ func (f *Figures) ownShare() float64 {
 	return max(own, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
 }
 
-// faultNote reports that the window's figures include injected faults.
+// faultNote returns a note that says that the window's figures include injected faults.
 func faultNote(f *Figures) string {
 	text := fmt.Sprintf("Faults were injected (%d), and their outages are part of the figures", f.Injected)
 	if f.ErrorsInFaults > 0 {
@@ -78,7 +81,8 @@ func faultNote(f *Figures) string {
 	return text + "."
 }
 
-// connectionNote explains why the times that a closed loop prints first are response times.
+// connectionNote returns a note that explains why reports print response times first for this
+// closed loop.
 func connectionNote(f *Figures) string {
 	share := ""
 	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {
@@ -112,7 +116,7 @@ func notes(f *Figures) []string {
 		list = append(list, faultNote(f))
 	}
 	if f.HistoryShare >= minHistoryShare {
-		list = append(list, fmt.Sprintf("The history made %.0f %% of the writes to the members' disk in the window. Put the run directory on another disk.", 100*f.HistoryShare))
+		list = append(list, fmt.Sprintf("The history caused %.0f %% of the writes to the members' disk in the window. Put the run directory on another disk.", 100*f.HistoryShare))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
 		list = append(list, fmt.Sprintf("Watchers were re-created %s after they had lost their connection.", text.Plural(n, "time")))

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of rules that do not limit an effect. A figure that equals its limit is within it.
+// These are the limits of rules that do not limit an effect. A figure that is equal to its limit
+// does not exceed it.
 const (
 	// MaxLittleDeviation is the largest allowed difference, as a fraction, between the number of
 	// clients and the mean number of busy clients according to Little's law (R4).
@@ -18,14 +19,14 @@ const (
 	MaxErrors = 0.001
 	// MinBeyond is the minimum number of operations beyond p99 (R12).
 	MinBeyond = 10
-	// MinCarriedInAge is a limit for operations that were in flight when the window opened. R15
-	// ignores such operations up to this age.
+	// MinCarriedInAge is the age up to which R15 ignores operations that were in flight when the
+	// window opened.
 	MinCarriedInAge = 100 * time.Millisecond
 )
 
-// Limits of R25 for the difference between the throughputs of the window's halves: as a fraction of
-// their mean, and as a multiple of the standard error of the difference. R25 does not judge halves
-// shorter than MinHalfSeconds.
+// R25 has two limits for the difference between the throughputs of the window's halves. MaxDrift is
+// a fraction of the mean throughput. maxDriftErrors is a multiple of the standard error of the
+// difference. R25 ignores halves that are shorter than MinHalfSeconds.
 const (
 	MaxDrift       = 0.10
 	maxDriftErrors = 4
@@ -43,8 +44,8 @@ func R1NothingCompleted(f *Figures) finding {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
-// R2CountsDiffer reports that the number of due operations is not that of completed operations plus
-// errors.
+// R2CountsDiffer reports that the number of due operations differs from the number of completed
+// operations plus errors.
 func R2CountsDiffer(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
@@ -60,17 +61,18 @@ func R3WrongResponses(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%s, including the warm-up (another key, a damaged value, or against the protocol)", text.Plural(f.WrongAnswers, "wrong response"))
+	return invalid("%s, including the warm-up (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongAnswers, "wrong response"))
 }
 
 // R4LittlesLaw reports a closed loop whose figures contradict Little's law. It compares the number
-// of clients with the mean number of operations in progress. That mean is computed in two ways:
-// from the generator's counts, and as the sum of the operations' times divided by the window's
-// length. Clients that pause after a refusal have no operation in progress. The first operation of
-// a client may begin before the window, and its last may end after the window, so each edge of the
-// window can add or hide up to one longest operation.
+// of clients with the mean number of busy clients. It computes that mean in two ways: from the
+// generator's counts, and as the sum of the operations' times divided by the window's length. To
+// both it adds the clients that rested after a refusal, because they have no operation in progress.
+// A client's first operation may begin before the window, and its last operation may end after the
+// window. So each edge of the window can change the sum by up to the duration of the longest
+// operation per client.
 func R4LittlesLaw(f *Figures) finding {
-	if anyLost(f) { // the last operations of its clients are unknown
+	if anyLost(f) { // the last operations of the lost worker's clients are unknown
 		return fine()
 	}
 	if f.OpenLoop || f.Seconds <= 0 || f.Clients == 0 || f.Due < uint64(f.Clients) || f.TotalNS == 0 {
@@ -81,11 +83,11 @@ func R4LittlesLaw(f *Figures) finding {
 	within := clients * (MaxLittleDeviation + f.LongestNS/window)
 	resting := f.MeanResting
 	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > within {
-		return invalid("by the figures %.4g clients were busy (%.0f operations/s × %s), but there are %d, more than %.0f %% apart",
+		return invalid("the figures imply %.4g busy clients (%.0f operations/s × %s), but the load has %d clients; the numbers differ by more than %.0f %%",
 			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
 	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > within {
-		return invalid("%.4g operations were in flight on average and %.4g clients rested after a refusal, but there are %d clients, more than %.0f %% apart",
+		return invalid("on average, %.4g operations were in flight and %.4g clients rested after a refusal, but the load has %d clients; the numbers differ by more than %.0f %%",
 			f.MeanInFlight, resting, f.Clients, 100*MaxLittleDeviation)
 	}
 	return fine()
@@ -108,10 +110,10 @@ func R12TooFewSamples(f *Figures) finding {
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
 	}
-	return suspect("%d operations are too few for p99: %d are beyond it, and it needs %d", f.Due, beyond, MinBeyond).restrictTo("p99", "p99.9", "max")
+	return suspect("%d operations are too few for p99: %d are beyond p99, but %d are necessary", f.Due, beyond, MinBeyond).restrictTo("p99", "p99.9", "max")
 }
 
-// R13MemberLost reports members that ended during the trial.
+// R13MemberLost reports members that ended or stopped responding during the trial.
 func R13MemberLost(f *Figures) finding {
 	switch len(f.LostMembers) {
 	case 0:
@@ -134,8 +136,8 @@ func R14LeaderChange(f *Figures) finding {
 }
 
 // R15StallAtStart reports a window that opened during a stall: an operation in flight at that
-// moment was unusually old. Operations that the stall held back complete when it ends, so the stall
-// may have affected as much of the window as its own duration.
+// moment was unusually old. Operations that the stall held back complete when the stall ends. So
+// the stall may have affected a part of the window that is as long as the stall.
 func R15StallAtStart(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
 	excess := age - max(2*f.Response.Percentile(99).NS, float64(MinCarriedInAge))
@@ -143,13 +145,14 @@ func R15StallAtStart(f *Figures) finding {
 		return fine()
 	}
 	held := excess / (f.Seconds * 1e9)
-	return f.judged(effectOnAll(held, held), "when the window opened, an operation had been in flight for %s (of %d in flight)",
+	return f.judged(effectOnAll(held, held), "when the window opened, the oldest operation had been in flight for %s (%d operations were in flight)",
 		text.Duration(age), f.CarriedIn)
 }
 
 // R16ClientLimit reports operations of an open loop that waited for a connection or for the limit
-// on operations in flight. In a trial with faults it is only a note, because operations are
-// expected to wait during an outage and the rule cannot tell which waiting an outage caused.
+// on operations in flight. In a trial with faults, the finding is only a note. Operations are
+// expected to wait during an outage, and the rule cannot know which operations waited because of an
+// outage.
 func R16ClientLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Injected > 0 && found.text != "" {
@@ -158,7 +161,7 @@ func R16ClientLimit(f *Figures) finding {
 	return found
 }
 
-// inFlightLimit judges waiting that is not part of the store's work: waiting for the limit on
+// inFlightLimit judges the time that operations waited outside the store: for the limit on
 // operations in flight, or for a free connection.
 func inFlightLimit(f *Figures) finding {
 	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
@@ -169,10 +172,10 @@ func inFlightLimit(f *Figures) finding {
 		e.Times[i] = excess(is, max(is-f.Waiting[i], f.ServiceP50NS))
 	}
 	if f.Capped > 0 {
-		return f.judged(e, "%d of %d operations waited because all %d allowed operations were in flight (max-in-flight)", f.Capped, f.Due, f.MaxInFlight)
+		return f.judged(e, "%d of %d operations waited because the maximum of %d operations was in flight (max-in-flight)", f.Capped, f.Due, f.MaxInFlight)
 	}
 	const waited = "%d of %d operations waited for a free connection"
-	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile falls on an operation that was never sent
+	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // at every percentile, the operation failed or was never sent
 		return suspect(waited, f.NoRoom, f.Due)
 	}
 	return f.judged(e, waited, f.NoRoom, f.Due)
@@ -190,7 +193,7 @@ func R25Unsteady(f *Figures) finding {
 	if apart <= MaxDrift*mean || apart <= maxDriftErrors*math.Hypot(a.Error, b.Error) {
 		return fine()
 	}
-	return suspect("%.0f/s in the first half of the window and %.0f/s in the second, more than %s apart",
+	return suspect("the throughput was %.0f/s in the first half of the window and %.0f/s in the second half, a difference of more than %s",
 		a.PerSecond, b.PerSecond, text.Share(MaxDrift))
 }
 
@@ -208,7 +211,7 @@ func volatility(f *Figures) string {
 	case f.Volatile && f.Unsynced:
 		return fmt.Sprintf("the store is configured not to sync, and its data is on %s", f.FileSystem)
 	case f.Volatile:
-		return fmt.Sprintf("the members' data is on %s, which loses it at power loss", f.FileSystem)
+		return fmt.Sprintf("the members' data is on %s, which loses the data in a power loss", f.FileSystem)
 	}
 	return "the store is configured not to sync"
 }
@@ -217,7 +220,7 @@ func volatility(f *Figures) string {
 func R18MissingKeys(f *Figures) finding {
 	switch {
 	case len(f.FoundNothing) > 0:
-		return suspect("every operation of a kind missed: %s", strings.Join(f.FoundNothing, ", "))
+		return suspect("no operation of these kinds found a key: %s", strings.Join(f.FoundNothing, ", "))
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Rules for guarantees that concern more than a single operation: watch events, and equal data on
-// all members.
+// The rules in this file judge guarantees that concern more than a single operation, such as watch
+// events and equal data on all members.
 
 // R20ImpossibleEvents reports watch events that no write of the load can have caused.
 func R20ImpossibleEvents(f *Figures) finding {
@@ -32,11 +32,11 @@ func R21FaultyEvents(f *Figures) finding {
 			faults = append(faults, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	add(e.Lost, "%d of %d lost, including the warm-up", e.Expected)
+	add(e.Lost, "%d of %d lost (including the warm-up)", e.Expected)
 	add(e.Duplicated, "%d received twice")
-	add(e.Reordered, "%d received after a later one of their key")
+	add(e.Reordered, "%d received after a later event of the same key")
 	untimed := e.Untimed - min(e.Untimed, e.Impossible)
-	add(untimed, "%d without a known send time of their write")
+	add(untimed, "%d for writes whose send time is unknown")
 	if len(faults) == 0 && e.Ended == 0 {
 		return fine()
 	}
@@ -62,8 +62,8 @@ func R22MembersDisagree(f *Figures) finding {
 	return fine()
 }
 
-// R33Consistency reports responses that violate the store's guarantees. Their speed is then
-// meaningless.
+// R33Consistency reports responses that violate the store's guarantees. The speed of such responses
+// is meaningless.
 func R33Consistency(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
@@ -84,10 +84,10 @@ func R31FaultFailed(f *Figures) finding {
 }
 
 // R24UnknownMembers reports that responses named more members or terms than can be counted
-// separately. The figures by role are then unknown.
+// separately. If this happens, the figures by role are incomplete.
 func R24UnknownMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()
 	}
-	return suspect("responses named too many members or terms; %d operations belong to none of the %d that are counted separately", f.Unreported, measure.MaxReported).restrictTo("by-role")
+	return suspect("responses named too many members or terms; %d operations belong to none of the %d pairs of member and term that are counted separately", f.Unreported, measure.MaxReported).restrictTo("by-role")
 }

@@ -2,28 +2,30 @@ package verdict
 
 import "math"
 
-// maxPausesEach is the maximum number of pauses of the longest observed length that one operation
-// can encounter on a machine, in several processes one after the other.
+// maxPausesEach is the maximum number of pauses that one operation can encounter on a machine,
+// because it may wait in several processes one after the other. Each pause is at most as long as
+// the longest observed pause.
 const maxPausesEach = 3
 
-// leastHit is the fraction of time below which the slowest operations are not adjusted.
+// leastHit is the fraction of missing CPU time below which slowed does not assume that operations
+// encountered pauses.
 const leastHit = 0.001
 
 // missing is CPU time that members needed but did not get.
 type missing struct {
-	share float64 // fraction of the CPU time that they needed
-	away  float64 // the largest possible fraction of the window during which CPU time was missing
+	share float64 // fraction of the CPU time that the members needed
+	away  float64 // upper bound for the fraction of the window during which CPU time was missing
 	busy  float64 // fraction of the machine's CPU time that members used; 0 if unknown
-	pause float64 // longest wait for a CPU on that machine, in nanoseconds; 0 if unknown
+	pause float64 // longest wait for a CPU on the members' machine, in nanoseconds; 0 if unknown
 }
 
 // slowed returns the largest possible effect of missing CPU time on operations.
 //
 // If a fraction x of the CPU time is missing, work takes 1/(1-x) times as long. An operation spends
-// its time on its own CPU work or on waiting for other work. It may also have encountered a long
-// pause; this is true for at most a fraction x of all operations. The undisturbed figure at
-// quantile q is therefore at least the measured figure at q-x. No undisturbed figure is below the
-// fastest operation, which lost only a part of its CPU time.
+// its time on its own CPU work or on waiting for other work. At most a fraction x of all operations
+// also encountered a long pause. The undisturbed figure at quantile q is therefore at least the
+// measured figure at quantile q-x. Every undisturbed figure is also at least the undisturbed time
+// of the fastest operation, which lost only a part of its CPU time.
 func (f *Figures) slowed(m missing) (e Effect) {
 	x := min(m.share, m.away, 1)
 	if x <= 0 {
@@ -53,15 +55,15 @@ func (f *Figures) slowed(m missing) (e Effect) {
 		}
 		e.Times[i] = by
 	}
-	if !f.OpenLoop { // the throughput of an open loop is that of its schedule
+	if !f.OpenLoop { // in an open loop, the schedule determines the throughput
 		mean := e.Times[MeanPlace]
 		e.Throughput = mean / (1 + mean)
 	}
 	return e
 }
 
-// met returns the fraction by which a time is too high because a fraction of its operations
-// encountered a pause.
+// met returns the fraction by which the time `is` may be too high because a share of the operations
+// encountered pauses. wouldBe is the time without these operations.
 func (m *missing) met(is, wouldBe, share float64) float64 {
 	if m.pause > 0 {
 		wouldBe = max(wouldBe, is-share*maxPausesEach*m.pause)
@@ -69,8 +71,8 @@ func (m *missing) met(is, wouldBe, share float64) float64 {
 	return excess(is, wouldBe)
 }
 
-// meanWithout returns the mean that results if each quantile q is replaced by the quantile q-x, as
-// a fraction of the measured mean. It uses 50 quantiles.
+// meanWithout replaces each quantile q by the quantile q-x. It returns the mean that results, as a
+// fraction of the measured mean. It approximates both means from 50 quantiles.
 func (f *Figures) meanWithout(x float64) float64 {
 	is, wouldBe := 0.0, 0.0
 	for p := 1.0; p < 100; p += 2 {

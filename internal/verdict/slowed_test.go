@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// timed sets the times of operations in figures.
+// timed fills Headline and Quantile with the given operation times.
 func timed(f *Figures, times []float64) {
 	h := measure.NewHistogram()
 	for _, ns := range times {
@@ -19,8 +19,8 @@ func timed(f *Figures, times []float64) {
 	f.Quantile = func(p float64) float64 { return measure.Percentile(h, 0, p).NS }
 }
 
-// A server that sleeps for 20 ms needs a CPU for 50 µs. However much of that the hypervisor
-// withholds, 21.5 ms cannot be two thirds too high.
+// A server sleeps for 20 ms and uses a CPU for 50 µs. No matter how much of these 50 µs the
+// hypervisor withholds, a response time of 21.5 ms cannot be two thirds too high.
 func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	var times []float64
@@ -39,20 +39,20 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	if e := v.Effect.ForFigure("ops"); e > 0.08 {
 		t.Errorf("throughput may be %v too low", e)
 	}
-	// A store that uses the CPUs all the time.
+	// This store uses the CPUs all the time.
 	f.StolenShare, f.BusyShare, f.MembersBusy, f.OperationCPUNS = 0.2, 0.8, 0.75, 20e6
 	if e := Judge(f).Effect.ForFigure("p50"); e < 0.18 {
 		t.Errorf("p50 may be %v too high for a busy store with a steal of one fifth", e)
 	}
-	// Other programs on a full machine.
+	// Here, other programs use all CPUs of the machine.
 	f.StolenShare, f.BusyShare, f.ForeignKnown, f.ForeignShare, f.MembersBusy, f.OperationCPUNS = 0, 1, true, 0.9, 0.05, 50_000
 	if v := Judge(f); v.Effect.ForFigure("p50") > 0.08 || v.Effect.ForFigure("p50") == 0 {
 		t.Errorf("other programs made p50 of a server that sleeps %v too high", v.Effect.ForFigure("p50"))
 	}
 }
 
-// Some operations meet a long pause, and the work of all takes longer. No figure is further off
-// than the bound.
+// Some operations encounter a long pause, and the CPU work of all operations takes longer. No
+// figure deviates by more than the bound.
 func TestSlowedIsAnUpperBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	for range 60 {
@@ -91,7 +91,7 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 		if off > e.ForFigure("mean")*1.1+0.03 || off/(1+off) > e.ForFigure("ops")+0.03 {
 			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.ForFigure("mean"))
 		}
-		// More missing time never lowers the bound.
+		// If more CPU time is missing, the bound never becomes lower.
 		more := f.slowed(missing{away * 1.2, away * 1.2, f.MembersBusy, span})
 		for i := range e.Times {
 			if more.Times[i] < e.Times[i]-1e-9 {

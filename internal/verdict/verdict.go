@@ -1,6 +1,5 @@
-// Package verdict judges a trial with numbered rules, each of which has a limit. The rules use only
-// the figures in Figures and have no side effects. docs/reference/rules.md documents them under the
-// same numbers.
+// Package verdict judges a trial with numbered rules. The rules use only the fields of Figures and
+// have no side effects. docs/reference/rules.md documents the rules under the same numbers.
 package verdict
 
 import (
@@ -15,8 +14,8 @@ type State string
 // The states, from best to worst.
 const (
 	Valid   State = "valid"
-	Suspect State = "suspect" // use it, but know the reasons
-	Invalid State = "invalid" // do not use it
+	Suspect State = "suspect" // use the result only together with the reasons
+	Invalid State = "invalid" // do not use the result
 )
 
 // Worse reports whether s is worse than t. An unknown state is the worst.
@@ -37,9 +36,10 @@ func (s State) rank() int {
 // Reason describes a rule that found a problem.
 type Reason struct {
 	Rule int    `json:"rule"`
-	Text string `json:"text"` // a sentence with the figure and the limit
-	// Figures names the affected figures by their names in the record's registry. A name that is
-	// not a figure, such as "watch", means all figures with that prefix. Nil means the whole trial.
+	Text string `json:"text"` // a sentence that includes the measured value and its limit
+	// Figures lists the affected figures by their names in the registry of package record. A name
+	// that is not a figure, such as "watch", means all figures whose names start with it. Nil means
+	// the whole trial.
 	Figures []string `json:"figures,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (r *Reason) WithoutRemedy() string {
 	return strings.TrimSuffix(r.Text, "; "+remedy)
 }
 
-// About reports whether the reason affects a figure.
+// About reports whether the reason makes a figure suspect.
 func (r *Reason) About(figure string) bool {
 	if r.Figures == nil {
 		return true
@@ -73,16 +73,17 @@ func (r *Reason) About(figure string) bool {
 // Verdict is the result of judging a trial. The zero Verdict means that the trial was not judged.
 type Verdict struct {
 	State   State    `json:"state"`
-	Reasons []Reason `json:"reasons"` // never nil; the worst first, then in the order of rules
+	Reasons []Reason `json:"reasons"` // never nil; sorted by state (worst first), then by rule
 	// Notes are sentences about conditions that do not make a figure suspect.
 	Notes []string `json:"notes"` // never nil
-	// Effect is how far all disturbances together may have moved each printed figure, even if that
-	// is too little for a reason.
+	// Effect is how far all disturbances together may have moved each printed figure, even if the
+	// effect is too small for a reason.
 	Effect Effect `json:"effect"`
 }
 
-// StateOf returns the state of one figure. The figure is suspect only if a reason affects it or the
-// whole trial.
+// StateOf returns the state of one figure. In a suspect trial, the figure is suspect only if a
+// reason affects the figure or the whole trial, or if the effect on the figure is above
+// SuspectEffect.
 func (v *Verdict) StateOf(figure string) State {
 	if v.State != Suspect || len(v.Reasons) == 0 {
 		return v.State
@@ -98,8 +99,8 @@ func (v *Verdict) StateOf(figure string) State {
 	return Valid
 }
 
-// Doubts reports whether a reason names this figure. The figure is then less certain than other
-// figures of the same trial.
+// Doubts reports whether a reason or an effect concerns this figure and not the whole trial. Such a
+// figure is less certain than other figures of the same trial.
 func (v *Verdict) Doubts(figure string) bool {
 	names := effectNames(figure)
 	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }

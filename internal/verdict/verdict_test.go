@@ -12,14 +12,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// added returns a generator's delay that makes throughput, median and p99 wrong by these shares.
+// added returns a generator's delay that makes the throughput, the median and the p99 wrong by the
+// given fractions.
 func added(throughput, p50, p99 float64) Added {
 	a := Added{Known: true, CycleNS: 10e6, Undisturbed: times(10e6, 20e6), Sampled: times(10e6*(1+p50), 20e6*(1+p99))}
 	a.MeanNS = a.CycleNS * throughput
 	return a
 }
 
-// times returns a distribution whose percentiles are the median, or p99 from there.
+// times returns a distribution. Its percentiles below 99 have the value p50. Its other percentiles
+// have the value p99.
 func times(p50, p99 float64) (s measure.Summary) {
 	s.Count = 100_000
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
@@ -32,7 +34,8 @@ func times(p50, p99 float64) (s measure.Summary) {
 	return s
 }
 
-// good returns the figures of a closed loop of 100 clients for 10 s at 10 ms that breaks no rule.
+// good returns the figures of a closed loop that breaks no rule: 100 clients for 10 s, with
+// response times of 10 ms.
 func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
@@ -59,7 +62,7 @@ func TestUndisturbedTrialIsValid(t *testing.T) {
 	}
 }
 
-// Each rule is tried below, at and above its limit, with figures that break no other rule.
+// Each rule is tested below, at and above its limit, with figures that break no other rule.
 func TestRules(t *testing.T) {
 	ms := int64(time.Millisecond)
 	tests := []struct {
@@ -80,7 +83,7 @@ func TestRules(t *testing.T) {
 		{3, "none wrong", false, func(f *Figures) { f.WrongAnswers = 0 }, Valid},
 		{3, "one wrong", false, func(f *Figures) { f.WrongAnswers = 1 }, Invalid},
 
-		{4, "5.1 % more", false, func(f *Figures) { f.TotalNS = 1.051e12 }, Valid}, // 0.2 % is for the edges
+		{4, "5.1 % more", false, func(f *Figures) { f.TotalNS = 1.051e12 }, Valid}, // the edges of the window allow 0.2 % more
 		{4, "5.3 % more", false, func(f *Figures) { f.TotalNS = 1.053e12 }, Invalid},
 		{4, "5.1 % less", false, func(f *Figures) { f.TotalNS = 0.949e12 }, Valid},
 		{4, "5.3 % less", false, func(f *Figures) { f.TotalNS = 0.947e12 }, Invalid},
@@ -245,7 +248,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// The note blames the part that delayed the operations: the store, the generator, or both.
+// The note names what delayed the operations: the store, the generator, or both.
 func TestNoteOnFallingBehind(t *testing.T) {
 	behind := func(set func(*Figures)) string {
 		f := goodOpen()
@@ -280,8 +283,8 @@ func TestNoteOnFallingBehind(t *testing.T) {
 	}
 }
 
-// If the generator's threads waited in a run queue, R5 blames the scheduler, and neither a stop
-// nor the hypervisor.
+// If the generator's threads waited in a run queue, R5 names the scheduler as the cause, not a stop
+// or the hypervisor.
 func TestReasonOfAGeneratorPause(t *testing.T) {
 	for _, c := range []struct {
 		queued int64

@@ -10,17 +10,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of R28 and R29. A difference between workers must be too large for chance to explain, and
-// large enough to matter.
+// These are the limits of R28 and R29. A difference between workers must be larger than chance can
+// explain, and large enough to matter.
 const (
-	// MinPace is the smallest allowed ratio between a worker's operations per client and those of
-	// other workers.
+	// MinPace is a limit for the operations per client of a worker, as a fraction of the operations
+	// per client of the other workers. R28 reports a worker at or below this limit.
 	MinPace    = 0.75
 	paceErrors = 4
 	// MaxApart is the largest allowed difference, as a fraction, between a worker's median response
 	// time and that of other workers.
 	MaxApart = 0.10
-	// falseAlarms is the probability that R29 reports workers that are equal.
+	// falseAlarms is the probability that R29 reports a worker although all workers are equal.
 	falseAlarms     = 0.001
 	minApartSeconds = 3
 )
@@ -30,16 +30,18 @@ type Worker struct {
 	Name string
 	// Lost is the reason why the worker was lost before the end of the load, or empty.
 	Lost string
-	// BeganAfterNS is how much later its window began than the first worker's window.
+	// BeganAfterNS is the time from the start of the first worker's window to the start of this
+	// worker's window.
 	BeganAfterNS int64
-	// Pace compares clients at the same members in the same time: it is the ratio between
-	// operations of this worker's clients and operations of other workers' clients. PaceError is
-	// its standard error. Both are 0 if unknown.
+	// Pace is the number of operations per client of this worker, divided by the number of
+	// operations per client of the other workers at the same members in the same time. PaceError is
+	// the standard error of Pace. Both are 0 if unknown.
 	Pace, PaceError float64
 	// Apart holds, for each second, the difference between the logarithms of this worker's median
 	// response time and that of the other workers.
 	Apart []float64
-	// Figures of the worker's generator that R5 to R9 use.
+	// R5 to R9 use these figures of the worker's generator. They have the same meaning as in
+	// Figures.
 	Seconds                                         float64
 	Loops                                           int
 	LoopCPUNS, RunDelayNS, PausedNS, LongestPauseNS int64
@@ -67,8 +69,8 @@ func anyLost(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
-// R27UnevenStart reports workers that began later than others. The operations that they did not
-// send until then are missing from the throughput.
+// R27UnevenStart reports workers that began later than others. The operations that such a worker
+// did not send before it began are missing from the throughput.
 func R27UnevenStart(f *Figures) finding {
 	var last *Worker
 	missing := 0.0
@@ -83,7 +85,7 @@ func R27UnevenStart(f *Figures) finding {
 		return fine()
 	}
 	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
-	return f.judged(e, "worker %s began %s after the first", last.Name, text.Duration(float64(last.BeganAfterNS)))
+	return f.judged(e, "worker %s began %s after the first worker", last.Name, text.Duration(float64(last.BeganAfterNS)))
 }
 
 // R28SlowWorker reports a worker whose clients completed fewer operations than the clients of other
@@ -93,13 +95,14 @@ func R28SlowWorker(f *Figures) finding {
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrors*w.PaceError {
-			slow = append(slow, fmt.Sprintf("clients of worker %s completed %s of the operations of the others' clients at the same members", w.Name, text.Share(w.Pace)))
+			slow = append(slow, fmt.Sprintf("clients of worker %s completed %s of the operations that other workers' clients completed at the same members", w.Name, text.Share(w.Pace)))
 		}
 	}
 	return suspectEach(slow)
 }
 
-// suspectEach returns a suspect finding that joins all sentences.
+// suspectEach returns a suspect finding whose text joins the given sentences, or no finding if
+// there are none.
 func suspectEach(all []string) finding {
 	if len(all) == 0 {
 		return fine()
@@ -107,10 +110,10 @@ func suspectEach(all []string) finding {
 	return suspect("%s", strings.Join(all, "; "))
 }
 
-// R29WorkerApart reports a worker whose response times differ from those of other workers. It
-// computes the difference for each second, so that a slowdown of all workers has no influence. It
-// then tests the mean difference with Student's t; the probability of false alarms is divided by
-// the number of workers (Bonferroni).
+// R29WorkerApart reports a worker whose response times differ from those of other workers. It uses
+// the difference in each second, so that a slowdown of all workers has no influence. It then
+// applies Student's t-test to the mean difference. To limit false alarms for all workers together,
+// it divides falseAlarms by the number of workers (Bonferroni correction).
 func R29WorkerApart(f *Figures) finding {
 	var apart []string
 	for i := range f.Workers {
@@ -126,7 +129,7 @@ func R29WorkerApart(f *Figures) finding {
 			if by < 0 {
 				than = "below"
 			}
-			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s the others' at the same members", w.Name, text.Share(math.Abs(by)), than))
+			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s that of the other workers at the same members", w.Name, text.Share(math.Abs(by)), than))
 		}
 	}
 	return suspectEach(apart)

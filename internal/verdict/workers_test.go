@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// alike returns n equal workers over some seconds. The medians of their response times vary
-// together from second to second, and each independently.
+// alike returns n equal workers over the given number of seconds. From second to second, the
+// workers' median response times vary together, with the standard deviation `together`, and
+// independently of each other, with the standard deviation `each`.
 func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	medians := make([][]float64, n)
 	for range seconds {
@@ -36,8 +37,8 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	return all
 }
 
-// R29 reports equal workers at most at its rate of false alarms, for any variation of the store. It
-// always reports a worker at a tenth of the others' speed, and no other.
+// R29 reports equal workers at most at its rate of false alarms, no matter how the speed of the
+// store varies. It always reports a worker that has a tenth of the speed of the other workers.
 func TestR29FalseAlarms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(4, 2))
@@ -72,10 +73,12 @@ func TestR29FalseAlarms(t *testing.T) {
 }
 
 // Clients whose operations take random times complete different numbers of operations. R28 almost
-// never reports a worker because of that, and always one at a tenth of the others' pace.
+// never reports a worker because of such a difference. It always reports a worker that has a tenth
+// of the pace of the other workers.
 func TestR28FalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 3))
-	// done counts the operations with a mean time of 1 and a log-normal spread that end in time.
+	// done returns the number of operations that end before `until`. Their times have a log-normal
+	// distribution with a mean of 1.
 	done := func(until float64) (n float64) {
 		const sigma = 1.0
 		for at := math.Exp(sigma*r.NormFloat64() - sigma*sigma/2); at < until; n++ {
@@ -101,7 +104,7 @@ func TestR28FalseAlarms(t *testing.T) {
 	}
 }
 
-// A reason about a worker names it.
+// A reason that concerns a worker names the worker.
 func TestReasonsNameTheWorker(t *testing.T) {
 	fresh := func() []Worker {
 		var all []Worker
@@ -124,10 +127,10 @@ func TestReasonsNameTheWorker(t *testing.T) {
 		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker or host lost: worker w2 on b was lost, and its load ended: the worker is gone"},
 		{27, func(w *Worker) { w.BeganAfterNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
 		{0, func(w *Worker) { w.BeganAfterNS = 5e6 }, Valid, ""},
-		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: clients of worker w2 on b completed 10 % of the operations of the others' clients"},
+		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: clients of worker w2 on b completed 10 % of the operations that other workers' clients completed"},
 		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
-		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above the others'"},
-		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below the others'"},
+		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above that of the other workers"},
+		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below that of the other workers"},
 		{0, func(w *Worker) { w.Apart = []float64{0.5, -0.5, 1} }, Valid, ""},
 		{0, func(w *Worker) { w.Apart = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
 		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
@@ -148,7 +151,8 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}
 }
 
-// Sums of times name their parts, and the reason for a lost host names it.
+// A reason with a sum of times states over how many loops and workers it was summed. A reason that
+// concerns a lost host names the host.
 func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 	f := good()
 	f.Loops, f.PausedNS, f.LongestPauseNS, f.Added = 1, 9e9, 1e9, added(0, 0, 0.3)
@@ -167,7 +171,8 @@ func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 	}
 }
 
-// R4 is silent if a worker was lost, because the last operations of its clients are unknown.
+// R4 reports nothing if a worker was lost, because the last operations of that worker's clients are
+// unknown.
 func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f := good()
 	f.OpenLoop, f.Clients, f.MeanInFlight, f.Seconds, f.LongestNS = false, 16, 12, 100, 1e6

@@ -17,21 +17,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// bed contains everything that the peers need for the cases of one store: a cluster, and null
-// servers if cases need them.
+// bed contains everything that the peers need for cases of one store: a cluster, and null servers
+// if cases need them.
 type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	// The tmpfs of a member that is replaced for each measurement, or nil if no case needs it.
+	// The tmpfs for the data of a member that is replaced for each measurement, or nil if no case
+	// needs such a member.
 	tmpfs   *tmpfs
 	null    map[string]*Server // null servers by script
 	key     string             // the key that peers read
 	version string             // the store's version
 }
 
-// newBed creates a bed for a ground. The error states why this machine cannot have the bed, for
-// example because a server is not installed.
+// newBed creates the bed for a ground. If the bed cannot be created on this machine, the error
+// states why, for example because a server is not installed.
 func newBed(p *place, g ground) (*bed, error) {
 	st, err := registry.Lookup(g.store)
 	if err != nil {
@@ -53,8 +54,8 @@ func newBed(p *place, g ground) (*bed, error) {
 	return b, err
 }
 
-// prepare starts the servers that the cases need and writes their keys. Even if it fails, the
-// caller must close the bed.
+// prepare starts the servers that the cases need, and writes the keys. The caller must close the
+// bed even if prepare fails.
 func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
 		if !c.Null || b.null[c.Script] != nil {
@@ -97,8 +98,8 @@ func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 // preload writes a key space with quorumbench's generator, and checks the keys with an independent
 // client.
 func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
-	// The exit code may report a bad verdict because the run is short. Only the keys matter, so
-	// it is ignored.
+	// The exit code is ignored, because only the keys matter. It may report a bad verdict because
+	// the run is short.
 	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
 		"--sequential-keys", "--clients", "100", "--conns", "10",
 		"--total", strconv.Itoa(s.Keys), "--key-space-size", strconv.Itoa(s.Keys), "--prefix", s.Prefix,
@@ -116,7 +117,7 @@ func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
 	return nil
 }
 
-// The wait for an election: the number of attempts and the interval between them.
+// The wait for an election: the interval between attempts to find the leader, and the maximum wait.
 const (
 	leaderPoll    = 200 * time.Millisecond
 	leaderTimeout = 30 * time.Second

@@ -19,7 +19,7 @@ const openRate = 20_000
 // valueSize is the size of each value in bytes.
 const valueSize = 256
 
-// The key spaces, whose keys have 8 bytes: one key to read, and many keys to write.
+// The key spaces: one key to read, and many keys to write. Each key has 8 bytes.
 func readSpace() Space { return Space{Prefix: "r", Digits: 7, Keys: 1} }
 func putSpace() Space  { return Space{Prefix: "w", Digits: 7, Keys: 10_000} }
 
@@ -56,9 +56,9 @@ func etcdCases() []Case {
 	}
 }
 
-// watchCase has 10,000 watchers of one key on one connection. Each put causes 100 events on each
-// stream. A member can queue 128 events per stream, so no watcher falls behind and needs events
-// from the history.
+// watchCase returns a case with 10,000 watchers of one key on one connection. Each put causes 100
+// events on each stream. A member can queue 128 events per stream. So no watcher falls behind, and
+// the member need not read events from the history.
 func watchCase() Case {
 	return Case{
 		Store: etcd.Name, Name: CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
@@ -69,7 +69,7 @@ func watchCase() Case {
 // groupCheck is the name that selects all checks in --only.
 const groupCheck = "check"
 
-// nullCheck is a `check perf` in which every write takes 2 ms.
+// nullCheck returns a `check perf` case on a null server, on which every write takes 2 ms.
 func nullCheck(name, load string, rate float64, clients int) Case {
 	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: name, Load: load,
@@ -79,8 +79,8 @@ func nullCheck(name, load string, rate float64, clients int) Case {
 	}
 }
 
-// tmpfsCheck is a `check perf` on a member whose disk is not the limit, because its data is on a
-// tmpfs.
+// tmpfsCheck returns a `check perf` case on a member with its data on a tmpfs, so that the disk is
+// not the limit.
 func tmpfsCheck() Case {
 	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: CaseCheckTmpfs, Load: "l",
@@ -90,7 +90,7 @@ func tmpfsCheck() Case {
 	}
 }
 
-// closed returns a case with a closed loop that has one kind of operation.
+// closed returns a case with a closed loop of one kind of operation.
 func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
 	return Case{
 		Store: store, Name: name, Title: title, Kind: kind, Consistency: level,
@@ -106,8 +106,8 @@ func soakCases() []Case {
 	return []Case{short, long}
 }
 
-// choices returns the valid values of --only: the names of cases, and the names of groups and
-// stores, which select all their cases.
+// choices returns the valid values of --only: the names of cases, groups and stores. The name of a
+// group or store selects all its cases.
 func choices() []string {
 	var names, more []string
 	for _, c := range cases() {

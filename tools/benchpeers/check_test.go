@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkFails and checkPasses contain outputs of `etcdctl check perf --load l`. Its progress bar is
-// on standard error and therefore not included.
+// checkFails and checkPasses contain outputs of `etcdctl check perf --load l`. They do not include
+// the progress bar, which etcdctl writes to standard error.
 const (
 	checkFails = `FAIL: Throughput too low: 6732 writes/s
 PASS: Slowest request took 0.103912s
@@ -84,7 +84,7 @@ func TestParseCheck(t *testing.T) {
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
 	}
-	// A check that failed with an exit code is also a result.
+	// A check that did not pass is also a result.
 	if f, err = parseCheck(strings.Replace(checkResult, `"pass"`, `"fail"`, 1)); err != nil || f.Check.Pass {
 		t.Errorf("a failed check gives %+v, %v", f, err)
 	}
@@ -100,8 +100,7 @@ func TestParseCheck(t *testing.T) {
 	}
 }
 
-// quorumbench receives the load by name. It receives a duration only if the duration differs from
-// checkSpan.
+// quorumbench must receive the load by name, and a duration only if it differs from checkSpan.
 func TestCheckArguments(t *testing.T) {
 	w := Work{Case: Case{Store: "etcd", Load: "l", Takes: checkSpan}, Endpoint: "127.0.0.1:2379"}
 	if got := strings.Join(w.checkArguments(), " "); got != "check perf --store etcd --endpoints 127.0.0.1:2379 --load l --format json" {
@@ -113,8 +112,8 @@ func TestCheckArguments(t *testing.T) {
 	}
 }
 
-// etcdctl has the same version as the built-in server, and the versions of all its dependencies are
-// pinned.
+// etcdctl must have the same version as the built-in etcd server, and the versions of all its
+// dependencies must be pinned.
 func TestEtcdctlIsTheServersVersion(t *testing.T) {
 	text, err := os.ReadFile("../../go.mod")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// patience is how much longer than planned a peer may run.
+// patience is the time that a peer may run beyond the planned length of its measurement.
 const patience = 60 * time.Second
 
 // comparison is one run of this program.
@@ -22,11 +22,11 @@ type comparison struct {
 	stores  []string // measured stores with their versions
 	results Results
 	notes   []string
-	begun   int // the maximum number of rounds that began for any store
+	begun   int // the highest number of rounds started for any store
 }
 
-// conduct measures, and prints the results. If ctx ends or a cluster fails, it prints the results
-// so far and returns the error.
+// conduct measures all cases and prints the results. If ctx ends or a cluster fails, conduct prints
+// the results so far and returns the error.
 func conduct(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -49,8 +49,8 @@ func conduct(ctx context.Context, o options) (err error) {
 	return errors.Join(measuring, c.print(os.Stdout))
 }
 
-// choosePeers selects the peers that are available and can run at least one case. It notes why the
-// others are missing. self is the path of this binary.
+// choosePeers selects the peers that are available and can run at least one case. For each peer
+// that is not available, it adds a note with the reason. self is the path of this binary.
 func (c *comparison) choosePeers(ctx context.Context, self string) {
 	all := []Peer{
 		NewQuorumbench(c.place.binary, self), NewH2load(), NewClientV3(self),
@@ -75,7 +75,8 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 }
 
 // measure measures one store after the other, so that only one cluster runs at a time. It omits
-// stores without a server, and cases on a tmpfs if this machine has none.
+// stores whose server is not available, and omits cases on a tmpfs if this machine has no suitable
+// tmpfs.
 func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
 	for _, g := range groundsOf(c.cases) {
@@ -116,8 +117,8 @@ func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error
 	return c.inRounds(ctx, b, cases)
 }
 
-// withTitle adds a store's title to a list. The title of a bed that has only null servers contains
-// no version. A title with a version replaces a title without one.
+// withTitle adds a store's title to a list. The title contains no version if the bed has only null
+// servers. A title with a version replaces a title without a version.
 func withTitle(titles []string, store, title string) []string {
 	for i, t := range titles {
 		if t == title || t == store {
@@ -132,7 +133,8 @@ func withTitle(titles []string, store, title string) []string {
 }
 
 // warm runs each case once with quorumbench and ignores the figures. A server that has just started
-// compiles code, opens files and fills caches, which would put the first peer at a disadvantage.
+// compiles code, opens files and fills caches. Without the warm-up, this work would put the first
+// peer at a disadvantage.
 func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 	if c.soak {
 		return nil
@@ -190,7 +192,8 @@ func (c *comparison) roundsOf(k Case) int {
 	return c.rounds
 }
 
-// measureOne measures one peer in one case. It notes a failure and continues with the comparison.
+// measureOne measures one peer in one case. If the measurement fails, measureOne adds a note, and
+// the comparison continues.
 func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {

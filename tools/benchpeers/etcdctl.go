@@ -14,8 +14,8 @@ import (
 )
 
 // NewEtcdctl returns the peer `etcdctl check perf`, with the etcdctl at the given path. If etcdctl
-// is not available, err states why. The peer omits cases with null servers, because etcdctl always
-// takes a minute, and the effect of its rate limiter is also visible with a real member.
+// is not available, err states why. The peer omits cases with null servers: etcdctl always takes a
+// minute, and a real member also shows the effect of etcdctl's rate limiter.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
 		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
@@ -34,9 +34,9 @@ func NewEtcdctl(binary string, err error) Peer {
 	}
 }
 
-// These patterns match the lines that etcdctl prints. It writes "PASS: " in front of each condition
-// that is met, and "FAIL: " in front of some that are not. The throughput that it prints is the
-// rate truncated to a whole number, plus one.
+// These patterns match the lines that etcdctl prints. etcdctl writes "PASS: " before each condition
+// that is met, and "FAIL: " before some of the conditions that are not met. To print the
+// throughput, it truncates the rate to a whole number and adds one.
 var (
 	checkThroughput = regexp.MustCompile(`(?m)^(?:PASS: Throughput is|FAIL: Throughput too low:) (\d+) writes/s\s*$`)
 	checkSlowest    = regexp.MustCompile(`(?m)^(?:PASS: Slowest request took|Slowest request took too long:) (\d+(?:\.\d+)?)s\s*$`)
@@ -68,15 +68,16 @@ const etcdctlVersion = "3.7.3"
 
 const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
 
-// etcdctlFiles contains a module that requires etcdctl. The program needs this module because
-// etcdctl's own go.mod contains replacements, so that `go install` with a version does not work.
+// etcdctlFiles contains a module that requires etcdctl. benchpeers builds etcdctl from this module,
+// because `go install` with a version does not work: etcdctl's own go.mod contains `replace`
+// directives.
 //
 //go:embed etcdctl/*.txt
 var etcdctlFiles embed.FS
 
-// BuildEtcdctl returns the path of etcdctl in the user's cache folder. If it is missing there,
-// BuildEtcdctl builds it with the module versions that go.sum pins. It calls progress if the build
-// takes long.
+// BuildEtcdctl returns the path of etcdctl in the user's cache folder. If etcdctl is not in the
+// folder, BuildEtcdctl builds etcdctl with the module versions that go.sum pins. It calls progress
+// for each step of the build.
 func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
 	source, err := etcdctlSource()
 	if err != nil {

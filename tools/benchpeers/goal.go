@@ -12,9 +12,9 @@ type Goal struct {
 	Title string  `json:"what"`
 	Limit float64 `json:"goal"`
 	Aim   float64 `json:"aim,omitempty"` // a more ambitious value, or 0 for none
-	// AtMost is set if lower values are better.
+	// AtMost is true if lower values are better.
 	AtMost bool `json:"at_most"`
-	// Worst is set if the worst round is judged instead of the median.
+	// Worst is true if the worst round is judged instead of the median round.
 	Worst bool `json:"judged_by_worst_round"`
 	// Show formats a value for the table.
 	Show func(float64) string `json:"-"`
@@ -28,7 +28,7 @@ type Verdict struct {
 	Reached bool `json:"reached"`
 	Spread
 	Known bool `json:"-"`
-	Aimed bool `json:"-"` // the aim was reached, too
+	Aimed bool `json:"-"` // the aim was also reached
 }
 
 // Judge determines whether a goal is reached.
@@ -76,7 +76,7 @@ const (
 	CaseCheckTmpfs   = "check-tmpfs"
 )
 
-// The rates of the checks' loads in writes per second.
+// The rates of the `check perf` loads, in writes per second.
 const (
 	RateL  = 8_000
 	RateXL = 15_000
@@ -126,22 +126,23 @@ func Goals(rate float64) []Goal {
 	}
 }
 
-// quotient is the ratio between a figure of one peer and the same figure of another peer, in one
-// case.
+// quotient is a figure of the peer `over` divided by the same figure of the peer `under`, in the
+// case `in`.
 type quotient struct {
 	in, over, under string
 	figure          Figure
 }
 
-// atMost returns a goal: the ratio must not exceed limit, and should not exceed the lower value
-// aim.
+// atMost returns the goal that the ratio does not exceed limit. A ratio of at most aim, a lower
+// value, is better still.
 func (q quotient) atMost(title string, limit, aim float64) Goal {
 	g := q.atLeast(title, limit, aim)
 	g.AtMost = true
 	return g
 }
 
-// atLeast returns a goal: the ratio must reach limit, and should reach the higher value aim.
+// atLeast returns the goal that the ratio reaches limit. A ratio of at least aim, a higher value,
+// is better still.
 func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, Aim: aim, Show: showRatio,

@@ -11,7 +11,7 @@ func runGoal(round int, name, who string, f Figures) Run {
 	return Run{Round: round, Case: name, Peer: who, Figures: f}
 }
 
-// Although the machine becomes twice as slow in each round, the ratio stays the same.
+// If the machine becomes twice as slow with each round, the ratio must stay the same.
 func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	r := &Results{}
 	for round, slow := range []float64{1, 2, 4} {
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A generator that sends too little deviates as much as one that sends too much.
+// A generator that sends 0.1 % too little must deviate as much as one that sends 0.1 % too much.
 func TestDeviations(t *testing.T) {
 	got := deviations([]float64{19_980, 20_020, 20_000}, 20_000)
 	for i, want := range []float64{0.001, 0.001, 0} {
@@ -76,7 +76,8 @@ func TestDeviations(t *testing.T) {
 	}
 }
 
-// Every goal finds its figures: if all runs have plausible figures, no goal lacks values.
+// Every goal must find its figures: if all runs have plausible figures, every goal must have a
+// value.
 func TestEveryGoalIsMeasured(t *testing.T) {
 	r := &Results{}
 	f := Figures{
@@ -106,7 +107,7 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 	}
 }
 
-// If one of four checks fails, the value is the share that passed, and the goal is missed.
+// If one of four checks fails, the goal's value must be 0.75, the share of checks that passed.
 func TestChecksThatPass(t *testing.T) {
 	r := &Results{}
 	for round := range 4 {

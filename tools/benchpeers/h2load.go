@@ -51,8 +51,8 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 		"-c", strconv.Itoa(w.Connections), "-m", strconv.Itoa(w.Clients / w.Connections),
 		"-d", bodyFile, "-H", "content-type: application/grpc", "-H", "te: trailers",
 	}
-	// Writing a line for each request is expensive, so h2load writes a log only if the case
-	// needs times.
+	// Writing a log line for each request is expensive, so h2load writes a log only if the case
+	// needs service times.
 	logFile := ""
 	if w.Clients == 1 {
 		logFile = filepath.Join(w.Dir, "h2load.log")
@@ -67,7 +67,7 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 	return figures, err
 }
 
-// rangeBody returns the gRPC message (with a length prefix, not compressed) that requests one key.
+// rangeBody returns the uncompressed gRPC message, with its length prefix, that requests one key.
 func rangeBody(key string, level kv.Consistency) ([]byte, error) {
 	message, err := proto.Marshal(&etcdserverpb.RangeRequest{Key: []byte(key), Serializable: level == kv.Local})
 	if err != nil {
@@ -82,8 +82,8 @@ var (
 	h2Data     = regexp.MustCompile(`traffic: .* \((\d+)\) data`)
 )
 
-// parseH2load parses h2load's summary. valueSize is the minimum size of each response. Smaller
-// responses are errors, because gRPC reports errors with HTTP status 200.
+// parseH2load parses h2load's summary. valueSize is the minimum size of each response. A smaller
+// response is an error, because gRPC reports errors with HTTP status 200.
 func parseH2load(text string, valueSize int) (Figures, error) {
 	found, err := find("h2load printed no summary", text, h2Rate, h2Requests, h2Data)
 	if err != nil {
@@ -117,8 +117,8 @@ func medianOfLog(path string) (float64, error) {
 	return groupedMedian(counts) * 1000, nil
 }
 
-// logTimes counts how often each value occurs in the third column of h2load's log. The value is the
-// time until the end of the response in whole microseconds (h2load(1), --log-file).
+// logTimes counts how often each value occurs in the third column of h2load's log. This column
+// contains the time until the end of the response, in whole microseconds (h2load(1), --log-file).
 func logTimes(r io.Reader) (map[int64]uint64, error) {
 	counts := map[int64]uint64{}
 	lines := bufio.NewScanner(r)
@@ -137,8 +137,8 @@ func logTimes(r io.Reader) (map[int64]uint64, error) {
 }
 
 // groupedMedian returns the median of values that were truncated to whole numbers. It assumes that
-// the values in each group v are evenly distributed over [v, v+1), and interpolates within the
-// group that contains the median. Without values it returns 0.
+// the original values with the same whole number v were evenly distributed over [v, v+1), and
+// interpolates within the interval that contains the median. Without values, it returns 0.
 func groupedMedian(counts map[int64]uint64) float64 {
 	var total, below uint64
 	for _, n := range counts {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// quorumbench sends the same request as wrk, byte for byte. wrk sends the request line, the Host
-// field and nothing else.
+// quorumbench must send the same request as wrk, byte for byte. wrk sends only the request line and
+// the Host field.
 func TestLocalReadEqualsQuorumbenchs(t *testing.T) {
 	const endpoint = "127.0.0.1:2379"
 	spoken := 0
@@ -108,7 +108,7 @@ Status code distribution:
 
 `
 
-// heyRefused is hey's output if no server listens.
+// heyRefused is hey's output if no server listens on the port.
 const heyRefused = `
 Summary:
   Total:	1.0100 secs

@@ -21,7 +21,7 @@ type Document struct {
 
 // Conditions describes the machine and the settings with which the figures were measured.
 type Conditions struct {
-	Store        string  `json:"store"` // with its version; several stores are separated by commas
+	Store        string  `json:"store"` // store and version; several stores are separated by commas
 	Members      int     `json:"members"`
 	CPU          string  `json:"cpu"`
 	CPUs         int     `json:"cpus"`
@@ -31,7 +31,7 @@ type Conditions struct {
 	FileSystem   string  `json:"file_system"`
 	FdatasyncP50 int64   `json:"fdatasync_p50_ns"`
 	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0 if unknown
-	Rounds       int     `json:"rounds"`           // number of rounds that began
+	Rounds       int     `json:"rounds"`           // number of rounds started
 	Seconds      float64 `json:"seconds"`          // length of each measurement; 0 if the lengths differ
 	H2load       string  `json:"h2load,omitempty"` // version of h2load
 	Wrk          string  `json:"wrk,omitempty"`    // version of wrk

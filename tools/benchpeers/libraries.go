@@ -119,7 +119,7 @@ func NewGoZooKeeper(self string) Peer {
 	}
 }
 
-// sessionTimeout is the requested session timeout. quorumbench requests the same.
+// sessionTimeout is the requested session timeout. quorumbench requests the same timeout.
 const sessionTimeout = 30 * time.Second
 
 // anyVersion makes a write succeed for any version of the node.
@@ -166,9 +166,9 @@ func (lib *goZooKeeperLibrary) connect(ctx context.Context, w Work) error {
 	return lib.list(w.PutSpace.Prefix)
 }
 
-// ConnectZooKeeper starts connecting to one member, with a new session and without log output on
-// standard error. If it has only one member, the library tries to connect only once and for only
-// one second. So ConnectZooKeeper gives it more time.
+// ConnectZooKeeper starts to connect to one member, with a new session and without log output on
+// standard error. With a single member, the library would try to connect only once, for one second.
+// So ConnectZooKeeper increases this time.
 func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	patient := func(network, address string, _ time.Duration) (net.Conn, error) {
 		return net.DialTimeout(network, address, dialTimeout)
@@ -181,7 +181,7 @@ func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	return c, nil
 }
 
-// list finds the nodes to put: the root's children whose names begin with prefix.
+// list finds the nodes to write: the children of the root whose names begin with prefix.
 func (lib *goZooKeeperLibrary) list(prefix string) error {
 	names, _, err := lib.connections[0].Children("/")
 	if err != nil {
@@ -215,7 +215,8 @@ func (lib *goZooKeeperLibrary) caller(w Work, i int) func(context.Context) error
 	}
 }
 
-// close closes the sessions. Each close waits up to a second for the response.
+// close closes the sessions. It closes all sessions concurrently, because each close waits up to a
+// second for the response.
 func (lib *goZooKeeperLibrary) close() {
 	var all sync.WaitGroup
 	for _, c := range lib.connections {

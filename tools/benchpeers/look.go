@@ -27,8 +27,8 @@ const lookTimeout = 10 * time.Second
 func look(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	// Each function returns at least all keys with the prefix, and a function that reads one
-	// key.
+	// Each function returns the keys with the prefix (some functions also return other keys), and a
+	// function that reads one key.
 	client, ok := map[string]func(ctx context.Context, endpoint, prefix string) (keys []string, read func(key string) ([]byte, error), err error){
 		etcd.Name: lookEtcd, zookeeper.Name: lookZooKeeper, consul.Name: lookConsul, etcdv2.Name: lookEtcdV2,
 	}[storeName]
@@ -74,7 +74,7 @@ func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read
 	if err != nil {
 		return nil, nil, err
 	}
-	context.AfterFunc(ctx, c.Close) // ends calls that would otherwise wait forever
+	context.AfterFunc(ctx, c.Close) // ends calls that would otherwise block forever
 	keys, _, err = c.Children("/")
 	return keys, func(key string) ([]byte, error) {
 		value, _, err := c.Get("/" + key)

@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// loop is a closed loop over a client library. It only calls the library and counts, so that its
-// CPU time is almost entirely the library's. It runs in a separate process, so that its CPU time
-// can be measured.
+// loop is a closed loop that uses a client library. It only calls the library and counts
+// operations, so that the library uses almost all of the CPU time. The loop runs in a separate
+// process, so that this CPU time can be measured.
 type loop struct {
 	Work
 	counts  []counter
@@ -23,9 +23,10 @@ type loop struct {
 
 // library is the client library that a loop calls.
 type library interface {
-	// connect establishes all connections before it returns, and finds the keys to put.
+	// connect establishes all connections before it returns, and finds the keys to write.
 	connect(context.Context, Work) error
-	// caller returns the operation of client i. Only one goroutine may call it.
+	// caller returns the function that executes one operation of client i. Only one goroutine may
+	// call this function.
 	caller(w Work, i int) func(context.Context) error
 	close()
 }
@@ -37,11 +38,11 @@ type counter struct {
 	_ [56]byte
 }
 
-// dialTimeout limits the time for connecting and for each call before the loop.
+// dialTimeout limits the time to connect and the time of each call before the loop starts.
 const dialTimeout = 10 * time.Second
 
-// If one of these values is the first argument, this binary acts as a generator. They are for the
-// generators that are not separate programs.
+// If the first argument is one of these values, this binary acts as a generator. These are the
+// generators that have no separate program.
 const (
 	clientV3Command      = "client-v3"
 	goZooKeeperCommand   = "go-zookeeper"
@@ -49,8 +50,8 @@ const (
 	ourWatchCommand      = "our-watch"
 )
 
-// LoopMain runs a loop if args, which follow the program's name, ask for one. Otherwise ok is
-// false. It prints the figures as JSON.
+// LoopMain runs a loop if args (the command line without the program's name) request one, and
+// prints the figures as JSON. Otherwise LoopMain returns ok = false.
 func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
 	if len(args) != 2 {
 		return false, nil
@@ -135,7 +136,7 @@ func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context
 	}
 }
 
-// measure waits for the end of the warm-up, and then measures the window.
+// measure waits for the end of the warm-up, and then returns the figures of the window.
 func (l *loop) measure(ctx context.Context) Figures {
 	timer := time.NewTimer(l.Warmup)
 	defer timer.Stop()

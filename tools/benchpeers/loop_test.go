@@ -12,13 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// nullServer starts a server for a store's protocol, on which every key exists.
+// nullServer starts a null server for a store's protocol. Every key exists on this server.
 func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
 	t.Helper()
 	return storetest.ServeNull(t, s, 1, store.NullOptions{ValueSize: 256})[0]
 }
 
-// Each loop connects its library, reads, counts the reads, and ends.
+// Each loop must connect its library, read, count the reads, and end.
 func TestLoops(t *testing.T) {
 	for _, c := range []struct {
 		command string
@@ -41,7 +41,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// Without a server, a loop ends with a one-sentence error.
+// Without a server, a loop must end with an error.
 func TestLoopWithoutServer(t *testing.T) {
 	w := local()
 	w.Endpoint, w.Connections, w.Clients = "127.0.0.1:1", 1, 1

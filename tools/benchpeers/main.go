@@ -1,6 +1,6 @@
 // Command benchpeers compares quorumbench's load generator with other generators on the same
-// machine: h2load, wrk, hey, closed loops over etcd's official client and over go-zookeeper,
-// etcdctl's check, and etcd's own benchmark if its path is given.
+// machine: h2load, wrk, hey, closed loops that use etcd's official client and go-zookeeper,
+// `etcdctl check perf`, and etcd's own benchmark if its path is given.
 //
 // docs/explanation/peers.md explains the method.
 package main
@@ -24,10 +24,10 @@ const (
 	exitInterrupted = 130
 )
 
-// options contains the values of the command line.
+// options contains the command-line options.
 type options struct {
 	rounds  int
-	checks  int // number of rounds for checks that take a minute
+	checks  int // number of rounds of the checks that take a minute
 	seconds time.Duration
 	only    []string // names of cases, groups and stores; empty for all cases
 	members int      // number of members in each cluster
@@ -59,7 +59,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
 		return exitUsage
 	}
-	// A second Ctrl-C ends this program and its processes at once.
+	// A second Ctrl-C ends this program and its processes immediately.
 	context.AfterFunc(ctx, stop)
 	err = conduct(ctx, o)
 	switch {
@@ -73,7 +73,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 	return 0
 }
 
-// These are limits for the command line's values.
+// These are the limits of the command-line options.
 const (
 	maxRounds  = 100
 	maxMembers = 9

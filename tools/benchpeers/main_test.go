@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// If the name of a store is given, all its cases are selected.
+// The name of a store in --only must select all cases of the store.
 func TestOnlyTakesStores(t *testing.T) {
 	o, err := parse([]string{"--only", "zookeeper,consul-get"})
 	if err != nil {
@@ -62,8 +62,8 @@ func TestOnlyTakesStores(t *testing.T) {
 	}
 }
 
-// If the name of a group is given, all its cases are selected. Cases on a tmpfs have their own bed
-// and their own number of rounds.
+// The name of a group in --only must select all cases of the group. Cases on a tmpfs must have
+// their own bed and their own number of rounds.
 func TestOnlyTakesGroups(t *testing.T) {
 	o, err := parse([]string{"--only", "check", "--rounds", "4", "--check-rounds", "2"})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	}
 }
 
-// A list of titles contains each store once, with its version if a server ran.
+// A list of titles must contain each store once, and with its version if a server ran.
 func TestTitles(t *testing.T) {
 	for _, c := range []struct{ titles, want []string }{
 		{[]string{"etcd", "etcd 3.7.3"}, []string{"etcd 3.7.3"}},
@@ -105,7 +105,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// The checks have the same rates and clients as the loads that they are named after.
+// Each check must have the same rate and number of clients as the `check perf` load that it runs.
 func TestChecksMatchTheirLoads(t *testing.T) {
 	for _, k := range cases() {
 		if k.Load == "" {
@@ -117,7 +117,7 @@ func TestChecksMatchTheirLoads(t *testing.T) {
 	}
 }
 
-// The folder on a tmpfs is private, and is removed at the end.
+// The folder on a tmpfs must be private, and must be removed at the end.
 func TestTmpfs(t *testing.T) {
 	f, err := newTmpfs(host.NewLocal(nil, nil))
 	if err != nil {
@@ -137,8 +137,8 @@ func TestTmpfs(t *testing.T) {
 	}
 }
 
-// Each case has a unique name and an existing store. All cases of one store are adjacent, and no
-// case has the same name as a store or a group.
+// Each case must have a unique name and a known store. All cases of one store must be adjacent, and
+// no case may have the same name as a store or a group.
 func TestCases(t *testing.T) {
 	seen := map[string]bool{groupCheck: true}
 	last := ""

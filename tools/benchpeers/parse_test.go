@@ -80,8 +80,8 @@ func TestGroupedMedian(t *testing.T) {
 	}
 }
 
-// The median of evenly distributed times can still be recovered after they are truncated to whole
-// microseconds.
+// groupedMedian must recover the median of evenly distributed times from times that were truncated
+// to whole microseconds.
 func TestGroupedMedianUndoesTruncation(t *testing.T) {
 	counts := map[int64]uint64{}
 	for i := range 10_000 {

@@ -22,7 +22,7 @@ const (
 	Etcdctl       = "etcdctl"
 )
 
-// Case describes the work that peers are compared with.
+// Case describes work with which the peers are compared.
 type Case struct {
 	Name        string // name for --only
 	Title       string // title in the table
@@ -34,20 +34,20 @@ type Case struct {
 	Rate        float64 // rate of an open loop in operations per second; 0 for a closed loop
 	Once        bool    // the case is measured only in the first round
 	Rounds      int     // maximum number of rounds; 0 for no limit
-	// Null is set if the work is sent to a null server instead of a cluster. The null server
-	// responds at once, or as Script requires.
+	// Null is true if the peers send the operations to a null server instead of a cluster. The null
+	// server responds immediately, or as Script specifies.
 	Null   bool
 	Script string
 
-	// Group is a name that selects this case together with others in --only. It may be empty.
+	// Group is a name for --only that selects this case together with other cases. It may be empty.
 	Group string
 	// Takes is the length of a measurement. If it is 0, --seconds determines the length.
 	Takes time.Duration
-	// Load is the name of a `check perf` load, or empty. If it is set, the work is that check,
-	// and the load determines Clients and Rate.
+	// Load is the name of a `check perf` load, or empty. If it is set, the work is a check with
+	// this load, and Clients and Rate are those of the load.
 	Load string
-	// Tmpfs is set if the work is sent to a new member whose data is on a tmpfs, instead of the
-	// cluster.
+	// Tmpfs is true if the peers send the operations to a new member with its data on a tmpfs,
+	// instead of the cluster.
 	Tmpfs bool
 	// Streams is the number of watch streams that the watchers of a kv.Watch case share. In
 	// such a case, Clients is the number of watchers, and Rate is the rate of puts.
@@ -67,7 +67,7 @@ type Work struct {
 	Dir       string // folder for temporary files
 }
 
-// Space is a key space. Each key is a prefix followed by a number with the given number of digits.
+// Space is a key space. Each key consists of Prefix and a number with the given number of digits.
 type Space struct {
 	Prefix string
 	Digits int
@@ -84,13 +84,13 @@ type Figures struct {
 	// ServiceP50 is the median service time in nanoseconds.
 	ServiceP50 float64 `json:"service_time_p50_ns,omitempty"`
 	MaxRSS     int64   `json:"client_max_rss_bytes,omitempty"`
-	// LatenessP50 and the other lateness figures describe sent - due in an open loop, in
-	// nanoseconds.
+	// LatenessP50 and the other lateness figures are percentiles of the lateness (sent - due) in an
+	// open loop, in nanoseconds.
 	LatenessP50  float64 `json:"lateness_p50_ns,omitempty"`
 	LatenessP99  float64 `json:"lateness_p99_ns,omitempty"`
 	LatenessP999 float64 `json:"lateness_p99_9_ns,omitempty"`
 	Verdict      string  `json:"verdict,omitempty"`
-	// Check is the report on a check.
+	// Check is the report of a `check perf`, or nil.
 	Check *Check `json:"check,omitempty"`
 }
 
@@ -102,14 +102,14 @@ type Peer struct {
 	Missing error
 	// Version returns the peer's version. It may be nil or return "".
 	Version func() string
-	// Does reports whether the peer can run the case.
+	// Does reports whether the peer can run a case.
 	Does func(Case) bool
-	// Run runs the work once. Its error has one sentence.
+	// Run runs the work once. An error is one sentence.
 	Run func(context.Context, Work) (Figures, error)
 }
 
-// closedLoop reports whether the case is a closed loop on a cluster, in which every client repeats
-// puts or one-key reads and has one operation in flight.
+// closedLoop reports whether the case is a closed loop on a cluster: every client repeats puts or
+// one-key reads, with one operation in flight.
 func closedLoop(c Case) bool {
 	return c.Rate == 0 && !c.Null && !c.Once && (c.Kind == kv.Put || c.Kind == kv.Get)
 }
@@ -157,7 +157,8 @@ func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// costing returns the figures with the costs of a process added.
+// costing returns the figures with the CPU time per operation, computed from the CPU time of the
+// process, unless the figures already contain it.
 func (f Figures) costing(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)

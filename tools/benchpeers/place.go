@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// fsyncWrites is the number of synced writes with which the disk is measured.
+// fsyncWrites is the number of synced writes that measure the disk.
 const fsyncWrites = probe.FsyncWrites
 
 // place contains what all beds share: this machine, a folder, and quorumbench.
@@ -24,7 +24,7 @@ type place struct {
 	sync    probe.FsyncResult
 }
 
-// newPlace creates the folder. It also removes processes and folders that killed runs left.
+// newPlace creates the folder. It also removes processes and folders that remain from killed runs.
 func newPlace(o options) (*place, error) {
 	root := o.dataDir
 	if root == "" {

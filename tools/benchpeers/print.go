@@ -81,7 +81,7 @@ func describe(c Conditions) string {
 	return words + "."
 }
 
-// version returns a peer's version, or an empty string if the peer does not take part.
+// version returns a peer's version, or an empty string if the peer is not part of the comparison.
 func (c *comparison) version(name string) string {
 	for _, p := range c.peers {
 		if p.Name == name {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// stopGrace is how long a process may take to end after it was asked to.
+// stopGrace is the time that a process may take to end after it was interrupted.
 const stopGrace = 5 * time.Second
 
 // maxStderr is the number of bytes that are kept from the end of a process's standard error.
@@ -29,10 +29,10 @@ type finished struct {
 	err error
 }
 
-// runProcess runs a process until it ends. If ctx ends first, it interrupts the process, and kills
-// it if the interrupt has no effect.
+// runProcess runs a process until it ends. If ctx ends first, runProcess interrupts the process,
+// and kills it if it does not end within stopGrace.
 func runProcess(ctx context.Context, path string, args ...string) finished {
-	// The kernel kills the process when the thread that started the process ends.
+	// The kernel kills the process when the thread that started the process ends (see attributes).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stdout bytes.Buffer
@@ -53,8 +53,9 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	return f
 }
 
-// runProgram runs a program and returns its parsed output. judges is set if the program reports a
-// judgment in its exit code. Then its output is a result even if the exit code is not 0.
+// runProgram runs a program and returns its parsed output. judges is true if the program reports a
+// verdict in its exit code. The output of such a program is a result even if the exit code is not
+// 0.
 func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
 	if ctx.Err() != nil || f.err != nil && !judges {
@@ -93,7 +94,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// quote returns the last line in a form that can be appended to a sentence.
+// quote returns a colon and the last line, to be appended to an error message.
 func (t *tail) quote() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
@@ -150,8 +151,8 @@ func (s *Server) Stop() {
 	<-s.ended
 }
 
-// installed checks that a program is in the PATH. pkg is the name of the package that contains the
-// program.
+// installed returns an error if a program is not in the PATH. pkg is the Debian package that
+// contains the program.
 func installed(name, pkg string) error {
 	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) {

@@ -2,8 +2,9 @@ package main
 
 import "syscall"
 
-// attributes puts a process into its own process group, so that Ctrl-C does not reach it directly
-// but only through this program. The kernel kills the process when this program is killed.
+// attributes returns attributes that put a process into its own process group. So Ctrl-C does not
+// reach the process directly, and this program ends the process instead. The kernel kills the
+// process if this program is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

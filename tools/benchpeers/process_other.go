@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// attributes puts a process into its own process group, so that Ctrl-C does not reach it directly
-// but only through this program.
+// attributes returns attributes that put a process into its own process group. So Ctrl-C does not
+// reach the process directly, and this program ends the process instead.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

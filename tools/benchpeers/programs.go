@@ -16,21 +16,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 )
 
-// find matches all patterns against a program's output and returns their groups. If a pattern does
-// not match, the error begins with lacks.
-func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
+// find matches all patterns against a program's output and returns the text of their groups. If a
+// pattern does not match, find returns an error that begins with problem.
+func find(problem, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
 	for _, p := range patterns {
 		m := p.FindStringSubmatch(text)
 		if m == nil {
 			text = strings.TrimSpace(text)
-			return nil, fmt.Errorf("%s that is known here: %q", lacks, text[strings.LastIndexByte(text, '\n')+1:])
+			return nil, fmt.Errorf("%s that is known here: %q", problem, text[strings.LastIndexByte(text, '\n')+1:])
 		}
 		groups = append(groups, m[1:])
 	}
 	return groups, nil
 }
 
-// number returns the number that consists of the digits that a pattern has matched.
+// number parses the decimal digits that a pattern has matched.
 func number(digits string) float64 {
 	v, _ := strconv.ParseFloat(digits, 64)
 	return v
@@ -39,9 +39,9 @@ func number(digits string) float64 {
 // seconds returns the total run time for a program that has no warm-up.
 func (w Work) seconds() time.Duration { return w.Warmup + w.Window }
 
-// LocalRead returns the request target (path and query) of the GET request that reads a key locally
-// from a member, byte for byte as quorumbench sends it. ok is false if the store does not use
-// HTTP/1.1.
+// LocalRead returns the request target (path and query) of the GET request for a local read of a
+// key. The target is identical to the one that quorumbench sends. ok is false if the store does not
+// use HTTP/1.1.
 func LocalRead(store, key string) (target string, ok bool) {
 	switch store {
 	case consul.Name:
@@ -52,8 +52,8 @@ func LocalRead(store, key string) (target string, ok bool) {
 	return "", false
 }
 
-// doesLocalReads reports whether an HTTP/1.1 generator can run a case: the same request again and
-// again, with one request in flight on each connection.
+// doesLocalReads reports whether an HTTP/1.1 generator can run a case. It can if all requests are
+// identical local reads, with one request in flight on each connection.
 func doesLocalReads(c Case) bool {
 	_, ok := LocalRead(c.Store, "")
 	return ok && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
@@ -70,7 +70,7 @@ func NewWrk() Peer {
 	return Peer{
 		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
 		Version: func() string {
-			// wrk --version exits with status 1, so the error is ignored.
+			// The error is ignored, because wrk --version always exits with status 1.
 			text, _ := exec.Command("wrk", "--version").Output()
 			version, _, _ := strings.Cut(string(text), " [")
 			return strings.TrimSpace(version)
@@ -81,8 +81,8 @@ func NewWrk() Peer {
 	}
 }
 
-// wrkArguments returns arguments for a single thread, because wrk uses the least CPU time with one
-// thread.
+// wrkArguments returns wrk's arguments. They select a single thread, with which wrk uses the least
+// CPU time.
 func (w Work) wrkArguments() []string {
 	return []string{
 		"-t", "1", "-c", strconv.Itoa(w.Connections), "--timeout", "10s",
@@ -122,7 +122,7 @@ func parseWrk(text string, valueSize int) (Figures, error) {
 	return Figures{Operations: uint64(done), PerSecond: number(found[1][0])}, nil
 }
 
-// binaryUnit returns the factor for a unit's letter, which is a power of 1024.
+// binaryUnit returns the factor for the letter of a unit: a power of 1024.
 func binaryUnit(letter string) float64 {
 	unit := 1.0
 	for i := strings.Index("KMGT", letter); letter != "" && i >= 0; i-- {
@@ -141,8 +141,8 @@ func NewHey() Peer {
 	}
 }
 
-// heyArguments disables the header field that requests compressed responses, because no other peer
-// sends it.
+// heyArguments returns hey's arguments. They disable the header field that requests compressed
+// responses, because no other peer sends this field.
 func (w Work) heyArguments() []string {
 	return []string{"-c", strconv.Itoa(w.Connections), "-z", w.seconds().String(), "-disable-compression", w.url()}
 }
@@ -153,8 +153,7 @@ var (
 	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
 )
 
-// heyMost is the maximum number of requests for which hey counts response statuses. It ignores the
-// statuses of all further requests.
+// heyMost is the maximum number of responses whose status hey counts.
 const heyMost = 1_000_000
 
 // parseHey parses hey's summary. valueSize is the minimum size of each response.
@@ -214,8 +213,8 @@ func NewEtcdBenchmark(binary string) Peer {
 }
 
 // The throughput of etcd's benchmark on a small machine, in operations per second. The benchmark
-// stops after a total number of operations, not after a duration, so the total for a given duration
-// must be estimated.
+// stops after a given number of operations, not after a given duration, so these rates are used to
+// estimate the number of operations for a duration.
 const (
 	guessedReads = 25_000
 	guessedPuts  = 10_000

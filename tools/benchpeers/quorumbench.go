@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// NewQuorumbench returns quorumbench as a peer: the program at the given path. For watches, it is
-// only quorumbench's generator, in a separate process. self is the path of the binary that calls
-// LoopMain.
+// NewQuorumbench returns quorumbench as a peer, with the program at the path binary. For watches,
+// the peer runs only quorumbench's generator, in a separate process. self is the path of the
+// program that calls LoopMain.
 func NewQuorumbench(binary, self string) Peer {
 	return Peer{
 		Name: Quorumbench, Does: func(Case) bool { return true },
@@ -29,8 +29,8 @@ func NewQuorumbench(binary, self string) Peer {
 	}
 }
 
-// benchArguments returns the arguments for `quorumbench bench`. The endpoint is the leader's.
-// Target any uses only the given endpoint, as the other peers do.
+// benchArguments returns the arguments for `quorumbench bench`. The endpoint is the leader's. With
+// `--target any`, quorumbench uses only the given endpoint, as the other peers do.
 func (w Work) benchArguments() []string {
 	space := w.ReadSpace
 	if w.Kind == kv.Put {
@@ -52,8 +52,8 @@ func (w Work) benchArguments() []string {
 	return args
 }
 
-// times contains the fields of a result's times that are used here. A field is nil if the result
-// does not have it.
+// times contains the percentiles that are used here from a group of times in a result. A field is
+// nil if the result does not contain the percentile.
 type times struct {
 	P50  *float64 `json:"p50"`
 	P99  *float64 `json:"p99"`
@@ -111,8 +111,8 @@ func value(p *float64) float64 {
 	return *p
 }
 
-// checkSpan is how long etcdctl's check perf writes. quorumbench uses the same duration by default,
-// so we pass a duration to it only if it differs from checkSpan.
+// checkSpan is the time for which `etcdctl check perf` writes. This is also the default of
+// quorumbench, which therefore needs --duration only for another duration.
 const checkSpan = time.Minute
 
 func (w Work) checkArguments() []string {
@@ -132,8 +132,8 @@ type perfResult struct {
 	Stddev     float64 `json:"stddev_seconds"`
 }
 
-// parseCheck parses the result of quorumbench's check. Failed writes affect its verdict, but not
-// its throughput.
+// parseCheck parses the result of quorumbench's check. Failed writes affect the verdict, but not
+// the throughput.
 func parseCheck(text string) (Figures, error) {
 	var r perfResult
 	if err := parseJSON(text, "quorumbench check perf", &r); err != nil {

@@ -19,7 +19,7 @@ type Results struct{ Runs []Run }
 // Add adds a run.
 func (r *Results) Add(run Run) { r.Runs = append(r.Runs, run) }
 
-// Figure selects one figure. The value 0 means that the peer did not report it.
+// Figure returns one of the figures. The value 0 means that the peer did not report the figure.
 type Figure func(Figures) float64
 
 // These functions select figures.
@@ -28,8 +28,8 @@ func cpuPerOp(f Figures) float64   { return f.CPUPerOp }
 func serviceP50(f Figures) float64 { return f.ServiceP50 }
 func memory(f Figures) float64     { return float64(f.MaxRSS) }
 
-// Values returns a peer's figure in a case for each round. It omits rounds in which the peer did
-// not report the figure.
+// Values returns the values of a peer's figure in a case, one for each round. It omits rounds in
+// which the peer did not report the figure.
 func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	var out []float64
 	for _, run := range r.Runs {
@@ -40,17 +40,18 @@ func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	return out
 }
 
-// Ratios divides a figure of peer over by the same figure of peer under, in each round. Both were
-// measured within a minute, so that other work on the machine affects both. Ratios omits rounds in
-// which one of the two is missing.
-func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 {
+// Ratios returns, for each round, a figure of the peer that numerator names, divided by the same
+// figure of the peer that denominator names. In a round, both are measured within a minute, so that
+// other work on the machine affects both. Ratios omits rounds in which one of the two figures is
+// missing.
+func (r *Results) Ratios(caseName, numerator, denominator string, figure Figure) []float64 {
 	var out []float64
 	for _, a := range r.Runs {
-		if a.Case != caseName || a.Peer != over {
+		if a.Case != caseName || a.Peer != numerator {
 			continue
 		}
 		for _, b := range r.Runs {
-			if b.Case != caseName || b.Peer != under || b.Round != a.Round {
+			if b.Case != caseName || b.Peer != denominator || b.Round != a.Round {
 				continue
 			}
 			if q := ratio(figure(a.Figures), figure(b.Figures)); !math.IsNaN(q) {
@@ -61,8 +62,8 @@ func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 
 	return out
 }
 
-// passed returns a list that contains only the share of a peer's checks that passed, or an empty
-// list if there are no checks.
+// passed returns the share of a peer's checks that passed, as a list with one element. The list is
+// empty if the peer ran no checks.
 func (r *Results) passed(caseName, name string) []float64 {
 	var all, passed float64
 	for _, run := range r.Runs {
@@ -98,8 +99,8 @@ func Summarize(values []float64) Spread {
 	return Spread{N: n, Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
 }
 
-// Rotated returns the list rotated by the number of the round. After as many rounds as there are
-// elements, each element has been in each position once.
+// Rotated returns the list rotated by the number of the round. In len(list) consecutive rounds,
+// each element is in each position once.
 func Rotated[T any](list []T, round int) []T {
 	if len(list) == 0 {
 		return nil

@@ -31,7 +31,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// A median has the same number of values on both sides.
+// At least half of the values must be at most the median, and at least half must be at least the
+// median.
 func TestMedianHalvesTheValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -55,7 +56,7 @@ func TestMedianHalvesTheValues(t *testing.T) {
 	}
 }
 
-// In as many rounds as there are peers, each peer is in each position once.
+// In as many consecutive rounds as there are peers, each peer must be in each position once.
 func TestRotatedGivesEveryPlaceOnce(t *testing.T) {
 	list := []string{"a", "b", "c"}
 	for place := range list {

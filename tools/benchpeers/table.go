@@ -29,7 +29,7 @@ func WriteFigures(out io.Writer, r *Results, cases []Case, peers []string) error
 	return text.Table(out, rows)
 }
 
-// WriteLateness writes the lateness in the open loop, if an open loop was measured.
+// WriteLateness writes quorumbench's lateness in the open loop, if the open loop was measured.
 func WriteLateness(out io.Writer, r *Results) error {
 	show := func(figure Figure) string {
 		return showSpread(Summarize(r.Values(CaseOpen, Quorumbench, figure)), text.Duration)
@@ -43,7 +43,7 @@ func WriteLateness(out io.Writer, r *Results) error {
 	return err
 }
 
-// WriteChecks writes the report of each run, for the checks that several peers ran.
+// WriteChecks writes the report of each run of the checks that several peers can run.
 func WriteChecks(out io.Writer, r *Results, cases []Case) error {
 	rows := [][]string{{"check", "round", "tool", "writes/s", "slowest", "stddev", "verdict"}}
 	for _, c := range cases {
@@ -104,8 +104,8 @@ func showMemory(v float64) string { return text.Bytes(uint64(v)) }
 
 func showCount(v float64) string { return text.Count(uint64(math.Round(v))) }
 
-// showSpread formats "median (min-max)". It omits the unit in the parentheses if it is the unit of
-// the median.
+// showSpread formats "median (min-max)". It writes the unit of the minimum only if the maximum has
+// another unit.
 func showSpread(s Spread, show func(float64) string) string {
 	if s.N == 0 {
 		return text.Dash

@@ -57,8 +57,7 @@ open loop, lateness p99.9                       2.50 ms             at most 1.00
 	}
 }
 
-// Checks that both tools ran are in one table. Cases that only one tool ran are in the other
-// tables.
+// The table must contain only the checks that both tools ran.
 func TestChecksSideBySide(t *testing.T) {
 	r := &Results{}
 	cases := []Case{{Name: CaseCheckTmpfs, Title: "check l", Tmpfs: true}, {Name: CaseCheckL, Title: "null"}}

@@ -13,11 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// tmpfsRoom is the number of bytes that must be free on a tmpfs. It is enough for the database, its
-// log and its snapshots after one minute of the largest load that is checked there.
+// tmpfsRoom is the number of bytes that must be free on a tmpfs. This is enough for the database,
+// its log and its snapshots after one minute of the largest check that runs on a tmpfs.
 const tmpfsRoom = 6 << 30
 
-// tmpfsName is the type of file system that keeps its files in memory.
+// tmpfsName is the name of the file system type that keeps its files in memory.
 const tmpfsName = "tmpfs"
 
 // tmpfs is a private folder in memory.
@@ -75,7 +75,7 @@ func (t *tmpfs) close() error {
 	return err
 }
 
-// renew replaces the member on the tmpfs, if there is one, by a new member, so that each
+// renew stops the member on the tmpfs, if one is running, and starts a new member, so that each
 // measurement begins with an empty database.
 func (b *bed) renew(ctx context.Context) (err error) {
 	if old := b.cluster; old != nil {

@@ -21,27 +21,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// watched describes the work of a process that watches. All watchers watch one key on one
-// connection, and the process also puts that key on this connection at a fixed rate. Each put
-// causes an event for each watcher.
+// watched describes the work of a process that measures watches. All its watchers share one
+// connection and watch the same key. The process also puts this key at a fixed rate, on the same
+// connection. Each put causes an event for each watcher.
 type watched struct {
 	Work
 	warmup, puts int // numbers of puts in the warm-up and in the window
 }
 
-// The key and the values that are put, and two time limits: for creating all watchers, and for the
-// events from the last put.
+// The key and the size of the values to put. watchPatience limits the time to create all watchers,
+// and the wait for the events of the last put.
 const (
 	watchKey       = "e0000000"
 	watchValueSize = 32 // size in bytes
 	watchPatience  = 15 * time.Second
 )
 
-// watch measures watches with a client. Warm-up and window must contain a whole number of puts.
-func watch(ctx context.Context, w Work, with func(context.Context, watched) (watchSeen, error)) (Figures, error) {
+// watch measures watches with the client that runWatchers uses. It rounds the lengths of the
+// warm-up and the window down to whole numbers of puts, at least one.
+func watch(ctx context.Context, w Work, runWatchers func(context.Context, watched) (watchSeen, error)) (Figures, error) {
 	puts := func(d time.Duration) int { return max(int(w.Rate*d.Seconds()), 1) }
 	all := watched{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
-	seen, err := with(ctx, all)
+	seen, err := runWatchers(ctx, all)
 	if err != nil {
 		return Figures{}, err
 	}
@@ -62,8 +63,8 @@ type moment struct {
 
 func now() moment { return moment{time.Now(), probe.Self()} }
 
-// figures returns the figures for the work. Each event counts as an operation. If the number of
-// events does not match the number of puts, figures returns an error.
+// figures returns the figures for the work. Each event counts as an operation. If a put failed or
+// the number of events does not match the number of puts, figures returns an error.
 func (s watchSeen) figures(w watched) (Figures, error) {
 	want := uint64(w.puts) * uint64(w.Clients)
 	switch {
@@ -111,8 +112,8 @@ type clientV3Watchers struct {
 	failure atomic.Pointer[error]
 }
 
-// create creates all watchers, on all streams concurrently, and waits until the member has created
-// them.
+// create requests the watchers, on all streams concurrently, and waits until the member has created
+// all of them.
 func (c *clientV3Watchers) create(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
@@ -159,7 +160,7 @@ func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchCha
 const poll = 2 * time.Millisecond
 
 // put puts n times at the given rate and waits for the events. before is the number of earlier
-// puts. If a put is late, the next puts follow immediately until they have caught up.
+// puts. If a put is late, the next puts follow without a delay until they are on schedule again.
 func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, error) {
 	value := strings.Repeat("v", watchValueSize)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)
@@ -204,13 +205,14 @@ func (c *clientV3Watchers) events() (sum uint64) {
 	return sum
 }
 
-// watchWithQuorumbench measures watches with quorumbench's generator. The generator also measures
-// the time of each event, and checks whether it is lost, duplicated, out of order or damaged.
+// watchWithQuorumbench measures watches with quorumbench's generator. Unlike client/v3, the
+// generator also measures the time of each event, and checks whether events are lost, duplicated,
+// out of order or damaged.
 func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err error) {
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
-	// The function is called in the generator's only loop, before load.Run returns.
+	// The generator calls the Mark function in its only event loop, before load.Run returns.
 	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
 		if m.Phase == measure.Measured && !m.Ended {
 			seen.began = now()
@@ -236,13 +238,14 @@ func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err e
 	if seen.began.at.IsZero() {
 		return seen, errors.New("the window did not open")
 	}
-	// All operations that became due are counted, because none failed, although some may end
+	// Because no put failed, this counts all puts that became due in the window, even if they ended
 	// after the window.
 	seen.puts, seen.events = m.Due, m.Watch.Delivered
 	return seen, nil
 }
 
-// watchLoad returns the load: puts to one key on one connection, which the watchers share.
+// watchLoad returns the load: puts to one key, on one connection that the puts share with the
+// watchers.
 func watchLoad(w watched) scenario.Load {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// With both clients, each watcher receives exactly one event for each put in the window.
+// With either client, each watcher must receive exactly one event for each put in the window.
 func TestWatching(t *testing.T) {
 	w := Work{
 		Case:     Case{Kind: kv.Watch, Connections: 1, Clients: 300, Streams: 7, Rate: 50},
@@ -30,8 +30,8 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// The figures include only the puts in the window, and are reported only if all their events
-// arrived.
+// The figures must include only the puts in the window. figures must return an error unless exactly
+// the expected events arrived.
 func TestWatchFigures(t *testing.T) {
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{CPUSeconds: 0.004}}
 	end := moment{time.Unix(102, 0), probe.SelfUsage{CPUSeconds: 0.008, MaxRSS: 7}}
@@ -54,7 +54,7 @@ func TestWatchFigures(t *testing.T) {
 	}
 }
 
-// The warm-up and the window must contain a whole number of puts.
+// The warm-up and the window must each contain a whole number of puts.
 func TestWatchPuts(t *testing.T) {
 	w := Work{Case: Case{Clients: 10, Rate: 3}, Warmup: time.Second, Window: 3 * time.Second}
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{}}

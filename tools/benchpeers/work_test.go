@@ -20,7 +20,7 @@ func local() Work {
 	}
 }
 
-// Each peer receives the same work, expressed in its own arguments.
+// Each peer must receive the same work, expressed in the peer's own arguments.
 func TestArguments(t *testing.T) {
 	read, put := local(), local()
 	put.Kind, put.Consistency = kv.Put, kv.None
@@ -55,7 +55,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// overHTTP returns work on a store whose connections allow only one request in flight.
+// overHTTP returns work on a store that uses HTTP/1.1, with one client per connection.
 func overHTTP(store string) Work {
 	w := local()
 	w.Store, w.Clients = store, w.Connections

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine. It creates network namespaces
-// as the scenario's hosts, starts an agent on each host, and runs "quorumbench run" in its own
-// namespace. docs/how-to/many-machines.md shows how to use it.
+// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine. It creates a network namespace
+// for each host of the scenario, starts an agent on each host, and runs "quorumbench run" in a
+// separate namespace. docs/how-to/many-machines.md shows how to use it.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 		err = restart(signals)
 	}
 	var ended *exec.ExitError
-	// The program that was run has already printed the reason.
+	// The program that ended with this exit code has already printed the reason.
 	if errors.As(err, &ended) && ended.ExitCode() > 0 {
 		os.Exit(ended.ExitCode())
 	}
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// restart runs this program again, in a namespace in which it can create hosts.
+// restart runs this program again, in a namespace in which the program can create hosts.
 func restart(signals <-chan os.Signal) error {
 	c := hosts.RestartCommand(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -69,7 +69,8 @@ func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	for {
 		select {
 		case s := <-signals:
-			// At Ctrl-C the terminal itself sends SIGINT to all processes in the group.
+			// After Ctrl-C, the terminal itself sends SIGINT to all processes in the group. So only
+			// SIGTERM must be forwarded.
 			if s == syscall.SIGTERM {
 				_ = c.Process.Signal(s)
 			}
@@ -123,15 +124,16 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	return errors.Join(attended(c, signals), hosts.Stop(agents))
 }
 
-// cetcd is the name that the scenario uses for the only server that cannot be installed.
+// cetcd is the entry in the scenario for the only server that quorumbench cannot install. cetcdEnv
+// is the environment variable with the path of this server.
 const (
 	cetcd    = ", {name: cetcd, exec: bin/cetcd}"
 	cetcdEnv = "QUORUMBENCH_CETCD"
 )
 
-// withServers writes a copy of the scenario with the stores that are available here. It also
-// returns the flags with which agents can start the stores. If cetcd's binary is missing, it omits
-// cetcd.
+// withServers writes a copy of the scenario with the stores that are available on this machine. It
+// omits cetcd if cetcd's binary is missing. It also returns the flags that allow the agents to
+// start the stores.
 func withServers(file, dir string) (path string, flags []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), cetcd) {

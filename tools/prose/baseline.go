@@ -19,10 +19,10 @@ func countByFolder(places []place) map[string]int {
 	return counts
 }
 
-// lowerBaseline returns the baseline with every count lowered to the present count, if the present
-// count is lower. A folder that is not in the baseline stays out of it, so that new text has to be
-// plain. A folder without places is removed. If the baseline is an empty map, lowerBaseline returns
-// the present counts.
+// lowerBaseline returns a baseline in which every count is the lower one of the baseline's count
+// and the present count. It never adds folders, so the text of new folders must be plain. It
+// removes folders without places. If the baseline is empty, lowerBaseline returns the present
+// counts.
 func lowerBaseline(baseline, counts map[string]int) map[string]int {
 	if len(baseline) == 0 {
 		return counts

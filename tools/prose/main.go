@@ -1,8 +1,8 @@
-// Command prose reports places where the project's English is hard to read at first sight.
+// Command prose reports places where the project's English is hard to understand at first reading.
 //
 // It checks the comments and strings in Go files, the names that Go files declare, and Markdown,
-// YAML and testscript files. Not every reported place is bad English. So the baseline contains the
-// number of places that each folder may have. This number can only shrink:
+// YAML and testscript files. Not every reported place is bad English, so a baseline file contains
+// the number of places that each folder may have. This number can only decrease:
 //
 //	go run ./tools/prose            # fails if a folder has more places than its baseline
 //	go run ./tools/prose -list PATH # lists the places below PATH
@@ -73,7 +73,7 @@ func findPlaces(paths []string) (places []place, err error) {
 			case entry.IsDir() || !checked(path):
 				return nil
 			}
-			source, err := os.ReadFile(path) // #nosec G304 -- a developer names the paths
+			source, err := os.ReadFile(path) // #nosec G304 -- a developer specifies the paths
 			if err != nil {
 				return err
 			}
@@ -87,8 +87,8 @@ func findPlaces(paths []string) (places []place, err error) {
 	return places, nil
 }
 
-// skipFolder reports whether a folder contains no text that the project wrote, such as recorded
-// output and builds.
+// skipFolder reports whether to skip a folder, because it contains no text by the project's authors
+// but, for example, recorded output or builds.
 func skipFolder(name string) bool {
 	return slices.Contains([]string{".git", "testdata", "runs", "bin", "prose"}, name)
 }

@@ -34,7 +34,7 @@ func TestCheckReportsLines(t *testing.T) {
 	}
 }
 
-// The baseline of a folder can shrink but cannot grow, and no folder can be added.
+// lowerBaseline may lower a folder's count, but must not raise it and must not add folders.
 func TestBaselineOnlyShrinks(t *testing.T) {
 	got := lowerBaseline(map[string]int{"a": 3, "b": 1, "c": 2}, map[string]int{"a": 2, "b": 4, "d": 1})
 	if want := map[string]int{"a": 2, "b": 1}; !maps.Equal(got, want) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// rule is an English phrase pattern that readers had to read twice.
+// rule describes a pattern of English phrases that readers had to read twice.
 type rule struct {
 	name    string
 	pattern *regexp.Regexp
-	except  *regexp.Regexp // if this also matches the match, the text is acceptable; may be nil
+	except  *regexp.Regexp // matched text is acceptable if it also matches this pattern; may be nil
 	remedy  string
 }
 
@@ -45,7 +45,8 @@ var rules = []rule{
 	newRule("alone", `(?i)\b(?:reads?|writes?|tests?|values?|figures?|members?|lines?|names?|numbers?|times?|that|this|it|them|these|those) alone\b`, "", "only"),
 }
 
-// names finds declared identifiers that are pronouns, prepositions or passive words.
+// names finds declarations of identifiers that are or contain unclear words, such as pronouns and
+// prepositions.
 var names = regexp.MustCompile(`\b(?:func(?: \([^)]*\))? |type )([A-Za-z0-9_]*(?:[Tt]old|[Mm]eant|[Bb]eforehand|[Ww]hose|[Bb]eside|[Cc]ame|[Ll]ikewise|[Mm]ended|[Nn]obody|[Oo]urs)[A-Za-z0-9_]*)|\bfunc(?: \([^)]*\))? (of|at|is|has|one|in|to|by|on|so|as)\(`)
 
 // goText finds comments and string literals in Go source.
@@ -101,7 +102,7 @@ func checkGo(file, source string) (places []place) {
 		counted = at[0]
 		literal := source[at[0]:at[1]]
 		if literal[0] == '"' && !strings.Contains(literal, " ") {
-			continue // a name or a key rather than a sentence
+			continue // a name or a key, not a sentence
 		}
 		text := strings.Trim(strings.TrimLeft(literal, "/ "), "\"`")
 		for i, part := range strings.Split(text, "\n") {

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/verdictbench"
 )
 
-// subject is a load on a null server, and the disturbance of its generator.
+// subject is a load on a null server, together with the disturbance of the load's generator.
 type subject struct {
 	script      string
 	args        []string
@@ -37,13 +37,13 @@ type disturbance struct {
 	nice   int
 	stop   time.Duration // duration of each SIGSTOP
 	period time.Duration // mean interval between stops
-	even   bool          // stops at regular intervals instead of random times
+	even   bool          // stop at regular intervals instead of random times
 	spin   string        // duty cycle of a busy loop on the generator's CPU
 	first  bool          // the busy loop has real-time priority
-	quota  time.Duration // CPU time per 100 ms of the generator's control group
+	quota  time.Duration // CPU time that the generator's control group may use per 100 ms
 }
 
-// draw returns the trial for a kind and a seed.
+// draw returns the random subject for a kind of disturbance and a seed.
 func draw(kind verdictbench.Kind, seed uint64) subject {
 	seed = keys.DeriveSeed(seed, "real verdict's bench "+string(kind))
 	n := uint64(0)
@@ -155,8 +155,8 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 
 func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
-		// Either regular gaps, or random gaps, so that the stops do not synchronize with
-		// anything.
+		// The gaps are regular if d.even is true. Otherwise they are random, so that the stops do
+		// not synchronize with any periodic activity.
 		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
 		if d.even {
 			gap = d.period - d.stop
@@ -176,7 +176,7 @@ func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	}
 }
 
-// spinCommand is the argument with which this program runs as a busy loop.
+// spinCommand is the argument that makes this program run as a busy loop.
 const spinCommand = "spin"
 
 // spin keeps a CPU busy for a share of the time, in phases of 20 ms.
@@ -195,9 +195,9 @@ func spin(duty string) {
 	}
 }
 
-// limits returns the folder in which control groups can be created. It also returns the files, with
-// their contents, that set the limit in microseconds per 100 ms (for version 2 or version 1 of
-// control groups).
+// limits returns the folder in which control groups can be created, for version 2 or version 1 of
+// control groups. It also returns the files that set the quota of CPU time per 100 ms, and their
+// contents.
 func limits(quota time.Duration) (root string, files map[string]string, err error) {
 	us := strconv.FormatInt(quota.Microseconds(), 10)
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -210,8 +210,8 @@ func limits(quota time.Duration) (root string, files map[string]string, err erro
 	return old, map[string]string{"cpu.cfs_quota_us": us}, nil
 }
 
-// withQuota creates a control group that may use quota of CPU time per 100 ms, and calls use with
-// it.
+// withQuota creates a control group that may use the given amount of CPU time per 100 ms. It calls
+// use with the folder of the group, and removes the group afterwards.
 func withQuota(quota time.Duration, use func(group string) error) (err error) {
 	root, files, err := limits(quota)
 	if err != nil {

@@ -2,9 +2,8 @@
 
 // Command verdictbench measures in real time how often the verdict is wrong. It runs each load on a
 // null server, first undisturbed and then with a known disturbance of the load generator. It prints
-// how often wrong results were not called valid, and how often correct results were.
-// internal/testing/verdictbench does the same in simulated time, with thousands of trials, and in
-// tests.
+// how often wrong results were not judged valid, and how often correct results were judged valid.
+// internal/testing/verdictbench does the same in simulated time, in tests with thousands of trials.
 package main
 
 import (
@@ -27,14 +26,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// options contains the values of the command line.
+// options contains the command-line options.
 type options struct {
 	trials  int
 	window  time.Duration
 	binary  string
 	seed    uint64
 	verbose bool
-	kind    string // if empty, all kinds
+	kind    string // kind of disturbance; if empty, all kinds
 }
 
 func main() {
@@ -89,7 +88,7 @@ func run(ctx context.Context, o options) error {
 			var restless restlessError
 			switch {
 			case ctx.Err() != nil:
-				// Also prints the results so far if ctx has ended.
+				// Print the results so far even if ctx has ended.
 				return errors.Join(table.Write(os.Stdout), ctx.Err())
 			case errors.As(err, &restless):
 				fmt.Fprintf(os.Stderr, "%s, trial %d: left out: %v\n", kind, i, err)
@@ -116,15 +115,15 @@ func (e restlessError) Error() string {
 	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.by)
 }
 
-// mostRestless is the maximum relative difference between two undisturbed runs that count as equal.
+// mostRestless is the maximum relative difference at which two undisturbed runs count as equal.
 const mostRestless = 0.05
 
 // mostUndisturbed is the maximum number of undisturbed runs per trial. verdictbench stops earlier
 // if two of them agree.
 const mostUndisturbed = 5
 
-// trial runs a load undisturbed and then disturbed. It repeats the undisturbed run until two
-// undisturbed runs agree, because other programs may have affected one of them.
+// trial runs a load undisturbed and then disturbed. It then repeats the undisturbed run until two
+// undisturbed runs agree, because other programs may have disturbed any of these runs.
 func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {
 	s := draw(kind, seed)
 	out := verdictbench.Outcome{Kind: kind, Seed: seed, What: s.text()}
@@ -183,7 +182,7 @@ func settled(a, b *record.Trial) (names []string) {
 	return names
 }
 
-// load runs the generator on its CPU, with the disturbance.
+// load runs the generator on its own CPU, with the disturbance d, and returns the result.
 func (b *bench) load(ctx context.Context, endpoint string, s subject, d disturbance) (*record.Trial, error) {
 	args := append([]string{"bench", "put", "--endpoints", endpoint, "--format", "json", "--key-space-size", "1000",
 		"--warmup", "500ms", "--duration", b.window.String()}, s.args...)

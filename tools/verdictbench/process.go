@@ -24,7 +24,7 @@ const serverCPU = 0
 
 type outputs struct{ stdout, stderr bytes.Buffer }
 
-// Priorities that are not nice values.
+// Special values for the parameter nice of startOn.
 const (
 	normal   = 0
 	realTime = -100
@@ -32,7 +32,7 @@ const (
 
 // startOn starts a process on a single CPU, with a nice value or a real-time priority.
 func startOn(cpu int, cmd *exec.Cmd, nice int) error {
-	// A child process inherits the CPUs and the priority of the thread that created it.
+	// A child process inherits the CPU affinity and the priority of the thread that creates it.
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked, so that the thread ends when the goroutine ends
@@ -83,5 +83,5 @@ func startServer(ctx context.Context, binary, script string) (*server, error) {
 
 func (s *server) stop() {
 	s.cancel()
-	_ = s.cmd.Wait() // the server was ended by a signal, so Wait returns an error
+	_ = s.cmd.Wait() // Wait returns an error because a signal ended the server
 }

@@ -16,9 +16,9 @@ const (
 	maxMembers = 255 // maximum number of members per block; further members are recorded as unknown
 )
 
-// A row is the encoding of one operation. It starts with two bytes of flags. The values that the
-// flags announce follow. Numbers are varints; values that are similar in adjacent rows are encoded
-// as differences. Each block is encoded independently of the others.
+// A row encodes one operation. It starts with two bytes of flags, which determine the values that
+// follow. Numbers are varints. If a value is usually close to the value in the previous row, only
+// the difference is stored. Each block is encoded independently of the others.
 //
 // For example, a get that found its key takes about 20 bytes: 2 bytes of flags, the member's index,
 // the difference between Done and the previous row's Done, Done - Invoked, the session, the key,
@@ -76,15 +76,15 @@ func (b *Block) Bytes() []byte { return b.buf }
 func (b *Block) Len() int { return b.count }
 
 // Append adds an operation. If the block is full, Append returns false and does not change the
-// block. If the operation ended before the previous one, it is recorded as if both had ended at the
-// same time. This makes the operation longer, which cannot cause a false violation.
+// block. If the operation ended before the previous operation, Append records the end of the
+// previous operation as its end. The longer duration cannot cause a false violation.
 func (b *Block) Append(o *Op) bool {
 	if len(b.buf)+maxRow > cap(b.buf) {
 		return false
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	// at most one of these is not 0
+	// at most one of Consistency, Watch and Lock is not 0
 	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel
 	if o.Joined {
 		head |= headJoined
@@ -132,7 +132,7 @@ func (b *Block) Append(o *Op) bool {
 	return true
 }
 
-// flagsOf returns the second byte of flags, without newMember.
+// flagsOf returns the second byte of flags, without the flag newMember.
 func flagsOf(o *Op) (has byte) {
 	if o.Written != Absent {
 		has |= hasWritten
@@ -159,8 +159,9 @@ func flagsOf(o *Op) (has byte) {
 	return has
 }
 
-// member returns the index of a member in the block, and adds the member if needed. The last index
-// stands for an unknown member, and for all members beyond maxMembers.
+// member returns the index of a member in the block, and adds the member if needed. The index
+// maxMembers stands for an unknown member, and for every member that no longer fits in the block's
+// list.
 func (c *context) member(id uint64) (place byte, isNew bool) {
 	for i, m := range c.members[:c.known] {
 		if m == id {
@@ -177,8 +178,8 @@ func (c *context) member(id uint64) (place byte, isNew bool) {
 
 var errRow = errors.New("the history is damaged: an operation in it cannot be read")
 
-// Decode decodes the operations in a block and appends them to ops. It does not panic for any
-// input. The operations that it returns meet the constraints of Op.
+// Decode decodes the operations in a block and appends them to ops. No input makes Decode panic.
+// All returned operations meet the constraints of Op.
 func Decode(b []byte, ops []Op) ([]Op, error) {
 	r := row{b: b}
 	for len(r.b) > 0 {
@@ -321,13 +322,13 @@ func addChecked(a, b int64) int64 {
 func (o *Op) Check() error {
 	switch {
 	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:
-		return fmt.Errorf("no operation has kind %d, level %d and outcome %d", o.Kind, o.Consistency, o.Outcome)
+		return fmt.Errorf("operation kind %d, consistency level %d or outcome %d is out of range", o.Kind, o.Consistency, o.Outcome)
 	case o.Watch > Ended, o.Kind == kv.Watch && o.Consistency != kv.None, o.Kind != kv.Watch && o.Watch != 0:
-		return fmt.Errorf("an operation of kind %s cannot have level %d and watch event %d", o.Kind, o.Consistency, o.Watch)
+		return fmt.Errorf("an operation of kind %s cannot have consistency level %d and watch event type %d", o.Kind, o.Consistency, o.Watch)
 	case o.Lock > Released, o.Kind == kv.KeepAlive && o.Consistency != kv.None, o.Kind != kv.KeepAlive && o.Lock != 0:
-		return fmt.Errorf("an operation of kind %s cannot have level %d and lock change %d", o.Kind, o.Consistency, o.Lock)
+		return fmt.Errorf("an operation of kind %s cannot have consistency level %d and lock change %d", o.Kind, o.Consistency, o.Lock)
 	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
-		return fmt.Errorf("an operation cannot last from %d to %d", o.Invoked, o.Done)
+		return fmt.Errorf("an operation cannot start at %d and end at %d; both times must be between 0 and 2^62-1, in this order", o.Invoked, o.Done)
 	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:
 		return fmt.Errorf("the revisions %d, %d and %d must be between 0 and 2^62-1", o.At, o.Mod, o.Expected)
 	}

@@ -73,7 +73,8 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	return o
 }
 
-// If an operation ended before the previous one, it is recorded as longer.
+// An operation that ended before the previous operation is recorded as if it had ended together
+// with the previous operation.
 func TestDoneNeverDecreases(t *testing.T) {
 	b := history.NewBlock()
 	b.Append(&history.Op{Invoked: 10, Done: 50})

@@ -4,8 +4,9 @@ package history
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Special values for the identities of values, and for versions. The identity of a value identifies
-// the write that wrote the value. It is unique among all writes of the same key.
+// Special values of the fields Written and Read, which contain identities of values, and of the
+// field Expected. The identity of a value identifies the write that wrote the value. It is unique
+// among all writes of the same key.
 const (
 	Absent uint64 = 0         // the key did not exist
 	Unseen uint64 = 1<<64 - 1 // the reply contains no value, or a value that identifies no write
@@ -22,13 +23,14 @@ const (
 //	{Kind: Get, Key: 7, Read: 41, Mod: 100, At: 105}   a get that found it at revision 105
 //	{Kind: CAS, Key: 7, Written: 42, Expected: 100, Outcome: Conflict}
 //
-// A range has one record for each key that it covers, even for keys that do not exist. If its reply
-// reports nothing about any key, the range has a single record, with Unseen in Read and 0 in Mod.
+// A range has one record for each key that it covers, even for keys that do not exist. If the reply
+// to the range contains nothing about any key, the range has a single record, with Unseen in Read
+// and 0 in Mod.
 //
 // A record with Kind Ephemeral marks the end of a session to which a version of the key was bound.
-// The version is the one with revision Mod, or the one with value Written if reads do not report
-// revisions. The session ended at revision At. The write of the version has a separate record: the
-// CAS that created the key in that session, or a later Put.
+// Mod is the revision of this version. If reads do not report revisions, Written identifies the
+// version instead. The session ended at revision At. A separate record describes the write of the
+// version: the CAS that created the key in that session, or a later Put.
 //
 // Invariant: 0 <= Invoked <= Done, and Check returns nil.
 type Op struct {
@@ -38,7 +40,8 @@ type Op struct {
 	// Joined is set if this record continues the transaction or range in the previous record. The
 	// two records have different keys, but the same times, outcome and revision.
 	Joined bool
-	// Final is set for a read after the end of the load, when all faults had healed.
+	// Final is set for a read that was sent after the end of the load, when all faults had been
+	// healed.
 	Final   bool
 	Session uint32 // the client; the operations of a client never overlap
 	Member  uint64 // the member that replied; 0 if unknown
@@ -50,22 +53,24 @@ type Op struct {
 	Written       uint64 // identity of the written value, or Absent; for a KeepAlive, the lease
 	Read          uint64 // identity of the value that was read
 	// At is the store's revision at which the operation was served. For an executed write, it is
-	// the revision of the write itself. It is 0 if the store does not report it.
+	// the revision of the write itself. At is 0 if the store does not report this revision.
 	At int64
 	// Mod is the revision of the version that was read or that caused a conflict. It is 0 if there
 	// was no such version or if the revision is unknown. For a KeepAlive, it is the lease's
 	// remaining time to live in seconds, or 0 if the lease has ended.
 	Mod int64
-	// Expected is the Mod that a compare-and-set requires; 0 means that the key must not exist. If
-	// the store counts versions (store.Promises), Expected is the required count; for any other
-	// executed write, it is the count before the write. For a Delete, it is the Mod with which the
-	// Delete was compared, or 0 if there was no comparison.
+	// For a compare-and-set, Expected is the Mod that the key must have; 0 means that the key must
+	// not exist. If the store counts versions (store.Promises), Expected is a count of writes to
+	// the key: the required count for a compare-and-set, and the count before the write for any
+	// other executed write. For a Delete, Expected is the Mod in its condition, or 0 if the Delete
+	// was unconditional.
 	Expected int64
-	// Watch is used for Kind Watch. It is the type of the event that the watcher with the number
-	// Session received. The type determines the meaning of the other fields.
+	// Watch is used only if Kind is kv.Watch. It is the type of the event that the watcher
+	// received; Session is the watcher's number. The type determines the meaning of the other
+	// fields.
 	Watch WatchEvent
-	// Lock is used for Kind KeepAlive. It describes how the lease's hold on the lock with the
-	// number Key changed. The fencing token is in Mod.
+	// Lock is used only if Kind is kv.KeepAlive. It describes how the lease's hold on a lock
+	// changed. Key is the number of the lock, and Mod is the fencing token.
 	Lock Hold
 }
 
@@ -87,15 +92,16 @@ type WatchEvent uint8
 
 // The values of WatchEvent.
 const (
-	// Began means that the watcher was created, or created again after its connection was lost. It
-	// watches Written keys, starting with Key, and receives the writes since revision Mod. If Mod
-	// is 0, it receives the writes after At. Joined is set if the watcher receives only the newest
-	// version of a key and may skip other versions. If Outcome is Miss, the watcher continues, and
-	// has learned that the key did not exist at At; it is unknown since when.
+	// Began means that the watcher was created, or created again after its connection was lost. Key
+	// is the first watched key, and Written is the number of watched keys. The watcher receives the
+	// writes at revision Mod and later. If Mod is 0, it receives the writes after revision At.
+	// Joined is set if the watcher receives only the newest version of a key and may skip other
+	// versions. If Outcome is Miss, the record is about an existing watcher, which learned that the
+	// key did not exist at revision At; the time of the deletion is unknown.
 	Began WatchEvent = iota
 	// Happened means that the key got the value Read at revision Mod, or was deleted if Read is
-	// Absent. Joined is set if the same message contained the previous event. Expected and Written
-	// are the previous version and value, or 0 if unknown. If Outcome is WrongAnswer, the event is
+	// Absent. Joined is set if the previous event was in the same message. Expected and Written are
+	// the previous version and value, or 0 if unknown. If Outcome is WrongAnswer, the event is
 	// about a key that does not belong to the load.
 	Happened
 	// Reached means that the watcher has received all events up to revision Mod.
@@ -114,8 +120,8 @@ func (o *Op) Answered() bool {
 }
 
 // PossibleDelete returns a record for a delete that the store may have executed because the session
-// or lease to which the key was bound ended. The delete was not executed before the time from. The
-// end became known at the time now.
+// or lease to which the key was bound ended. If it was executed, then not before the time `from`.
+// The end of the session or lease became known at the time `now`.
 func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }

@@ -97,7 +97,8 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-// The parts of a transaction stay together. The uncertainty of a clock makes operations longer.
+// Read keeps the records of a transaction together, and extends each operation by the clock error
+// of its file.
 func TestFilesAreReadInOrder(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -212,7 +213,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ops.Open(path); err == nil || !strings.Contains(err.Error(), "not a history of quorumbench") {
+		if _, err := ops.Open(path); err == nil || !strings.Contains(err.Error(), "not a history file of quorumbench") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

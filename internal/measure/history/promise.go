@@ -5,8 +5,8 @@ type Promise string
 
 // The values of Promise. A store cannot violate a promise that it does not make.
 const (
-	// Fitting: each reply belongs to its request, and each value in a reply was written to the key
-	// for which it is returned. All protocols promise this, so stores do not list it.
+	// Fitting: each reply belongs to its request, and each value in a reply was once written to the
+	// key for which the reply contains it. All protocols promise this, so stores do not list it.
 	Fitting Promise = "a response fits its request"
 	// Order: revisions follow real time. If an operation begins after another one has ended, its
 	// revision is not lower. The revision of a write is higher than the revisions of all operations
@@ -27,7 +27,7 @@ const (
 	Compare Promise = "compare-and-set"
 	// Session: the revisions at which a client's operations are served never decrease.
 	Session Promise = "session"
-	// Lease: a lease remains alive for its time to live after its last keep-alive.
+	// Lease: a lease does not expire until its time to live has passed since its last keep-alive.
 	Lease Promise = "lease"
 	// Ends: a key that is bound to a session is deleted when the session is closed.
 	Ends Promise = "keys end with their session"
@@ -39,16 +39,16 @@ const (
 	WatchOrder Promise = "watch events in order"
 	// WatchOnce: a watcher never receives an event twice.
 	WatchOnce Promise = "watch events once"
-	// WatchAll: a watcher misses no event, even if it is created again at an earlier revision than
-	// it had reached.
+	// WatchAll: a watcher misses no event, even if it is created again and starts at a revision
+	// that it had already passed.
 	WatchAll Promise = "watch events without a gap"
 	// WatchFullRevisions: a watcher receives all events of a revision in one message.
 	WatchFullRevisions Promise = "watch events of whole revisions"
 	// WatchProgress: after a progress notification with a revision, a watcher receives no event of
 	// that revision or an earlier one.
 	WatchProgress Promise = "watch progress"
-	// WatchAccurate: events describe what really happened to keys that the watcher watches, with
-	// the correct previous values.
+	// WatchAccurate: each event describes a change that happened to a watched key, and contains the
+	// correct previous value.
 	WatchAccurate Promise = "watch events true"
 )
 

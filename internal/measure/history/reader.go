@@ -25,20 +25,20 @@ type reader struct {
 	in      *bufio.Reader
 	code    *zstd.Decoder
 	header  Header
-	shift   int64  // how much later this file's clock started than the first file's clock
-	problem string // a sentence that describes why the file ended prematurely
+	shift   int64  // how much later this file's clock started than the earliest clock
+	problem string // a sentence about why the file ended prematurely; empty if it did not
 	last    int64  // end of the last operation in the previous block
 
-	// One goroutine reads frames ahead. Only this goroutine uses in, until it closes inOrder. Other
-	// goroutines decode the frames.
+	// One goroutine reads frames in advance. Until it closes inOrder, no other goroutine uses the
+	// field `in`. Other goroutines decode the frames.
 	free, inOrder chan *block
 	cur           *block
 	ops           []Op // the operations in cur
 	at            int  // index of the next operation in ops
 }
 
-// block is a frame and its operations. The operations are ready after a value was received from
-// decoded.
+// block is a frame and its operations. The operations are ready when the channel `decoded` delivers
+// a value.
 type block struct {
 	files.Frame
 	raw     []byte
@@ -64,7 +64,7 @@ func open(path string) (*reader, error) {
 		code.Close()
 	}
 	_ = f.Close() // the file was only read, so there is nothing to flush
-	return nil, fmt.Errorf("%s is not a history of quorumbench: %w", path, err)
+	return nil, fmt.Errorf("%s is not a history file of quorumbench: %w", path, err)
 }
 
 func (r *reader) close() {
@@ -76,21 +76,21 @@ func (r *reader) close() {
 func (r *reader) begin() error {
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
-		return errors.New("its first bytes are not those of a history")
+		return errors.New("the file does not start with the signature of a history file")
 	}
 	var head block
 	switch {
 	case r.frame(&head) != nil:
-		return errors.New("its header is damaged")
+		return errors.New("the header is damaged")
 	case json.Unmarshal(head.Packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
-		return errors.New("its header cannot be read")
+		return errors.New("the header cannot be read")
 	}
 	return nil
 }
 
 var (
-	errCut     = errors.New("the history ends in the middle; the operations before its end are used")
-	errDamaged = errors.New("the history is damaged; the operations before the damage are used")
+	errCut     = errors.New("the history is incomplete; only the operations before its end are used")
+	errDamaged = errors.New("the history is damaged; only the operations before the damage are used")
 )
 
 // frame reads the next frame without decoding it.
@@ -105,7 +105,8 @@ func (r *reader) frame(b *block) error {
 	}
 }
 
-// start starts to read ahead, with the given number of decoding goroutines.
+// start starts the goroutine that reads frames in advance, and the given number of goroutines that
+// decode them.
 func (r *reader) start(decoders int) {
 	ahead := decoders + 2
 	r.free, r.inOrder = make(chan *block, ahead), make(chan *block, ahead)
@@ -208,9 +209,9 @@ type Set struct {
 	clockError int64
 }
 
-// Until returns a time in the history. If a file ended prematurely, operations after this time may
-// have had an effect although they are missing in the history. If all files are complete, the time
-// is after all operations. The result is valid after Read.
+// Until returns the time up to which the history is complete. If a file ended prematurely, the
+// history may lack operations after this time that the store executed. If all files are complete,
+// the time is later than all operations. The result is valid after Read.
 func (s *Set) Until() int64 { return s.until }
 
 // Open opens the files of one load. It returns an error if they come from different loads.
@@ -242,9 +243,9 @@ func (s *Set) ClockError() int64 { return s.clockError }
 // Header returns the header of the first file.
 func (s *Set) Header() *Header { return &s.header }
 
-// Read calls do with all operations, several at a time, in the order in which they ended. Each call
-// of Read starts at the beginning. The function do may change the operations until it returns. If
-// it returns an error, Read stops and returns this error.
+// Read passes all operations to the function `do`, in the order in which they ended. Each call of
+// `do` receives several operations, and may change them until it returns. If `do` returns an error,
+// Read stops and returns this error. Each call of Read starts at the first operation.
 func (s *Set) Read(do func([]Op) error) error {
 	s.Problems, s.until = nil, math.MaxInt64
 	var files []*reader
@@ -253,7 +254,7 @@ func (s *Set) Read(do func([]Op) error) error {
 			r.stop()
 			r.close()
 			if r.problem != "" {
-				until := int64(0) // all operations may be affected
+				until := int64(0) // operations may be missing from the whole period
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}
@@ -279,8 +280,8 @@ func (s *Set) Read(do func([]Op) error) error {
 }
 
 // merge merges the operations from several readers by the times at which they ended. It keeps the
-// order within each reader. If two times are equal, the earlier reader comes first. So the records
-// of a transaction stay together.
+// order within each reader. If two operations ended at the same time, the operation from the
+// earlier reader comes first. So the records of a transaction stay together.
 func merge(live []*reader, do func([]Op) error) error {
 	var inside *reader // set if a transaction of this reader continues in its next block
 	for len(live) > 0 {

@@ -1,10 +1,10 @@
 package history
 
 // Recorder records the operations of one loop. It receives empty blocks from Take and passes full
-// blocks to Deliver. It shares no other data. Add does not allocate memory.
+// blocks to Deliver. It shares no other data with other goroutines. Add does not allocate memory.
 type Recorder struct {
-	// Take returns an empty block. Deliver receives a block with operations. Each is called once
-	// per block.
+	// Take returns an empty block. Deliver receives a block with operations. Both functions are
+	// called once per block.
 	Take    func() *Block
 	Deliver func(*Block)
 
@@ -12,8 +12,8 @@ type Recorder struct {
 	last int64 // end of the last operation that was added
 }
 
-// Add records an operation. If the operation ended before the previous one, it is recorded as if
-// both had ended at the same time.
+// Add records an operation. If the operation ended before the previous operation, Add records the
+// end of the previous operation as its end.
 func (r *Recorder) Add(o *Op) {
 	if o.Done < r.last {
 		longer := *o
@@ -31,7 +31,7 @@ func (r *Recorder) Add(o *Op) {
 	}
 }
 
-// Flush passes the current block to Deliver. Afterwards, all added operations can be read.
+// Flush passes the current block to Deliver, so that Deliver has received all added operations.
 func (r *Recorder) Flush() {
 	if r.cur != nil && r.cur.Len() > 0 {
 		r.Deliver(r.cur)

@@ -15,7 +15,7 @@ import (
 // filled in half a minute.
 const maxWaitingBlocks = 512
 
-// Writer writes the file for one loop. It has a goroutine that compresses and writes the blocks.
+// Writer writes the file for one loop. A separate goroutine compresses and writes the blocks.
 type Writer struct {
 	path  string
 	f     *os.File
@@ -23,7 +23,7 @@ type Writer struct {
 	empty chan *Block
 	done  chan struct{}
 
-	// Only the goroutine uses these fields, until done is closed.
+	// Until the channel `done` is closed, only the Writer's goroutine uses these fields.
 	err   error
 	bytes int64
 }
@@ -33,7 +33,7 @@ type Writer struct {
 func Create(path string, h *Header) (*Writer, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
-		err = fmt.Errorf("its header is too long")
+		err = fmt.Errorf("the header is too long")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -80,7 +80,7 @@ func (w *Writer) Close() error { return w.close(true) }
 // report that it ends prematurely.
 func (w *Writer) Leave() error { return w.close(false) }
 
-// close stops the goroutine and closes the file. If whole is set, it first marks the file as
+// close stops the goroutine and closes the file. If `whole` is set, close first marks the file as
 // complete.
 func (w *Writer) close(whole bool) error {
 	close(w.full)

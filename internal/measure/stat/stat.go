@@ -28,8 +28,8 @@ func PopVariance(x []float64) float64 {
 	return products(x, x, mean, mean) / float64(len(x))
 }
 
-// MeanStdDev returns the mean and the sample standard deviation, whose square has the number of
-// values minus one as its divisor.
+// MeanStdDev returns the mean and the sample standard deviation. The divisor of the sample variance
+// is the number of values minus one.
 func MeanStdDev(x []float64) (mean, deviation float64) {
 	mean = Mean(x)
 	return mean, math.Sqrt(products(x, x, mean, mean) / float64(len(x)-1))
@@ -42,9 +42,8 @@ func LinearRegression(x, y []float64) (alpha, beta float64) {
 	return meanY - beta*meanX, beta
 }
 
-// products returns the sum over the products of the deviations of two samples from their means. It
-// uses the corrected two-pass algorithm (1.7) in Chan, Golub and LeVeque, "Algorithms for computing
-// the sample variance", 1983.
+// products returns the sum of (x[i]-meanX)*(y[i]-meanY) over all i. It uses the corrected two-pass
+// algorithm (1.7) in Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
 func products(x, y []float64, meanX, meanY float64) float64 {
 	var sum, missingX, missingY float64
 	for i, v := range x {
@@ -59,8 +58,8 @@ func products(x, y []float64, meanX, meanY float64) float64 {
 // NormalCDF returns the probability that a standard normal variable is at most x.
 func NormalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// NormalQuantile returns the p-quantile of the standard normal distribution: a standard normal
-// variable is below it with probability p.
+// NormalQuantile returns the p-quantile of the standard normal distribution: the value below which
+// a standard normal variable lies with probability p.
 func NormalQuantile(p float64) float64 { return mathext.NormalQuantile(p) }
 
 // Student is Student's t-distribution with the given degrees of freedom.
@@ -88,8 +87,8 @@ func (s Student) Prob(x float64) float64 {
 
 const logPi = 1.1447298858494001741 // https://oeis.org/A053510
 
-// Quantile returns the p-quantile of the distribution: a variable with this distribution is below
-// it with probability p.
+// Quantile returns the p-quantile of the distribution: the value below which a variable with this
+// distribution lies with probability p.
 func (s Student) Quantile(p float64) float64 {
 	if p == 0.5 {
 		return 0

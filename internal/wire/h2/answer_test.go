@@ -67,13 +67,13 @@ func TestAnswers(t *testing.T) {
 			s.trailers(1, "8", "too many")
 		}, 8, "", "too many"},
 		{"no message", func(s *server) { s.begin(1); s.trailers(1, "0", "") },
-			StatusInternal, "", "the server answered OK without a message"},
+			StatusInternal, "", "the server returned status OK without a message"},
 		{"half a message", func(s *server) { s.begin(1); s.data(1, []byte{0, 0, 0, 0, 9, 1}); s.trailers(1, "0", "") },
-			StatusInternal, "", "the server answered OK without a message"},
+			StatusInternal, "", "the server returned status OK without a message"},
 		{"no trailers", func(s *server) {
 			s.begin(1)
 			s.must(s.framer.WriteData(1, true, prefixed([]byte("v"))))
-		}, StatusUnknown, "", "the server ended the answer without a gRPC status"},
+		}, StatusUnknown, "", "the server ended the response without a gRPC status"},
 		{"bad status", func(s *server) { s.begin(1); s.data(1, prefixed(nil)); s.trailers(1, "none", "") },
 			StatusUnknown, "", ""},
 		{"web page", func(s *server) {
@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A reply must stay valid even if the caller reuses the input between Feeds.
+// A reply must stay valid even if the caller overwrites its input buffer between two calls of Feed.
 func TestMessageOutlivesItsInput(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, nil)
@@ -116,8 +116,8 @@ func TestMessageOutlivesItsInput(t *testing.T) {
 	}
 }
 
-// The connection remembers header blocks by their bytes. It must forget them when the table
-// changes, because then the bytes have another meaning.
+// The connection caches decoded header blocks by their encoded bytes. It must clear this cache when
+// the table changes, because the same bytes then decode to other fields.
 func TestTableChangeForgetsBlocks(t *testing.T) {
 	s := greet(t, Config{})
 	for i := range uint32(2000) {
@@ -255,7 +255,7 @@ func TestMessageLimit(t *testing.T) {
 	s.begin(1)
 	s.data(1, binary.BigEndian.AppendUint32([]byte{0}, 65<<20))
 	_, err := s.feed()
-	if want := "the server announced an answer of 68157440 bytes, and more than 67108864 are not taken"; err == nil || err.Error() != want {
+	if want := "the server announced a response of 68157440 bytes, but at most 67108864 bytes are accepted"; err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
 }

@@ -8,39 +8,39 @@ import (
 )
 
 const (
-	prefixLen   = 5 // size in bytes of the prefix of a gRPC message
+	prefixLen   = 5 // size of the prefix of a gRPC message, in bytes
 	afterBlock  = FrameHeaderLen + prefixLen
 	maxMetadata = 8 << 10
 )
 
-// Register adds a method, such as "/etcdserverpb.KV/Range". If metadata is set, calls of the method
-// contain the fields that SetMetadata sets.
+// Register adds a method, such as "/etcdserverpb.KV/Range". If metadata is true, calls of the
+// method contain the header fields that SetMetadata sets.
 func (c *Conn) Register(path string, metadata bool) Method {
 	c.methods = append(c.methods, method{path: path, metadata: metadata})
 	return Method(len(c.methods) - 1)
 }
 
-// RegisterWith does the same as Register, for a method whose calls have an additional header field.
-// The name must be in lower case.
+// RegisterWith adds a method in the same way as Register. In addition, all calls of the method
+// contain the header field with the given name and value. The name must be in lower case.
 func (c *Conn) RegisterWith(path string, metadata bool, name, value string) Method {
 	m := c.Register(path, metadata)
 	c.methods[m].own = []hpack.HeaderField{{Name: name, Value: value}}
 	return m
 }
 
-// SetMetadata sets a header field for all later calls of methods with metadata. The name must be in
-// lower case. The value can have at most maxMetadata bytes.
+// SetMetadata sets a header field for all later calls of the methods that were registered with
+// metadata. The name must be in lower case. The value can have at most maxMetadata bytes.
 func (c *Conn) SetMetadata(name, value string) error {
 	if len(value) > maxMetadata {
-		return fmt.Errorf("the header %s has %d bytes, and more than %d are not sent", name, len(value), maxMetadata)
+		return fmt.Errorf("the value of the header %s has %d bytes, but at most %d bytes can be sent", name, len(value), maxMetadata)
 	}
 	c.enc.setMetadata(name, value)
 	return nil
 }
 
 // Call opens a stream for one unary call whose message has size bytes. It returns the buffer for
-// the message, which the caller must fill before it calls any other method of c. The Reply will
-// have the same tag and sub. Call requires that Room is positive.
+// the message, which the caller must fill before it calls any other method of c. The Reply to the
+// call has the same tag and sub. The caller must first check that Room returns a positive number.
 func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	h := &c.methods[m]
 	frames := h.frames
@@ -64,9 +64,9 @@ func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	return p[len(frames):]
 }
 
-// encode returns the frames of a method, up to the message. It does not cache frames that add
-// entries to the header table, because later calls can refer to these entries and need only shorter
-// frames.
+// encode returns the bytes that precede the message in a call of the method. It does not cache
+// bytes that add entries to the header table: later calls can refer to these entries, and therefore
+// need fewer bytes.
 func (c *Conn) encode(h *method) []byte {
 	b := append(h.frames[:0], make([]byte, FrameHeaderLen)...)
 	b, once := c.enc.appendBlock(b, h)
@@ -83,8 +83,8 @@ func (c *Conn) encode(h *method) []byte {
 	return b
 }
 
-// callBlocked does the work of Call for a message that cannot be written immediately. It writes the
-// HEADERS frame; the message waits in Conn.blocked.
+// callBlocked implements Call for a message that cannot be written immediately. It writes the
+// HEADERS frame, and adds the message to Conn.blocked.
 func (c *Conn) callBlocked(s *stream, frames []byte, size int) []byte {
 	p := c.reserve(len(frames) - afterBlock)
 	copy(p, frames)

@@ -17,20 +17,21 @@ const (
 	MaxMessage = 64 << 20
 
 	roomBeforeSettings = 100     // number of streams allowed until the server sends its limit
-	maxPending         = 4 << 20 // maximum number of bytes of requests that wait to be written
-	maxControl         = 10_000  // maximum number of PING and SETTINGS acknowledgements that wait
+	maxPending         = 4 << 20 // maximum total size of waiting requests, in bytes
+	maxControl         = 10_000  // maximum number of acknowledgements that wait to be written
 	minTable           = 32      // initial length of the stream table
 
 	// MaxGoAways is the maximum number of GOAWAY frames that a connection accepts. A server that
 	// shuts down sends two.
 	MaxGoAways = 8
 	// MaxIdleFrames is the maximum number of idle frames that a connection accepts between two
-	// responses. Idle frames belong to no response: control frames, and DATA frames without data.
-	// The limit exists because processing such a frame costs more than sending it.
+	// responses. A frame is idle if it contributes nothing to a response: control frames, and DATA
+	// frames without data. The limit protects the client from a flood, because processing an idle
+	// frame costs more than sending one.
 	MaxIdleFrames = 20_000
 	// MaxHeaderList limits the size of a response's header fields, in bytes as defined in RFC 9113,
-	// section 6.5.2. The encoded block can be much shorter than its fields if it refers to table
-	// entries.
+	// section 6.5.2. The encoded header block can be much shorter than this, because it can refer
+	// to table entries.
 	MaxHeaderList = 256 << 10
 	// MaxErrorText limits the length of a gRPC status message, in bytes as sent.
 	MaxErrorText = 2 << 10
@@ -40,25 +41,25 @@ const (
 type Config struct {
 	Authority string // HOST:PORT, sent as :authority in every request
 	TLS       bool   // set if :scheme is https
-	// FirstStream is the ID of the first stream, which must be odd. 0 means 1.
+	// FirstStream is the ID of the first stream. It must be odd, or 0 for the default, 1.
 	FirstStream uint32
 	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
 	// own budget.
 	Parts *parts.Budget
 }
 
-// Conn is the client side of one HTTP/2 connection that carries gRPC calls, both unary calls and
-// long streams (RFC 9113; gRPC's PROTOCOL-HTTP2.md). It does no I/O: Call encodes requests into
-// Out, and Feed parses the bytes that the caller has read and returns the replies. In the steady
-// state no method allocates memory. Only one goroutine may use a Conn.
+// Conn is the client side of one HTTP/2 connection that carries unary gRPC calls and long gRPC
+// streams (RFC 9113; gRPC's PROTOCOL-HTTP2.md). It does no I/O: Call encodes requests into Out, and
+// Feed parses the bytes that the caller has read and returns the replies. In the steady state no
+// method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. origin is the position of out[0] in the connection's whole output.
+	// The output. out[0] is at offset origin in the complete output of the connection.
 	out    []byte
-	sent   int // number of bytes in out that were written
+	sent   int // how many bytes of out were written
 	origin uint64
 
 	// Streams.
-	table  []stream // a stream's index is id/2 modulo the length, which is a power of two
+	table  []stream // the index of a stream is id/2 modulo len(table), a power of two
 	mask   uint32
 	open   int
 	next   uint32 // ID of the next stream; its entry in table is free
@@ -70,9 +71,9 @@ type Conn struct {
 	enc         encoder
 	connWindow  int64 // flow-control window for sending
 	streamStart int64 // initial send window of a new stream
-	maxFrame    int   // the maximum payload that the server accepts in a frame
+	maxFrame    int   // the largest frame payload that the server accepts, in bytes
 	blocked     []blocked
-	blockedLen  int // number of bytes that wait in blocked
+	blockedLen  int // total number of bytes that wait in blocked
 	free        [][]byte
 	freeLen     int // total capacity of the buffers in free, in bytes
 
@@ -91,8 +92,8 @@ type Conn struct {
 	memo      [4]memo
 	memoNext  int
 	block     []byte // an incomplete block, which continues in CONTINUATION frames
-	blockOf   uint32 // ID of the stream of block, or 0 if no block is incomplete
-	blockEnds bool   // the HEADERS frame of block had END_STREAM
+	blockOf   uint32 // ID of the stream to which block belongs; 0 if no block is incomplete
+	blockEnds bool   // the HEADERS frame that started block had END_STREAM
 
 	greeted  bool // the server's first SETTINGS frame has arrived
 	draining bool // a GOAWAY has arrived
@@ -137,8 +138,8 @@ func (c *Conn) Open() int { return c.open }
 // all stream IDs are used, or the connection failed.
 func (c *Conn) Draining() bool { return c.draining || c.next > LastStreamID }
 
-// Room returns how many further calls can be made now. One call can reduce Room by more than one,
-// so the caller must check it before each call.
+// Room returns how many further calls can be made now. One call can reduce this number by more than
+// one, so the caller must check Room before each call.
 func (c *Conn) Room() int {
 	if c.Draining() || len(c.out)-c.sent+c.blockedLen >= maxPending {
 		return 0
@@ -161,14 +162,15 @@ func (c *Conn) Wrote(n int) {
 	case c.sent == len(c.out):
 		c.origin += uint64(c.sent)
 		c.out, c.sent, c.control = c.out[:0], 0, 0
-	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader: move the rest to the front
+	case c.sent > 1<<16 && c.sent > len(c.out)/2:
+		// The server reads slowly: move the unwritten bytes to the front.
 		c.origin += uint64(c.sent)
 		c.out, c.sent = c.out[:copy(c.out, c.out[c.sent:])], 0
 	}
 }
 
-// Lost records that the connection ended, and returns a reply for every open stream. Its End is
-// NotSent if the request was not written completely, and otherwise Broken.
+// Lost records that the connection ended, and returns a reply for every open stream. The reply's
+// End is NotSent if the request was not written completely, and Broken otherwise.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written, text := c.origin+uint64(c.sent), []byte(c.goodbye)
@@ -225,11 +227,11 @@ func (c *Conn) release(b []byte) {
 // maxFree limits the size of the free request buffers in a connection, in bytes.
 const maxFree = 16 << 20
 
-// countIdle counts n idle frames. It returns an error if there were too many since the last
-// response.
+// countIdle counts n idle frames. It returns an error if too many idle frames have arrived since
+// the last response.
 func (c *Conn) countIdle(n int) error {
 	if c.idle += n; c.idle > MaxIdleFrames {
-		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
+		return fmt.Errorf("the server floods the connection: it sent more than %d frames without a response", MaxIdleFrames)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 	case FrameContinuation:
 		return c.continuation(h, p)
 	case FramePushPromise:
-		return errors.New("the server broke HTTP/2: it pushes, which was turned off")
+		return errors.New("the server violated HTTP/2: it sent a push, although the client disabled pushes")
 	case FramePriority:
 		if h.Stream == 0 || len(p) != 5 {
 			return errFrame(h)
@@ -34,8 +34,9 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 	return nil // frames of other types are ignored (RFC 9113, section 4.1)
 }
 
-// countControl counts an acknowledgement. It returns an error if too many wait to be written: a
-// server could otherwise fill the memory with control frames while nothing can be written.
+// countControl counts an acknowledgement in the output. It returns an error if too many
+// acknowledgements wait to be written. Otherwise a server that sends control frames but reads
+// nothing could fill the client's memory.
 func (c *Conn) countControl() error {
 	if c.control++; c.control > maxControl {
 		return errors.New("the server floods the connection with control frames")
@@ -51,7 +52,7 @@ func (c *Conn) settings(h FrameHeader, p []byte) error {
 		return nil
 	}
 	if !c.greeted {
-		c.greeted, c.limit = true, 1<<31-1 // the default is no limit
+		c.greeted, c.limit = true, 1<<31-1 // unlimited without this setting
 	}
 	for ; len(p) > 0; p = p[6:] {
 		if err := c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
@@ -70,7 +71,7 @@ func (c *Conn) setting(id uint16, value uint32) error {
 		c.limit = int(min(value, 1<<31-1))
 	case SettingMaxFrameSize:
 		if value < DefaultMaxFrameSize || value > 1<<24-1 {
-			return fmt.Errorf("the server broke HTTP/2: a largest frame of %d bytes is not allowed", value)
+			return fmt.Errorf("the server violated HTTP/2: a maximum frame size of %d bytes is not allowed", value)
 		}
 		c.maxFrame = int(value)
 	case SettingInitialWindowSize:
@@ -89,7 +90,7 @@ func (c *Conn) setting(id uint16, value uint32) error {
 	return nil
 }
 
-var errWindow = errors.New("the server broke HTTP/2: a window is larger than 2^31-1 bytes")
+var errWindow = errors.New("the server violated HTTP/2: a window is larger than 2^31-1 bytes")
 
 func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
 	if len(p) != 4 {
@@ -111,7 +112,7 @@ func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
 	}
 	if s.state&isBlocked == 0 {
 		if s.state&isLong == 0 {
-			return nil // the request is already written, so its window no longer matters
+			return nil // the request is already written, so the stream's window no longer matters
 		}
 		if s.window += n; s.window > MaxWindow {
 			return errWindow
@@ -158,20 +159,21 @@ func (c *Conn) rstStream(h FrameHeader, p []byte) error {
 	return nil
 }
 
-// goAway prevents new streams. The frame contains the ID of the last stream that the server may
-// have processed. The server has not processed the streams with higher IDs, so these streams end
-// (RFC 9113, section 6.8). The other streams continue.
+// goAway handles a GOAWAY frame. After it, the connection opens no further streams. The frame
+// contains the ID of the last stream that the server may have processed. The server has not
+// processed streams with higher IDs, so goAway ends them (RFC 9113, section 6.8). The other streams
+// continue.
 func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	if h.Stream != 0 || len(p) < 8 {
 		return errFrame(h)
 	}
 	if c.goAways++; c.goAways > MaxGoAways {
-		return errors.New("the server floods the connection: it says again and again that it ends it")
+		return errors.New("the server floods the connection with GOAWAY frames")
 	}
 	c.draining = true
 	last := binary.BigEndian.Uint32(p) & LastStreamID
 	code := binary.BigEndian.Uint32(p[4:])
-	c.goodbye = "the server said that it ends the connection: " + ErrCodeName(code)
+	c.goodbye = "the server announced that it closes the connection: " + ErrCodeName(code)
 	if debug := p[8:]; len(debug) > 0 {
 		c.goodbye += fmt.Sprintf(" (%q)", debug[:min(len(debug), 200)])
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// data handles a DATA frame. If the frame contains a complete message, the message stays in the
-// input buffer. Otherwise the parts of the message are collected in a separate buffer.
+// data handles a DATA frame. If the frame contains a complete message, data leaves the message in
+// the input buffer. Otherwise it collects the parts of the message in a separate buffer.
 func (c *Conn) data(h FrameHeader, p []byte) error {
 	c.unacked += len(p)
 	if h.Flags&FlagPadded != 0 {
@@ -27,7 +27,7 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 		return c.checkClosed(h)
 	}
 	if s.state&gotHeaders == 0 {
-		return errors.New("the server broke HTTP/2: DATA came before HEADERS")
+		return errors.New("the server violated HTTP/2: it sent DATA before HEADERS")
 	}
 	if s.state&isLong != 0 {
 		return c.messages(s, h, p)
@@ -47,9 +47,9 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 	return nil
 }
 
-var errPadding = errors.New("the server broke HTTP/2: a frame's padding is longer than the frame")
+var errPadding = errors.New("the server violated HTTP/2: a frame's padding is longer than the frame")
 
-// assemble appends a part of a call's message to the parts that have arrived.
+// assemble appends p, the next part of a call's message, to the parts that have already arrived.
 func (c *Conn) assemble(s *stream, p []byte) error {
 	n := copy(s.pre[s.npre:], p)
 	s.npre += uint8(n)
@@ -58,11 +58,11 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 		return nil
 	}
 	if s.pre[0] != 0 {
-		return errors.New("the server sent a compressed gRPC message without a request for compression")
+		return errors.New("the server sent a compressed gRPC message, although the client accepts no compression")
 	}
 	length := int64(binary.BigEndian.Uint32(s.pre[1:]))
 	if length > int64(c.maxMessage) {
-		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not taken",
+		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes are accepted",
 			length, c.maxMessage)
 	}
 	if s.state&complete != 0 {
@@ -83,7 +83,7 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 	return err
 }
 
-var errSecondMessage = errors.New("the server sent more than one message for a call that has one")
+var errSecondMessage = errors.New("the server sent more than one message in response to a unary call")
 
 // keepHeld copies messages out of the input if their calls did not end in this Feed. The copy is
 // necessary because the caller will reuse the input.
@@ -103,16 +103,16 @@ func (c *Conn) keepHeld() (failed error) {
 }
 
 // checkClosed returns an error if the frame's stream was never opened. A frame for a closed stream
-// is allowed: the call may have been canceled, or the server may have answered before it received
-// the whole request.
+// is allowed, because the call may have been canceled, or the server may have answered before it
+// received the whole request.
 func (c *Conn) checkClosed(h FrameHeader) error {
 	if h.Stream&1 == 0 || h.Stream >= c.next {
-		return fmt.Errorf("the server broke HTTP/2: a frame came for stream %d, which was never opened", h.Stream)
+		return fmt.Errorf("the server violated HTTP/2: it sent a frame for stream %d, which was never opened", h.Stream)
 	}
 	return nil
 }
 
-// finish ends a call. f has the fields of the call's last header block.
+// finish ends a call. f contains the fields of the call's last header block.
 func (c *Conn) finish(s *stream, f *fields) {
 	if s.state&isLong != 0 {
 		c.finishLong(s, f)
@@ -128,15 +128,15 @@ func (c *Conn) finish(s *stream, f *fields) {
 	case f.grpc == StatusOK && s.state&complete != 0:
 		r.Body = s.msg
 	case f.grpc == StatusOK:
-		r.Code, r.Text = StatusInternal, []byte("the server answered OK without a message")
+		r.Code, r.Text = StatusInternal, []byte("the server returned status OK without a message")
 	case f.grpc < 0:
-		r.Code, r.Text = StatusUnknown, []byte("the server ended the answer without a gRPC status")
+		r.Code, r.Text = StatusUnknown, []byte("the server ended the response without a gRPC status")
 	}
 	c.endCall(s, r)
 }
 
-// endCall ends a call with the reply r. If the server answered before it received the whole
-// request, endCall resets the stream, because the rest will not be sent.
+// endCall ends a call with the reply r. If the server responded before it received the whole
+// request, endCall resets the stream, because the client will not send the rest of the request.
 func (c *Conn) endCall(s *stream, r Reply) {
 	if s.state&isBlocked != 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

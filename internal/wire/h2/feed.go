@@ -9,13 +9,13 @@ import (
 // Errors for servers that speak another protocol.
 var (
 	ErrHTTP1 = errors.New("the server answered with HTTP/1, not HTTP/2")
-	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
+	ErrTLS   = errors.New("the server answered with a TLS alert: it expects TLS, or a different client certificate")
 )
 
-// Feed parses bytes that the caller has read and returns the calls that ended. The slice and its
-// contents are valid until the next Feed, provided that the caller does not overwrite in. After an
-// error the connection is unusable. Together with the error, Feed returns the calls that ended
-// before it.
+// Feed parses bytes that the caller has read, and returns replies for the calls that ended. The
+// returned slice and its contents are valid until the next Feed, provided that the caller does not
+// overwrite the input. Even if it returns an error, Feed returns the replies that preceded the
+// error. After an error the connection is unusable.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Recycle()
@@ -40,8 +40,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, err
 }
 
-// feed parses the frames in the input buffer. If the input ends with an incomplete frame, feed
-// copies that beginning, and the next call completes it.
+// feed parses the frames in the input buffer. If the input ends in the middle of a frame, feed
+// keeps a copy of the frame's beginning. The next call completes the frame.
 func (c *Conn) feed(in []byte) error {
 	if !c.greeted {
 		if err := c.checkGreeting(in); err != nil {
@@ -72,8 +72,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial appends input to the incomplete frame from the last call. If this completes the
-// frame, it handles the frame. It returns the rest of in.
+// completePartial appends input to the incomplete frame from the last call, and handles the frame
+// once it is complete. It returns the rest of the input.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -91,19 +91,19 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // its contents stay valid until the next Feed
+	c.parts.GiveBack(p) // the contents of p stay valid until the next Feed
 	return in, c.frame(h, p)
 }
 
 func errFrameLength(h FrameHeader) error {
-	return fmt.Errorf("the server sent an HTTP/2 frame of %d bytes, and more than %d are not allowed",
+	return fmt.Errorf("the server sent an HTTP/2 frame of %d bytes, but at most %d bytes are allowed",
 		h.Length, DefaultMaxFrameSize)
 }
 
 // frame handles the complete frame at the start of b.
 func (c *Conn) frame(h FrameHeader, b []byte) error {
 	if c.blockOf != 0 && (h.Type != FrameContinuation || h.Stream != c.blockOf) {
-		return errors.New("the server broke HTTP/2: a header block was interrupted")
+		return errors.New("the server violated HTTP/2: another frame interrupted a header block")
 	}
 	switch h.Type {
 	case FrameData:
@@ -115,7 +115,8 @@ func (c *Conn) frame(h FrameHeader, b []byte) error {
 }
 
 // checkGreeting checks the first bytes that the server sends, which must be a SETTINGS frame (RFC
-// 9113, section 3.4). For HTTP/1 and for a TLS alert, it returns a specific error.
+// 9113, section 3.4). If the bytes are an HTTP/1 response or a TLS alert, checkGreeting returns a
+// specific error.
 func (c *Conn) checkGreeting(in []byte) error {
 	b := make([]byte, 0, FrameHeaderLen)
 	b = append(b, c.partial...)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// flood feeds the same frames repeatedly. It returns the connection's error and how many bytes it
-// fed until the error.
+// flood feeds the same frames repeatedly. It returns the connection's error and the number of bytes
+// that were fed before the error.
 func flood(s *server, frames []byte, most int) (fed int, err error) {
 	in := bytes.Repeat(frames, 1+(64<<10)/len(frames))
 	for fed < most && err == nil {
@@ -67,13 +67,13 @@ func TestHeaderBombEndsConnection(t *testing.T) {
 		}
 	}
 	s.must(s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}))
-	if _, err := s.feed(); err == nil || !strings.Contains(err.Error(), "of headers for one answer") {
+	if _, err := s.feed(); err == nil || !strings.Contains(err.Error(), "of headers for one response") {
 		t.Errorf("a block of %d bytes: %v", block.Len(), err)
 	}
 }
 
-// The budget must count the buffer of an incomplete response with the announced length, and must
-// get the buffer back.
+// The budget must count the buffer of an incomplete response at its announced length. The
+// connection must return each buffer to the budget.
 func TestPartialResponsesReturnBuffers(t *testing.T) {
 	budget := parts.New(1 << 20)
 	s := greet(t, Config{Parts: budget})

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// message returns n bytes with a pattern in which a misplaced part is noticeable.
+// message returns n bytes whose pattern reveals misplaced parts.
 func message(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -48,7 +48,7 @@ func TestLargeRequestWaitsForWindows(t *testing.T) {
 	s.call(2, []byte("small")) // exhausts the connection's window
 	s.read()
 	s.check(3, 0, false)
-	s.window(0, 4) // the older stream uses it
+	s.window(0, 4) // the older stream uses up these 4 bytes
 	s.check(1, DefaultWindow+104, false)
 	s.window(0, 1<<20)
 	s.check(1, DefaultWindow+1050, false)

@@ -67,7 +67,7 @@ const (
 	MaxWindow           = 1<<31 - 1
 )
 
-// FrameHeader is a frame's first nine bytes.
+// FrameHeader contains the decoded first nine bytes of a frame.
 type FrameHeader struct {
 	Length int // payload size in bytes, 0 to 2^24-1
 	Type   byte
@@ -87,7 +87,7 @@ func ParseFrameHeader(b []byte) FrameHeader {
 }
 
 func errFrame(h FrameHeader) error {
-	return fmt.Errorf("the server broke HTTP/2: a frame of type %d with %d bytes on stream %d is not allowed",
+	return fmt.Errorf("the server violated HTTP/2: a frame of type %d with %d bytes on stream %d is not allowed",
 		h.Type, h.Length, h.Stream)
 }
 
@@ -113,7 +113,8 @@ func AppendSettings(b []byte, settings ...Setting) []byte {
 	return b
 }
 
-// AppendWindowUpdate appends a WINDOW_UPDATE frame. If stream is 0, it applies to the connection.
+// AppendWindowUpdate appends a WINDOW_UPDATE frame. If stream is 0, the frame applies to the whole
+// connection.
 func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	b = AppendFrameHeader(b, 4, FrameWindowUpdate, 0, stream)
 	return binary.BigEndian.AppendUint32(b, increment)

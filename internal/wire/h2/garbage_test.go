@@ -166,8 +166,8 @@ func transcript(t testing.TB, rng *rand.Rand, most int) []byte {
 
 const playCalls = 30
 
-// play makes calls, feeds the input in pieces, and returns the results as text. After each Feed it
-// overwrites the input, because a caller reuses its read buffer.
+// play makes calls, feeds the input in pieces, and returns the results as text. After each Feed,
+// play overwrites the input, as a caller that reuses its read buffer does.
 func play(t testing.TB, in []byte, piece func(left int) int) string {
 	c := NewConn(Config{Authority: "h:1"})
 	c.maxMessage = 1 << 20
@@ -229,7 +229,8 @@ func FuzzFeed(f *testing.F) {
 		if len(in) > 1<<20 {
 			return
 		}
-		// Also prepend a valid greeting, so that the fuzzer need not find one.
+		// Also test the input after a valid greeting, so that the fuzzer need not generate a
+		// greeting.
 		for _, in := range [][]byte{in, append(AppendSettings(nil), in...)} {
 			want := play(t, in, inOnePiece)
 			if got := play(t, in, func(left int) int { return min(left, 1+int(piece)) }); got != want {

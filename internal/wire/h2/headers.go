@@ -12,24 +12,24 @@ import (
 const (
 	decoderTable = 4096      // HPACK's default, which the client does not change
 	maxBlock     = 256 << 10 // maximum size of an encoded header block, in bytes
-	memoLen      = 8         // maximum length of a block that is remembered, in bytes
+	memoLen      = 8         // maximum length of a remembered block, in bytes
 
-	fieldOverhead = 32 // added to each name and value (RFC 9113, section 6.5.2)
+	fieldOverhead = 32 // bytes added to the size of each field (RFC 9113, section 6.5.2)
 )
 
-// fields holds those fields of a response's header block that the client uses.
+// fields contains the fields that the client uses from a response's header block.
 type fields struct {
 	status  int32  // HTTP status, or 0 if the block has none
 	grpc    int32  // gRPC status, or -1 if the block has none
-	isGRPC  bool   // the content-type is that of gRPC
+	isGRPC  bool   // the content-type is gRPC's
 	text    []byte // grpc-message
-	content string // the content-type if it is not that of gRPC
-	size    int    // size of the block's fields, counted as for MaxHeaderList
+	content string // the content-type, if it is not gRPC's
+	size    int    // size of the block's fields in bytes, computed as for MaxHeaderList
 }
 
 // memo remembers the decoded fields of a short block. The block has at most memoLen bytes, and each
-// byte is a reference to a table entry (RFC 7541, section 6.1). Such a block has the same fields
-// until the dynamic table changes. Servers send nearly all blocks in this form.
+// byte is a reference to a table entry (RFC 7541, section 6.1). Such a block always decodes to the
+// same fields until the dynamic table changes. Servers send nearly all blocks in this form.
 type memo struct {
 	key    uint64 // the block's bytes, little endian
 	length int    // length of the block, or 0 if the memo is empty
@@ -49,7 +49,7 @@ func (c *Conn) headers(h FrameHeader, b []byte) error {
 	return c.headersSlow(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
 }
 
-// blockKey returns the first n bytes of b as a number. n must be 1 to memoLen.
+// blockKey returns the first n bytes of b as a number. n must be in the range 1 to memoLen.
 func blockKey(b []byte, n int) (key uint64) {
 	if len(b) >= memoLen { // mask the bytes after the block
 		return binary.LittleEndian.Uint64(b) & (1<<(8*uint(n)) - 1)
@@ -90,7 +90,7 @@ func (c *Conn) continuation(h FrameHeader, p []byte) error {
 		return errFrame(h)
 	}
 	if len(c.block)+len(p) > maxBlock {
-		return fmt.Errorf("the server sent more than %d bytes of headers for one answer", maxBlock)
+		return fmt.Errorf("the server sent more than %d bytes of headers for one response", maxBlock)
 	}
 	c.block = append(c.block, p...)
 	if h.Flags&FlagEndHeaders == 0 {
@@ -114,7 +114,7 @@ func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	}
 	f := c.fields
 	if f.size > MaxHeaderList {
-		return fmt.Errorf("the server sent more than %d bytes of headers for one answer", MaxHeaderList)
+		return fmt.Errorf("the server sent more than %d bytes of headers for one response", MaxHeaderList)
 	}
 	if key, ok := memoKey(block); ok {
 		c.memo[c.memoNext] = memo{key, len(block), f}
@@ -172,8 +172,8 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	s := c.find(id)
 	if s == nil || f.status >= 100 && f.status < 200 {
-		// A normal response to a canceled call has less than 1 KiB of fields, so it counts as zero
-		// idle frames.
+		// The fields of a normal response to a canceled call have less than 1 KiB, so such a
+		// response counts as zero idle frames.
 		if err := c.countIdle(f.size >> 10); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	}
 	if s.state&gotHeaders != 0 { // trailers
 		if !end {
-			return errors.New("the server broke HTTP/2: trailers did not end the answer")
+			return errors.New("the server violated HTTP/2: the trailers did not end the response")
 		}
 		c.finish(s, f)
 		return nil

@@ -11,7 +11,7 @@ import (
 // sub means that the stream has ended.
 
 // OpenStream opens a long stream and returns its ID. It writes the HEADERS frame immediately, as
-// gRPC requires. Room must be positive.
+// gRPC requires. The caller must first check that Room returns a positive number.
 func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	h := &c.methods[m]
 	frames := h.frames
@@ -57,8 +57,8 @@ func putPrefix(p []byte, size int) {
 	binary.BigEndian.PutUint32(p[1:], uint32(size))
 }
 
-// sendBlocked does the work of Send for a message that cannot be written immediately. Later
-// messages on the stream wait until this message is written.
+// sendBlocked implements Send for a message that cannot be written immediately. Later messages on
+// the stream wait until this message is written.
 func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	n := size + prefixLen
 	s.end = unfinished
@@ -81,7 +81,7 @@ func (c *Conn) sendBlocked(s *stream, size int) []byte {
 }
 
 // blockedOf returns the waiting data of a stream, or nil if there is none. It searches backwards
-// because the latest entry is the most likely one.
+// because the latest entry is the most likely to match.
 func (c *Conn) blockedOf(s *stream) *blocked {
 	if s.state&isBlocked == 0 {
 		return nil
@@ -120,8 +120,7 @@ func (c *Conn) ResetStream(id uint32) {
 }
 
 // messages handles the payload of a DATA frame on a long stream. The payload can contain several
-// messages and parts of messages. A message that is complete in the payload stays in the input
-// buffer.
+// complete messages and parts of messages. Complete messages stay in the input buffer.
 func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 	if s.got += uint32(h.Length); s.got >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
 		c.out = AppendWindowUpdate(c.out, s.id, s.got)
@@ -159,11 +158,11 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 		return p, nil
 	}
 	if s.pre[0] != 0 {
-		return nil, errors.New("the server sent a compressed gRPC message without a request for compression")
+		return nil, errors.New("the server sent a compressed gRPC message, although the client accepts no compression")
 	}
 	size := int64(binary.BigEndian.Uint32(s.pre[1:]))
 	if size > int64(c.maxMessage) {
-		return nil, fmt.Errorf("the server announced a message of %d bytes, and more than %d are not taken", size, c.maxMessage)
+		return nil, fmt.Errorf("the server announced a message of %d bytes, but at most %d bytes are accepted", size, c.maxMessage)
 	}
 	s.state |= pooled
 	if s.msg, p, err = c.parts.Fill(s.msg, p, int(size), int(size)); err != nil {
@@ -179,14 +178,14 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	return p, nil
 }
 
-// finishLong ends a long stream. f has the fields of the stream's last header block.
+// finishLong ends a long stream. f contains the fields of the stream's last header block.
 func (c *Conn) finishLong(s *stream, f *fields) {
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
 	switch {
 	case f.grpc < 0:
 		r.Code, r.Text = StatusUnknown, []byte("the server ended the stream without a gRPC status")
 	case s.npre != 0 && f.grpc == StatusOK:
-		r.Code, r.Text = StatusInternal, []byte("the server ended the stream within a message")
+		r.Code, r.Text = StatusInternal, []byte("the server ended the stream in the middle of a message")
 	}
 	if s.state&halfClosed == 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

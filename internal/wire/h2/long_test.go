@@ -71,7 +71,7 @@ func TestLongStreamSendsBothWays(t *testing.T) {
 	if r := onlyReply(t, s.mustFeed(), 2); r.Code != StatusUnavailable || string(r.Text) != "going away" {
 		t.Fatalf("%+v", r)
 	}
-	s.c.CloseSend(b) // does nothing after the end
+	s.c.CloseSend(b) // does nothing, because the stream has ended
 	s.c.ResetStream(b)
 	if s.read(); !s.requests[b].reset || s.c.Open() != 0 {
 		t.Error("a half-open stream stayed")
@@ -98,8 +98,8 @@ func TestLongStreamEnds(t *testing.T) {
 			s.begin(id)
 			s.data(id, prefixed([]byte("half"))[:6])
 			s.trailers(id, "0", "")
-		}, Answered, StatusInternal, "within a message"},
-		"GOAWAY": {func(s *server, _ uint32) { s.must(s.framer.WriteGoAway(0, http2.ErrCodeNo, nil)) }, Unprocessed, 0, "ends the connection"},
+		}, Answered, StatusInternal, "in the middle of a message"},
+		"GOAWAY": {func(s *server, _ uint32) { s.must(s.framer.WriteGoAway(0, http2.ErrCodeNo, nil)) }, Unprocessed, 0, "closes the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := greet(t, Config{})
@@ -129,8 +129,8 @@ func TestLongStreamEnds(t *testing.T) {
 	}
 }
 
-// Messages that cannot be sent immediately must wait in order. They must be sent when a window
-// opens: the stream's, the connection's, or the initial window after a change of the setting.
+// Messages that cannot be sent immediately must wait in order. They must be sent when the stream's
+// window grows, including when the server increases SETTINGS_INITIAL_WINDOW_SIZE.
 func TestLongStreamWaitsForWindows(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
 	id := s.openLong(1)
@@ -150,7 +150,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	if !bytes.Equal(s.requests[id].body, want) {
 		t.Fatal("the messages are damaged")
 	}
-	// The window must also count messages that were sent while nothing was blocked.
+	// The window must also shrink by messages that were sent while nothing was blocked.
 	left := 33 - (len(want)-100)%33
 	s.send(id, message(left-prefixLen))
 	s.read()
@@ -163,7 +163,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	s.mustFeed()
 	s.read()
 	s.check(id, len(want)+left+10, true)
-	// A change of the setting must also apply to streams without waiting messages.
+	// A change of SETTINGS_INITIAL_WINDOW_SIZE must also apply to streams without waiting messages.
 	other := s.openLong(2)
 	s.sendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 	s.mustFeed()

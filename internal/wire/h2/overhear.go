@@ -12,14 +12,15 @@ import (
 // Heard receives the calls that an Overhearer decodes. The arguments of a method are valid until
 // the method returns.
 type Heard interface {
-	// Begun is called when the client starts a call of a method, such as /etcdserverpb.KV/Put, on a
-	// stream.
+	// Begun is called when the client starts a call on a stream. method is the called method, such
+	// as /etcdserverpb.KV/Put.
 	Begun(stream uint32, method string)
-	// Message is called for each complete message. ofClient is set if the client sent the message.
-	// body is nil if the message is larger than MaxMessage or compressed.
+	// Message is called for each complete message. ofClient is true if the client sent the message.
+	// body is nil if the message is compressed or larger than MaxMessage.
 	Message(stream uint32, ofClient bool, body []byte, size int)
-	// Ended is called when the client has sent its last message (ofClient is set) and when the call
-	// has ended. status is the gRPC status, or -1 if a side reset the stream.
+	// Ended is called when the client has sent its last message, with ofClient true and status 0.
+	// Ended is also called when the call has ended: status is then the gRPC status, or -1 if one
+	// side reset the stream, and ofClient is true only if the client reset the stream.
 	Ended(stream uint32, ofClient bool, status int)
 }
 
@@ -27,11 +28,11 @@ type Heard interface {
 // calls. After an error it cannot decode anything further. Only one goroutine may use it.
 type Overhearer struct {
 	to      Heard
-	halves  [2]half // the client's bytes, the server's bytes
+	halves  [2]half // index 0: the client's bytes; index 1: the server's bytes
 	streams map[uint32]*heardStream
 	free    []*heardStream
-	// last is the result of the last lookup in streams, for lastID. It saves lookups because
-	// consecutive frames from one side usually belong to the same call.
+	// last caches the result of the last lookup in streams, which was for lastID. This saves
+	// lookups, because consecutive frames from one side usually belong to the same call.
 	last   *heardStream
 	lastID uint32
 }
@@ -73,7 +74,7 @@ type heardFields struct {
 // Limits of an Overhearer's memory.
 const (
 	maxHeardStreams = 100_000
-	maxHeardTable   = 1 << 20 // maximum dynamic table that a peer may allow, in bytes
+	maxHeardTable   = 1 << 20 // maximum dynamic table size that a peer may allow, in bytes
 	maxHeardBody    = 4 << 10 // maximum message buffer that is kept for the next stream, in bytes
 	maxHeardFree    = 256     // maximum number of ended streams that are kept for reuse
 )
@@ -100,7 +101,7 @@ func (o *Overhearer) stream(id uint32) *heardStream {
 	return o.last
 }
 
-// begin adds a call on a stream.
+// begin records a new call on a stream.
 func (o *Overhearer) begin(id uint32) *heardStream {
 	var s *heardStream
 	if n := len(o.free); n > 0 {
@@ -114,7 +115,7 @@ func (o *Overhearer) begin(id uint32) *heardStream {
 	return s
 }
 
-// drop removes a call that has ended, and may keep it for reuse.
+// drop removes a call that has ended, and may keep its memory for reuse.
 func (o *Overhearer) drop(id uint32, s *heardStream) {
 	delete(o.streams, id)
 	o.last = nil
@@ -134,7 +135,7 @@ func (o *Overhearer) drop(id uint32, s *heardStream) {
 // Open returns the number of calls that have not ended.
 func (o *Overhearer) Open() int { return len(o.streams) }
 
-// Feed decodes bytes that the client (if ofClient is set) or the server sent.
+// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	side := 1
 	if ofClient {
@@ -143,7 +144,7 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	h := &o.halves[side]
 	for h.skip > 0 && len(b) > 0 {
 		if b[0] != Preface[len(Preface)-h.skip] {
-			return errors.New("the client does not speak HTTP/2 from the beginning")
+			return errors.New("the client does not speak HTTP/2: the connection does not begin with the HTTP/2 preface")
 		}
 		b = b[1:]
 		h.skip--
@@ -169,13 +170,13 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return nil
 }
 
-// sideName returns the name of the side that sends in a direction.
+// sideName returns the name of a side: 0 is the client, and 1 is the server.
 func sideName(side int) string { return [...]string{"the client", "the server"}[side] }
 
 func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 	h := &o.halves[side]
 	if h.blockOf != 0 && (f.Type != FrameContinuation || f.Stream != h.blockOf) {
-		return fmt.Errorf("%s broke HTTP/2: another frame came within headers", sideName(side))
+		return fmt.Errorf("%s violated HTTP/2: another frame interrupted a header block", sideName(side))
 	}
 	switch f.Type {
 	case FrameData:
@@ -216,7 +217,7 @@ func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 			o.to.Ended(f.Stream, side == 0, status)
 		}
 	case FramePushPromise:
-		return fmt.Errorf("%s promised a push, which gRPC does not", sideName(side))
+		return fmt.Errorf("%s sent PUSH_PROMISE, which gRPC does not use", sideName(side))
 	}
 	return nil
 }

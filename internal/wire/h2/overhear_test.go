@@ -13,8 +13,8 @@ func (l *listener) Begun(uint32, string)              { l.begun++ }
 func (l *listener) Message(uint32, bool, []byte, int) { l.messages++ }
 func (l *listener) Ended(uint32, bool, int)           { l.ended++ }
 
-// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
-// them in one piece or in several gives the same counts or error.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that the counts
+// and the error do not depend on whether the bytes are decoded in one piece or in several.
 func FuzzOverhear(f *testing.F) {
 	c := h2.NewConn(h2.Config{Authority: "a:1"})
 	m := c.Register("/a/b", false)

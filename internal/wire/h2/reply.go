@@ -1,17 +1,18 @@
 package h2
 
-// End shows how a call ended, or that a Reply is a message of a long stream.
+// End shows how a call ended. The value Message instead marks a Reply that is a message of a long
+// stream.
 type End uint8
 
 // The values of End.
 const (
-	Answered    End = iota // the server sent a gRPC status: Code, Text, and Body if Code is 0
-	Reset                  // the server reset the stream with the HTTP/2 error Code
-	Refused                // certainly not processed: RST_STREAM with REFUSED_STREAM
-	Unprocessed            // certainly not processed: GOAWAY contains a lower stream ID
+	Answered    End = iota // the server sent a gRPC status: Code and Text, and Body if Code is 0
+	Reset                  // the server reset the stream; Code is the HTTP/2 error code
+	Refused                // not processed by the server, which sent RST_STREAM with REFUSED_STREAM
+	Unprocessed            // not processed by the server, which sent GOAWAY with a lower stream ID
 	NotSent                // the connection ended before the request was written completely
 	Broken                 // the connection ended before the response arrived
-	Message                // not an end: Body is the next message of a long stream
+	Message                // the call has not ended: Body is the next message of a long stream
 )
 
 // gRPC status codes that this package uses (gRPC's statuscodes.md).
@@ -25,11 +26,11 @@ const (
 	statusUnauthenticated = 16
 )
 
-// Reply is the end of a call, or a message of a long stream. Its bytes are valid until the next
-// Feed.
+// Reply reports the end of a call, or contains a message of a long stream. Its bytes are valid
+// until the next Feed.
 type Reply struct {
-	Tag  uint32 // as given to Call or OpenStream
-	Sub  uint8  // as given to Call or OpenStream
+	Tag  uint32 // the argument of Call or OpenStream
+	Sub  uint8  // the argument of Call or OpenStream
 	End  End
 	Code uint32 // gRPC status if Answered; HTTP/2 error code if Reset, Refused or Unprocessed
 	Body []byte // the message without its prefix

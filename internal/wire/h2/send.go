@@ -5,12 +5,12 @@ package h2
 type blocked struct {
 	id     uint32
 	body   []byte // messages with their prefixes
-	at     int    // how many bytes of body were already moved to the output
+	at     int    // how many bytes of body have been moved to the output
 	window int64  // the stream's send window; SETTINGS can make it negative
 	goesOn bool   // the stream stays open after body
 }
 
-// pump moves waiting bytes to the output as far as the windows allow, the oldest first.
+// pump moves waiting bytes to the output, oldest first, as far as the windows allow.
 func (c *Conn) pump() {
 	if c.connWindow <= 0 {
 		return

@@ -17,13 +17,13 @@ const testPath = "/test.Service/Call"
 type request struct {
 	id     uint32
 	fields map[string]string
-	block  int    // size of its header block in bytes
+	block  int    // size of the call's header block, in bytes
 	body   []byte // the received part of the prefix and message
 	ended  bool
 	reset  bool
 
 	long    bool  // the stream stays open
-	updates int64 // sum of the stream's window updates
+	updates int64 // sum of the increments of the stream's window
 }
 
 // server is the other end of a Conn, based on golang.org/x/net/http2. It reads the Conn's output
@@ -45,10 +45,10 @@ type server struct {
 	settings map[http2.SettingID]uint32
 	acks     int
 	pings    [][8]byte
-	updates  int64 // sum of the connection's window updates
+	updates  int64 // sum of the increments of the connection's window
 }
 
-// newServer returns a server with its Conn. The server has sent nothing yet.
+// newServer returns a server with a connected Conn. The server has not sent anything yet.
 func newServer(t testing.TB, cfg Config) *server {
 	if cfg.Authority == "" {
 		cfg.Authority = "127.0.0.1:2379"

@@ -8,9 +8,9 @@ type stream struct {
 	state state
 	npre  uint8   // how many bytes of pre have arrived
 	pre   [5]byte // the message's prefix: compression flag and length
-	got   uint32  // if isLong: bytes of DATA since the stream's last WINDOW_UPDATE
-	end   uint64  // position in the whole output after the request's last byte
-	// window is the send window. It is used if isLong is set and isBlocked is not.
+	got   uint32  // if isLong: bytes of DATA received since the stream's last WINDOW_UPDATE
+	end   uint64  // end of the request, as an offset in the complete output of the connection
+	// window is the send window. It is used only while isLong is set and isBlocked is not set.
 	window int64
 	msg    []byte // the part of the response's message that has arrived
 }
@@ -28,7 +28,7 @@ const (
 	halfClosed                   // if isLong: CloseSend was called
 )
 
-// unfinished is the value of stream.end if the output does not yet contain the whole request.
+// unfinished is the value of stream.end while the output does not yet contain the whole request.
 const unfinished = 1<<64 - 1
 
 // find returns the open stream with the given ID, or nil if there is none.
@@ -39,10 +39,10 @@ func (c *Conn) find(id uint32) *stream {
 	return nil
 }
 
-// allocStream takes the table entry of the next stream and chooses the ID of the stream after it.
-// If an older stream still occupies the entry for an ID, allocStream skips this ID; a client need
-// not use every ID (RFC 9113, section 5.1.1). So no two streams share an entry, and the table needs
-// at most twice as many entries as there are open streams.
+// allocStream opens a stream with the ID c.next and then advances c.next. It skips IDs whose table
+// entries are still used by older streams; a client need not use every ID (RFC 9113, section
+// 5.1.1). So no two streams share an entry, and the table never needs more than twice as many
+// entries as there are open streams.
 func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	if 2*c.open >= len(c.table) {
 		c.growTable()
@@ -71,7 +71,7 @@ func (c *Conn) growTable() {
 	}
 }
 
-// closeStream frees a stream's table entry. A reply may still point into its message.
+// closeStream frees a stream's table entry. A reply may still refer to the stream's message.
 func (c *Conn) closeStream(s *stream) {
 	c.idle = 0
 	switch {
@@ -87,8 +87,8 @@ func (c *Conn) closeStream(s *stream) {
 	c.open--
 }
 
-// eachInOrder calls the function f for every open stream, the oldest first. The order is not exact
-// if the IDs of open streams are further apart than the table is long.
+// eachInOrder calls f for every open stream, oldest first. The order is only approximate if the
+// range of open stream IDs exceeds twice the length of the table.
 func (c *Conn) eachInOrder(f func(*stream)) {
 	c.seekOldest()
 	for i := range c.table {
@@ -98,8 +98,8 @@ func (c *Conn) eachInOrder(f func(*stream)) {
 	}
 }
 
-// seekOldest advances c.oldest to the first open stream. In total it visits each ID only once per
-// connection.
+// seekOldest advances c.oldest to the first open stream. Over the lifetime of the connection, it
+// visits each ID only once.
 func (c *Conn) seekOldest() {
 	for c.oldest < c.next && c.find(c.oldest) == nil {
 		c.oldest += 2

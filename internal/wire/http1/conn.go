@@ -62,7 +62,7 @@ const (
 // Conn is the client side of one connection. Only one goroutine may use it.
 type Conn struct {
 	cfg     Config
-	common  []byte // the encoded fields that every request has
+	common  []byte // the encoded header fields that every request contains
 	maxBody int
 
 	// The request.
@@ -72,7 +72,7 @@ type Conn struct {
 	bodyAt int
 	open   bool                     // the request has no response yet
 	late   bool                     // the request was canceled
-	stream func(piece []byte) error // receives the body in pieces; nil: the connection keeps it
+	stream func(piece []byte) error // receives the body in pieces; nil if the connection keeps it
 
 	// The current response.
 	state   state
@@ -84,10 +84,10 @@ type Conn struct {
 	coding  coding
 	chunk   int    // how many bytes of the body or chunk are missing
 	size    int    // bytes of the body received so far
-	piece   []byte // the body, as long as it is a single piece of the input
+	piece   []byte // the body, while it is a single piece of the input
 	body    []byte // the body, if it arrives in several pieces
 	keep    bool   // the connection stays open after the current response
-	framed  bool   // the last field line determines the length of the body
+	framed  bool   // the previous field line determines the length of the body
 	known   knownHead
 
 	framing  int // total size of chunk sizes and extensions so far, in bytes
@@ -97,8 +97,8 @@ type Conn struct {
 	err      error
 }
 
-// NewConn returns a connection. It removes control characters from field values, because a line
-// break would end the field.
+// NewConn returns a connection. It removes control characters from the values of cfg.Fields,
+// because a line break would end the field.
 func NewConn(cfg Config) *Conn {
 	if cfg.Parts == nil {
 		cfg.Parts = parts.New(parts.DefaultMax)
@@ -114,8 +114,8 @@ func NewConn(cfg Config) *Conn {
 // Idle reports whether the connection can send a request now.
 func (c *Conn) Idle() bool { return !c.open && !c.draining }
 
-// Draining reports whether the connection accepts no further request, because the server announced
-// the end of the connection or the connection failed.
+// Draining reports whether the connection accepts no further requests, because the server announced
+// that it will close the connection, or because the connection failed.
 func (c *Conn) Draining() bool { return c.draining }
 
 // Out returns the bytes to write. They are valid until the next call of any method of c.
@@ -124,9 +124,9 @@ func (c *Conn) Out() []byte { return c.out[c.sent:] }
 // Wrote records that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
-// Cancel cancels the request in flight. It returns true if the connection is then free for another
-// request. If a byte of the request was already written, Cancel returns false: the caller must wait
-// for the response, which Feed returns with Late set.
+// Cancel cancels the request in flight. It returns true if the connection can then send another
+// request. If part of the request was already written, Cancel returns false. In this case the
+// caller must wait for the response, which Feed returns with Late set.
 func (c *Conn) Cancel() (free bool) {
 	if !c.open {
 		return true
@@ -150,8 +150,8 @@ const (
 	Answered            // the end of the connection completed the response
 )
 
-// Lost records that the connection ended. If this completes a response, Lost returns the response
-// (RFC 9112, section 6.3, rule 8).
+// Lost records that the connection ended. If the end of the connection completes a response, Lost
+// returns this response (RFC 9112, section 6.3, rule 8).
 func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true

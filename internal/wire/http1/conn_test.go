@@ -16,7 +16,8 @@ func newTestConn() (*Conn, *Template) {
 	return c, c.Template("GET", "/v1/", false)
 }
 
-// connWithRequest returns a connection with one request in flight that was written completely.
+// connWithRequest returns a connection with one request in flight. The request has been written
+// completely.
 func connWithRequest(t testing.TB) *Conn {
 	t.Helper()
 	c, get := newTestConn()
@@ -173,7 +174,7 @@ func TestKeepsNamedFields(t *testing.T) {
 	}
 }
 
-// A body that arrives with random chunk sizes and in random pieces must equal the body that
+// Even if a body has random chunk sizes and arrives in random pieces, it must equal the body that
 // net/http reads.
 func TestRandomChunking(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -275,8 +276,8 @@ func TestRedirect(t *testing.T) {
 	const answer = "HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n"
 	for location, want := range map[string]string{
 		"/x?a=b": "/x?a=b", "http://h:1/y/z": "/y/z", "HTTPS://H:1/": "/",
-		"http://other:1/y": "another one, other:1", "relative": "no place", "//h:1/x": "no place", "": "not say where",
-		"/a b": "no place", "http://h:1": "no place",
+		"http://other:1/y": "another server, other:1", "relative": "not a valid target", "//h:1/x": "not a valid target", "": "has no Location",
+		"/a b": "not a valid target", "http://h:1": "not a valid target",
 	} {
 		c, _ := newTestConn()
 		put := c.Template("PUT", "/v1/", true)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Feed parses bytes that the caller has read. It returns the response once the response is
-// complete, and nil before. After an error the connection is unusable.
+// Feed parses bytes that the caller has read. Once the response is complete, Feed returns it. Until
+// then, Feed returns nil. After an error the connection is unusable.
 func (c *Conn) Feed(in []byte) (*Response, error) {
 	c.cfg.Parts.Recycle()
 	if c.err != nil {
@@ -31,15 +31,16 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 	}
 	r := c.complete()
 	if len(rest) > 0 {
-		// The bytes after the complete response belong to no request, so the connection cannot be
-		// used further.
+		// The bytes after the complete response belong to no request, so the connection must not
+		// send another request.
 		c.draining = true
 	}
 	return r, nil
 }
 
 // unrequestedError returns an error for bytes that arrived while no request was in flight. A server
-// sends such a response if it has too many connections or if the connection was idle for too long.
+// sends an unrequested response, for example, if it has too many connections or if the connection
+// was idle for too long.
 func (c *Conn) unrequestedError(in []byte) error {
 	c.expectHead()
 	if err := c.checkStart(in); err != nil {
@@ -48,13 +49,13 @@ func (c *Conn) unrequestedError(in []byte) error {
 	_, done, err := c.parse(in)
 	switch text := bytes.TrimSpace(c.piece); {
 	case err != nil || c.answer.Status == 0:
-		return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+		return fmt.Errorf("the server sent %.40q, although no request was in flight", in)
 	case len(text) > 0:
 		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.answer.Status, oneLine(text))
 	case done || c.state != statusLine:
 		return fmt.Errorf("the server closes the connection with status %d", c.answer.Status)
 	}
-	return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+	return fmt.Errorf("the server sent %.40q, although no request was in flight", in)
 }
 
 // oneLine returns the first line of a text.
@@ -68,7 +69,7 @@ func oneLine(text []byte) []byte {
 // parse parses the part of the response that is in the input. done is set if the response is
 // complete.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
-	var head []byte // starts at the head's first byte; nil if that byte is not in the input
+	var head []byte // the input from the head's first byte; nil if this byte came in earlier input
 	if c.fresh && len(in) > 0 {
 		c.fresh = false
 		if n := c.known.match(in); n > 0 {
@@ -103,8 +104,8 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 	return nil, false, nil
 }
 
-// takeBody takes the available bytes of a body or chunk whose size is known. It returns done if the
-// response is complete.
+// takeBody takes the available bytes of a body or chunk whose size is known. It returns done = true
+// if the response is complete.
 func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	n := min(len(in), c.chunk)
 	if err := c.addBody(in[:n]); err != nil {
@@ -121,8 +122,8 @@ func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 }
 
 // parseLine parses one line of the head or one line between chunks. Until the last line of the head
-// is parsed, *head is the input starting at the head's first byte, or nil. If the line is
-// incomplete, parseLine returns more = false.
+// is parsed, *head is the input from the head's first byte, or nil if this byte came in earlier
+// input. If the line is incomplete, parseLine returns more = false.
 func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
 	if c.state == statusLine {
 		if err := c.checkStart(in); err != nil {
@@ -201,7 +202,7 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 		return false, c.chunkLine(line)
 	case chunkEnd:
 		if len(line) > 0 {
-			return false, errors.New("the server sent a chunk that is longer than it said")
+			return false, errors.New("the server sent a chunk that is longer than its announced size")
 		}
 		c.state, c.headLen = chunkSize, 0
 		return false, nil
@@ -210,15 +211,15 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	}
 }
 
-// endOfHead determines the length of the body (RFC 9112, section 6.3). It returns done if there is
-// no body.
+// endOfHead determines the length of the body (RFC 9112, section 6.3). It returns done = true if
+// there is no body.
 func (c *Conn) endOfHead() (done bool, err error) {
 	switch status := c.answer.Status; {
 	case status == 101:
 		return false, errors.New("the server switched to another protocol without a request")
 	case status < 200: // informational responses such as 100 Continue
 		if c.informed++; c.informed > maxInformed {
-			return false, fmt.Errorf("the server sent more than %d informational answers and none to the request", maxInformed)
+			return false, fmt.Errorf("the server sent more than %d informational responses before the response to the request", maxInformed)
 		}
 		c.resetFields()
 		c.state = statusLine
@@ -228,7 +229,8 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	}
 	switch {
 	case c.coding == chunked:
-		if c.length >= 0 { // may be an attack: close the connection (RFC 9112, section 6.1)
+		if c.length >= 0 {
+			// Possible request smuggling: do not reuse the connection (RFC 9112, section 6.1).
 			c.keep = false
 		}
 		c.state, c.headLen = chunkSize, 0
@@ -243,14 +245,14 @@ func (c *Conn) endOfHead() (done bool, err error) {
 }
 
 func (c *Conn) tooLong(n int) error {
-	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.maxBody)
+	return fmt.Errorf("the server's response has %d bytes, but at most %d bytes are accepted", n, c.maxBody)
 }
 
 // chunkLine parses the size of a chunk and ignores chunk extensions (RFC 9112, section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
 	streams := c.streams()
 	if c.framing += len(line) + 4; c.framing > maxFraming && !streams {
-		return fmt.Errorf("the server says more than %d KiB about the chunks of one answer", maxFraming>>10)
+		return fmt.Errorf("the server sent more than %d KiB of chunk sizes and chunk extensions in one response", maxFraming>>10)
 	}
 	n, i := 0, 0
 	for ; i < len(line); i++ {
@@ -263,7 +265,7 @@ func (c *Conn) chunkLine(line []byte) error {
 		}
 	}
 	if i == 0 || i < len(line) && line[i] != ';' && line[i] != ' ' && line[i] != '\t' {
-		return fmt.Errorf("the server sent a chunk whose size is %.40q", line)
+		return fmt.Errorf("the server sent a chunk with the invalid size %.40q", line)
 	}
 	if c.size+n > c.maxBody && !streams {
 		return c.tooLong(c.size + n)
@@ -290,7 +292,8 @@ func unhex(c byte) int {
 	return -1
 }
 
-// addBody takes a piece of the body. If the body is a single piece, it stays in the input buffer.
+// addBody adds a piece to the body. While the body has only one piece, this piece stays in the
+// input buffer.
 func (c *Conn) addBody(p []byte) error {
 	if c.streams() {
 		return c.stream(p)
@@ -308,7 +311,8 @@ func (c *Conn) addBody(p []byte) error {
 	return c.append(p)
 }
 
-// spill copies the body's piece in the input buffer to the connection's own buffer.
+// spill copies the piece of the body that is still in the input buffer to the connection's own
+// buffer.
 func (c *Conn) spill() error {
 	p := c.piece
 	if p == nil {

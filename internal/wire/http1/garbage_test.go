@@ -16,26 +16,26 @@ func TestBrokenServers(t *testing.T) {
 		"\x00\x00\x12\x04\x00\x00\x00\x00\x00":                                              ErrHTTP2.Error(),
 		"\x15\x03\x01\x00\x02\x02\x46":                                                      ErrTLS.Error(),
 		"SSH-2.0-OpenSSH_9.6\r\n":                                                           `the server does not speak HTTP/1.1: its first bytes are "S`,
-		"HTTP/1.x 200 OK\r\n":                                                               "the server's answer does not begin",
-		"HTTP/1.1 20 OK\r\n":                                                                "the server's answer does not begin",
-		"HTTP/1.1 2000 OK\r\n":                                                              "the server's answer does not begin",
+		"HTTP/1.x 200 OK\r\n":                                                               "the server's response begins with",
+		"HTTP/1.1 20 OK\r\n":                                                                "the server's response begins with",
+		"HTTP/1.1 2000 OK\r\n":                                                              "the server's response begins with",
 		"HTTP/1.1 099 OK\r\n":                                                               "the server answered with status 99",
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n":                                          "the server switched to another protocol",
-		ok + "no colon\r\n":                                                                 "the server sent a line that is no HTTP header field",
-		ok + "Content-Length : 5\r\n":                                                       "the server sent a line that is no HTTP header field",
+		ok + "no colon\r\n":                                                                 "the server sent a line that is not an HTTP header field",
+		ok + "Content-Length : 5\r\n":                                                       "the server sent a line that is not an HTTP header field",
 		ok + "Content-Length: -5\r\n":                                                       "the server's Content-Length is",
 		ok + "Content-Length: 5, 6\r\n":                                                     "the server's Content-Length is",
 		ok + "Content-Length: 5\r\nContent-Length: 6\r\n":                                   "the server's Content-Length is",
 		ok + "Content-Length:\r\n":                                                          "the server's Content-Length is empty",
 		ok + "Content-Length: 5\r\n 6\r\n":                                                  "the server split a header field",
-		ok + "Content-Length: 99999999999\r\n\r\n":                                          "the server sends an answer of 99999999999 bytes",
+		ok + "Content-Length: 99999999999\r\n\r\n":                                          "the server's response has 99999999999 bytes",
 		ok + "Content-Length: 99999999999999999999999\r\n":                                  "the server's Content-Length is",
 		ok + "Transfer-Encoding: gzip, chunked\r\n":                                         `the server encoded its response as "gzip"`,
-		ok + "Transfer-Encoding: chunked\r\n\r\nx\r\n":                                      "the server sent a chunk whose size is",
-		ok + "Transfer-Encoding: chunked\r\n\r\n\r\n":                                       "the server sent a chunk whose size is",
-		ok + "Transfer-Encoding: chunked\r\n\r\n5x\r\n":                                     "the server sent a chunk whose size is",
+		ok + "Transfer-Encoding: chunked\r\n\r\nx\r\n":                                      "the server sent a chunk with the invalid size",
+		ok + "Transfer-Encoding: chunked\r\n\r\n\r\n":                                       "the server sent a chunk with the invalid size",
+		ok + "Transfer-Encoding: chunked\r\n\r\n5x\r\n":                                     "the server sent a chunk with the invalid size",
 		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n":                                "the server sent a chunk that is longer",
-		ok + "Transfer-Encoding: chunked\r\n\r\nfffffffff\r\n":                              "the server sends an answer of",
+		ok + "Transfer-Encoding: chunked\r\n\r\nfffffffff\r\n":                              "the server's response has",
 		ok + "X-Index: " + strings.Repeat("9", 9000) + "\r\n":                               "the server sent a header field X-Index",
 		ok + strings.Repeat("A: b\r\n", 20_000):                                             "the server sent a header of more than 64 KiB",
 		"HTTP/1.1 200 " + strings.Repeat("x", 70_000) + "\r\n":                              "the server sent a header of more than 64 KiB",
@@ -60,9 +60,9 @@ func TestBrokenServers(t *testing.T) {
 
 func TestLongBodies(t *testing.T) {
 	for in, want := range map[string]string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n":                                                    "the server sends an answer of 101 bytes, and more than 100 are not taken",
-		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 101):                                                "the server sends an answer of 101 bytes, and more than 100 are not taken",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n64\r\n" + string(make([]byte, 100)): "the server sends an answer of 101 bytes, and more than 100 are not taken",
+		"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n":                                                    "the server's response has 101 bytes, but at most 100 bytes are accepted",
+		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 101):                                                "the server's response has 101 bytes, but at most 100 bytes are accepted",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n64\r\n" + string(make([]byte, 100)): "the server's response has 101 bytes, but at most 100 bytes are accepted",
 	} {
 		c := NewConn(Config{Host: "h"})
 		c.maxBody = 100
@@ -80,7 +80,7 @@ func TestUnrequestedBytes(t *testing.T) {
 		"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n":                                     "the server closes the connection with status 408",
 		"220 mail ESMTP\r\n":           `the server does not speak HTTP/1.1: its first bytes are "220 mail "`,
 		"\x15\x03\x01\x00\x02\x02\x16": ErrTLS.Error(),
-		"HTT":                          `the server sent "HTT", and nothing was asked`,
+		"HTT":                          `the server sent "HTT", although no request was in flight`,
 	} {
 		c, _ := newTestConn()
 		if _, err := c.Feed([]byte(in)); err == nil || err.Error() != want {
@@ -100,8 +100,8 @@ func TestUnrequestedBytes(t *testing.T) {
 	}
 }
 
-// FuzzResponse checks that parsing arbitrary input in one piece or in several gives the same
-// result, and that the buffers stay within the limits.
+// FuzzResponse checks that the result of parsing arbitrary input does not depend on the pieces in
+// which the input arrives, and that the buffers stay within the limits.
 func FuzzResponse(f *testing.F) {
 	for _, a := range answers {
 		f.Add([]byte(a.in), byte(3))

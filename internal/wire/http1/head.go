@@ -26,12 +26,12 @@ func (c *Conn) startLine(line []byte) error {
 	const prefix = "HTTP/1.1 200"
 	if len(line) < len(prefix) || line[8] != ' ' || !digit(line[7]) ||
 		!digit(line[9]) || !digit(line[10]) || !digit(line[11]) || len(line) > len(prefix) && line[12] != ' ' {
-		return fmt.Errorf("the server's answer does not begin as HTTP/1.1 does but with %.40q", line)
+		return fmt.Errorf("the server's response begins with %.40q, which is not an HTTP/1.1 status line", line)
 	}
 	c.keep = line[7] != '0'
 	c.answer.Status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
 	if c.answer.Status < 100 || c.answer.Status > 599 {
-		return fmt.Errorf("the server answered with status %d, which HTTP does not have", c.answer.Status)
+		return fmt.Errorf("the server answered with status %d, which is not a valid HTTP status", c.answer.Status)
 	}
 	c.state = fields
 	return nil
@@ -44,13 +44,13 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 func (c *Conn) field(line []byte) (idle bool, err error) {
 	if line[0] == ' ' || line[0] == '\t' { // a continuation line (obsolete line folding)
 		if c.framed {
-			return false, errors.New("the server split a header field that determines the response's length over two lines")
+			return false, errors.New("the server split a header field that determines the response's length across two lines")
 		}
 		return false, nil
 	}
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 || line[colon-1] == ' ' || line[colon-1] == '\t' {
-		return false, fmt.Errorf("the server sent a line that is no HTTP header field: %.40q", line)
+		return false, fmt.Errorf("the server sent a line that is not an HTTP header field: %.40q", line)
 	}
 	name := line[:colon]
 	c.framed = false
@@ -94,8 +94,8 @@ func (c *Conn) keepField(i int, value []byte) error {
 	return nil
 }
 
-// foldsTo reports whether b equals lower if the case of letters is ignored. Both must have the same
-// length.
+// foldsTo reports whether b equals the lower-case string lower, without regard to the case of b.
+// Both must have the same length.
 func foldsTo(b []byte, lower string) bool {
 	for i := range b {
 		if b[i] != lower[i] && b[i]|0x20 != lower[i] {
@@ -139,7 +139,7 @@ func (c *Conn) connection(list []byte) {
 }
 
 // keepAlive parses a Keep-Alive field. The parameter max=0 means that the server accepts no further
-// request on this connection (RFC 2068, section 19.7.1.1).
+// requests on this connection (RFC 2068, section 19.7.1.1).
 func (c *Conn) keepAlive(list []byte) {
 	for len(list) > 0 {
 		var p []byte
@@ -150,8 +150,8 @@ func (c *Conn) keepAlive(list []byte) {
 	}
 }
 
-// contentLength parses a Content-Length field. The value may be repeated if it is the same each
-// time (RFC 9110, section 8.6).
+// contentLength parses a Content-Length field. The length may be repeated, but only with the same
+// value (RFC 9110, section 8.6).
 func (c *Conn) contentLength(list []byte) error {
 	whole := list
 	for len(list) > 0 {
@@ -166,7 +166,7 @@ func (c *Conn) contentLength(list []byte) error {
 			n = n*10 + int(d-'0')
 		}
 		if len(v) == 0 || n < 0 || c.length >= 0 && c.length != n {
-			return fmt.Errorf("the server's Content-Length is %.40q, which is no length", whole)
+			return fmt.Errorf("the server's Content-Length is %.40q, which is not a valid length", whole)
 		}
 		c.length = n
 	}
@@ -176,8 +176,8 @@ func (c *Conn) contentLength(list []byte) error {
 	return nil
 }
 
-// transferEncoding parses a Transfer-Encoding field (RFC 9112, section 6.1). It accepts only
-// chunked, because requests offer no other coding.
+// transferEncoding parses a Transfer-Encoding field (RFC 9112, section 6.1). It accepts only the
+// coding `chunked`, because requests offer no other.
 func (c *Conn) transferEncoding(list []byte) error {
 	for len(list) > 0 {
 		var v []byte
@@ -188,7 +188,7 @@ func (c *Conn) transferEncoding(list []byte) error {
 			c.coding = chunked
 		case len(v) == 8 && foldsTo(v, "identity") && c.coding == identity:
 		default:
-			return fmt.Errorf("the server encoded its response as %.40q without a request for that", v)
+			return fmt.Errorf("the server encoded its response as %.40q, which the client did not request", v)
 		}
 	}
 	return nil

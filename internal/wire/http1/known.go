@@ -3,11 +3,12 @@ package http1
 import "bytes"
 
 // Most responses from one server have the same head. So the connection remembers the last head. If
-// the next head is identical, parsing it costs only a single comparison. (Consecutive heads of read
-// responses are identical until the Date field changes, once per second.) If the head is different,
-// the connection compares each line with the line at the same position in earlier heads. If the
-// line is known and the connection ignores its field, the connection skips the line. The connection
-// remembers only heads and lines that arrived in a single piece.
+// the next head is identical, the connection needs only a single comparison to parse the head.
+// (Consecutive heads of read responses are identical until the Date field changes, once per
+// second.) If the head is different, the connection compares each line with the line at the same
+// position in earlier heads. If the line is known and the connection ignores its field, the
+// connection skips the line. The connection remembers only heads and lines that arrived in a single
+// piece.
 const (
 	knownHeadBytes = 1024
 	knownLines     = 16  // remembered lines per head
@@ -22,8 +23,8 @@ type knownHead struct {
 	lines [knownLines][]byte
 }
 
-// match returns the length of the remembered head if in begins with that head. Otherwise it forgets
-// the head and returns 0.
+// match returns the length of the remembered head if the input begins with that head. Otherwise it
+// forgets the head and returns 0.
 func (k *knownHead) match(in []byte) int {
 	if n := len(k.bytes); n > 0 && len(in) >= n && bytes.Equal(in[:n], k.bytes) {
 		return n
@@ -54,8 +55,8 @@ func (k *knownHead) pass(in []byte) int {
 	return len(line)
 }
 
-// learn remembers a field line at the current position if the connection ignores the field (idle).
-// whole is the line with its line break, or empty if the line arrived in several pieces.
+// learn remembers the field line at the current position if the connection ignores the field (idle
+// is true). whole is the line with its line break, or empty if the line arrived in several pieces.
 func (k *knownHead) learn(whole []byte, idle bool) {
 	if k.at < knownLines {
 		line := k.lines[k.at][:0]

@@ -38,18 +38,18 @@ type HeardAnswer struct {
 	fields [MaxKeptFields][]byte
 }
 
-// Field returns the value of the i-th field in NewOverhearer's list, or an empty value if the
-// response lacks the field.
+// Field returns the value of the i-th header field that was requested from NewOverhearer, or an
+// empty value if the response lacks the field.
 func (a *HeardAnswer) Field(i int) []byte { return a.fields[i] }
 
-// Uint returns the value of the i-th field in NewOverhearer's list as a number, or 0 if the field
-// is missing or not a number.
+// Uint returns the value of the i-th header field that was requested from NewOverhearer as a
+// number, or 0 if the field is missing or not a number.
 func (a *HeardAnswer) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
 // MaxHeard limits the size of the bodies that an Overhearer keeps, in bytes.
 const MaxHeard = 8 << 20
 
-// maxHeardOpen limits how many requests on one connection may be without a response.
+// maxHeardOpen limits how many requests on one connection may wait for a response.
 const maxHeardOpen = 10_000
 
 // Overhearer is a passive decoder for both directions of an HTTP/1.1 connection. After an error it
@@ -59,23 +59,23 @@ type Overhearer struct {
 	keepFields []string
 	client     heardMessage
 	server     heardMessage
-	// open has one element for each request without a response. The element is true if the response
-	// has no body, whatever its head contains (HEAD requests).
+	// open has one element for each request without a response. The element is true for a HEAD
+	// request, whose response has no body even if its header fields announce one.
 	open []bool
 	err  error
 }
 
 // NewOverhearer returns a passive decoder for a connection. The decoder must receive the
-// connection's traffic starting with the first byte. It keeps the response fields whose names are
-// in wanted, which may have at most MaxKeptFields names.
-func NewOverhearer(to Heard, wanted ...string) *Overhearer {
-	o := &Overhearer{to: to, keepFields: wanted}
+// connection's traffic starting with the first byte. fieldNames lists the response header fields to
+// keep, at most MaxKeptFields of them.
+func NewOverhearer(to Heard, fieldNames ...string) *Overhearer {
+	o := &Overhearer{to: to, keepFields: fieldNames}
 	o.client.begin()
 	o.server.begin()
 	return o
 }
 
-// Feed decodes bytes that the client (if ofClient is set) or the server sent.
+// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	m, done := &o.server, o.endResponse
 	if ofClient {
@@ -91,8 +91,8 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return o.err
 }
 
-// End records that the connection has ended. This completes a response whose body ends with the
-// connection.
+// End records that the connection has ended. If the end of the connection is also the end of a
+// response, End completes the response.
 func (o *Overhearer) End() {
 	if o.err == nil && o.server.state == untilClose {
 		_ = o.endResponse() // no further message follows
@@ -101,7 +101,7 @@ func (o *Overhearer) End() {
 
 func (o *Overhearer) endRequest() error {
 	if len(o.open) == maxHeardOpen {
-		return fmt.Errorf("the client awaits the answers to more than %d requests", maxHeardOpen)
+		return fmt.Errorf("the client has more than %d requests without a response", maxHeardOpen)
 	}
 	m := &o.client
 	o.open = append(o.open, string(m.method) == "HEAD")
@@ -120,7 +120,7 @@ func (o *Overhearer) endResponse() error {
 type heardMessage struct {
 	state          state
 	partial        []byte // the beginning of an incomplete line
-	head           int    // size in bytes of the head so far, or of the chunk sizes and extensions
+	head           int    // size so far of the head, or of the chunk sizes and extensions, in bytes
 	method, target []byte
 	status         int
 	length         int // Content-Length, or -1
@@ -180,7 +180,7 @@ func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte
 		err = m.chunk(line)
 	case chunkEnd:
 		if m.state = chunkSize; len(line) > 0 {
-			err = errors.New("a chunk is longer than it says")
+			err = errors.New("a chunk is longer than its announced size")
 		}
 	default: // the trailer
 		whole = len(line) == 0
@@ -197,7 +197,7 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 		n = len(b)
 	}
 	if m.head += n; m.head > maxFraming || m.state <= fields && m.head > MaxHead {
-		return nil, nil, false, errors.New("a message has a header, or chunks, that are too long")
+		return nil, nil, false, errors.New("the head or the chunk sizes of a message are too long")
 	}
 	if end < 0 {
 		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && foreign(m.partial) {
@@ -219,7 +219,7 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
 
 // foreign reports whether the beginning of a message cannot be HTTP because it contains control
-// characters. For example, TLS records contain them.
+// characters, as for example a TLS record does.
 func foreign(line []byte) bool {
 	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
 }
@@ -263,12 +263,12 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 		n := 0
 		for _, c := range value {
 			if !digit(c) || n > 1<<40 {
-				return errors.New("a message has a Content-Length that is no number")
+				return errors.New("the Content-Length of a message is not a number")
 			}
 			n = n*10 + int(c-'0')
 		}
 		if len(value) == 0 || m.length >= 0 && m.length != n {
-			return errors.New("a message has no single Content-Length")
+			return errors.New("the Content-Length of a message is empty or ambiguous")
 		}
 		m.length = n
 	case len(name) == 17 && foldsTo(name, "transfer-encoding"):
@@ -337,8 +337,8 @@ func (m *heardMessage) chunk(line []byte) error {
 	return nil
 }
 
-// addBody takes a piece of the body. If the body exceeds MaxHeard, it discards the body and only
-// counts the bytes.
+// addBody adds a piece to the body. If the body exceeds MaxHeard, addBody discards the body and
+// only counts its bytes.
 func (m *heardMessage) addBody(p []byte) {
 	m.size = min(m.size+len(p), 1<<50)
 	switch {

@@ -31,7 +31,8 @@ func decode(client, server string, piece int) ([]string, error) {
 	}{{true, client}, {false, server}} {
 		for b := []byte(side.b); len(b) > 0; {
 			n := min(piece, len(b))
-			// Pass each piece in its own slice, as a caller does that reuses its buffer.
+			// Pass a copy of each piece, because the decoder must not depend on the buffers of
+			// earlier calls.
 			if err := o.Feed(side.ofClient, append([]byte(nil), b[:n]...)); err != nil {
 				return l.messages, err
 			}
@@ -71,7 +72,7 @@ func TestOverhearerDecodesMessages(t *testing.T) {
 	}
 }
 
-// A body larger than MaxHeard must be counted but not kept.
+// The bytes of a body larger than MaxHeard must be counted but not kept.
 func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	n := http1.MaxHeard + 1
 	got, err := decode(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
@@ -80,8 +81,8 @@ func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	}
 }
 
-// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
-// them in one piece or in several gives the same messages or error.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that the
+// messages and the error do not depend on the size of the pieces in which the bytes arrive.
 func FuzzOverhear(f *testing.F) {
 	f.Add("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 200 OK\r\nX-Index: 5\r\nContent-Length: 4\r\n\r\ntrue", uint8(3))
 	f.Add("GET /a HTTP/1.1\r\n\r\nHEAD /b HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nT: x\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\n", uint8(1))

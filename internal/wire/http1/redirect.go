@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Redirect follows a redirect: it sends the request that was just answered again, to the target in
-// a Location field (RFC 9110, section 15.4). The Location must be a path, or a URL with this
+// Redirect follows a redirect: it resends the request that was just answered to the target in a
+// Location field (RFC 9110, section 15.4). The Location must be a path, or a URL with this
 // connection's host. Redirect returns an error if it cannot follow the redirect on this connection.
 func (c *Conn) Redirect(location []byte) error {
 	target, err := c.targetOf(location)
@@ -15,12 +15,12 @@ func (c *Conn) Redirect(location []byte) error {
 		return err
 	}
 	if !c.Idle() {
-		return fmt.Errorf("the server redirects to %.200q and closes the connection", location)
+		return fmt.Errorf("the server redirects the request to %.200q, but closes the connection", location)
 	}
 	method := bytes.IndexByte(c.out, ' ') + 1
 	rest := bytes.IndexByte(c.out[max(method, 0):], ' ')
 	if method == 0 || rest < 0 {
-		return errors.New("the server redirects, and nothing was asked")
+		return errors.New("the server redirects, although no request was sent")
 	}
 	b := make([]byte, 0, len(c.out)+len(target))
 	b = append(b, c.out[:method]...)
@@ -31,11 +31,11 @@ func (c *Conn) Redirect(location []byte) error {
 	return nil
 }
 
-// targetOf returns the request target for a Location. It returns an error if the Location is not on
-// this connection's host.
+// targetOf returns the request target for a Location value. It returns an error if the Location is
+// on another host.
 func (c *Conn) targetOf(location []byte) ([]byte, error) {
 	if len(location) == 0 {
-		return nil, errors.New("the server redirects the request and does not say where to")
+		return nil, errors.New("the server redirects the request, but its response has no Location")
 	}
 	target := location
 	for _, scheme := range []string{"http://", "https://"} {
@@ -46,12 +46,12 @@ func (c *Conn) targetOf(location []byte) ([]byte, error) {
 				host, target = target[:slash], target[slash:]
 			}
 			if !bytes.EqualFold(host, []byte(c.cfg.Host)) {
-				return nil, fmt.Errorf("the server redirects to another one, %.200s", host)
+				return nil, fmt.Errorf("the server redirects the request to another server, %.200s", host)
 			}
 		}
 	}
 	if target[0] != '/' || len(target) > 1 && target[1] == '/' || bytes.ContainsAny(target, " \r\n\t") {
-		return nil, fmt.Errorf("the server redirects to %.200q, which is no place on this connection", location)
+		return nil, fmt.Errorf("the server redirects to %.200q, which is not a valid target on this connection", location)
 	}
 	return target, nil
 }

@@ -1,6 +1,6 @@
 package http1
 
-// Template is the part that is the same in all requests of a kind.
+// Template contains the bytes that all requests of the same kind share.
 type Template struct {
 	start  []byte // the request line up to the variable part of the target
 	fields []byte // the rest of the head, from the protocol version to the empty line
@@ -10,13 +10,13 @@ type Template struct {
 const (
 	lengthField = "Content-Length: "
 	// lengthWidth is the width reserved for the value of Content-Length, enough for 999,999,999
-	// bytes. Unused positions in front of the value contain spaces, which HTTP allows.
+	// bytes. A shorter value is padded with leading spaces, which HTTP allows.
 	lengthWidth = 9
 	lengthSpace = "         "
 )
 
-// Template returns a template for requests with the given method, whose target begins with path. If
-// body is set, the requests have a Content-Length.
+// Template returns a template for requests with the given method and a target that begins with
+// path. If body is true, the requests have a Content-Length.
 func (c *Conn) Template(method, path string, body bool, fields ...Field) *Template {
 	t := &Template{start: []byte(method + " " + path), body: body}
 	t.fields = append(t.fields, " HTTP/1.1\r\n"...)
@@ -43,7 +43,7 @@ func appendField(b []byte, f Field) []byte {
 }
 
 // Begin starts a request and returns its first bytes. The caller appends the rest of the target and
-// then calls Head. Begin requires that Idle returns true.
+// then calls Head. The caller must first check that Idle returns true.
 func (c *Conn) Begin(t *Template) []byte {
 	c.using = t
 	c.sent = 0
@@ -77,19 +77,17 @@ func (c *Conn) Send(b []byte) {
 	c.expectHead()
 }
 
-// Stream makes the connection call the function take with the body of the next response, in pieces
-// as they arrive, if the status is 200. Stream must be called directly after Send. Such a response
-// may be endless, so the connection does not buffer it and its Response has no body. Each piece is
-// a part of Feed's input. If take returns an error, the connection fails.
-func (c *Conn) Stream(take func(piece []byte) error) { c.stream = take }
+// Stream makes the connection pass the body of the next response to onPiece, piece by piece as it
+// arrives, if the status is 200. Stream must be called directly after Send. A streamed body may be
+// endless, so the connection does not buffer it, and the Response has no body. Each piece is a part
+// of Feed's input. If onPiece returns an error, the connection fails.
+func (c *Conn) Stream(onPiece func(piece []byte) error) { c.stream = onPiece }
 
-// streams reports whether the connection passes the body of the current response to the function
-// c.stream.
+// streams reports whether the connection passes the body of the current response to c.stream.
 func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
 
-// These flags mark the characters that are not escaped. In a path these are the slash and the
-// unreserved characters (RFC 3986). In a form these are the characters in the WHATWG URL standard,
-// section 5.2.
+// These flags mark the characters that need no escaping: in a path, the slash and the unreserved
+// characters (RFC 3986); in a form, the characters listed in the WHATWG URL standard, section 5.2.
 const (
 	inPath = 1 << iota
 	inForm

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// connWithStream returns a connection with one request in flight. The connection calls the function
-// take with the pieces of the response's body.
-func connWithStream(t testing.TB, take func([]byte) error) *Conn {
+// connWithStream returns a connection with one request in flight. The connection passes each piece
+// of the response's body to onPiece.
+func connWithStream(t testing.TB, onPiece func([]byte) error) *Conn {
 	t.Helper()
 	c := connWithRequest(t)
-	c.Stream(take)
+	c.Stream(onPiece)
 	return c
 }
 
@@ -46,8 +46,8 @@ func TestStreamHasTheBody(t *testing.T) {
 	}
 }
 
-// The limits for a response do not apply to a stream, which may be endless. The connection keeps an
-// error response as usual.
+// The limits for a response do not apply to a stream, which may be endless. The connection must
+// still keep the body of an error response.
 func TestStreamIsEndless(t *testing.T) {
 	n := 0
 	c := connWithStream(t, func(p []byte) error { n += len(p); return nil })
@@ -77,7 +77,7 @@ func TestStreamIsEndless(t *testing.T) {
 	if _, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nwhy", 100); !errors.Is(err, broken) || !c.Draining() {
 		t.Errorf("%v", err)
 	}
-	// The connection must keep the next response as usual.
+	// After a stream, the connection must keep the body of the next response again.
 	c, get := newTestConn()
 	sendGet(c, get)
 	c.Stream(func([]byte) error { return nil })

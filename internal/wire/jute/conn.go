@@ -18,8 +18,8 @@ type Config struct {
 	// LastZxid is the highest zxid that the session has seen. A member that does not have this
 	// transaction yet closes the connection.
 	LastZxid int64
-	// Auth is the user's NAME:PASSWORD for the scheme digest. If it is empty, the connection does
-	// not authenticate.
+	// Auth is the user's NAME:PASSWORD for ZooKeeper's authentication scheme `digest`. If it is
+	// empty, the connection does not authenticate.
 	Auth string
 	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
 	// own budget.
@@ -41,7 +41,7 @@ const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00
 // request until the reply arrives, so that the caller can build another request from them. In the
 // steady state no method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. origin is the position of out[0] in the connection's whole output. The bytes
+	// The output. out[0] is at offset origin in the complete output of the connection. The bytes
 	// before out[sent] were written.
 	out    []byte
 	sent   int
@@ -59,7 +59,7 @@ type Conn struct {
 	parts    *parts.Budget
 	partial  []byte // the beginning of an incomplete frame
 	maxFrame int
-	idle     int  // frames since the last reply to a request
+	idle     int  // number of frames since the last reply to a request
 	watching bool // the client has requested a watch
 
 	auth      string
@@ -73,7 +73,7 @@ type Conn struct {
 
 // request is a request that has no reply yet.
 type request struct {
-	start, end uint64 // positions of its frame in the connection's whole output
+	start, end uint64 // offsets of the request's frame in the complete output of the connection
 	xid        int32
 	op         Op
 	call       Call
@@ -82,7 +82,7 @@ type request struct {
 
 // ping is a ping that has no reply yet. All pings have the same xid.
 type ping struct {
-	end      uint64 // position after its frame in the whole output
+	end      uint64 // end of the ping's frame, as an offset in the complete output
 	call     Call
 	asked    bool // the caller wants a Reply
 	canceled bool
@@ -95,8 +95,8 @@ type Call struct {
 	Extra uint8
 }
 
-// compactAt is the number of bytes of answered requests that the output may contain. If it contains
-// more, they are removed, unless they are less than half of the output.
+// compactAt is a number of bytes. Answered requests are removed from the output if they occupy at
+// least compactAt bytes and at least half of the output, or if the output contains nothing else.
 const compactAt = 16 << 10
 
 // NewConn returns a connection. Its output already contains the ConnectRequest.
@@ -114,7 +114,7 @@ func NewConn(cfg Config) *Conn {
 
 // connect writes the first frame, which has no header: ConnectRequest{protocolVersion int,
 // lastZxidSeen long, timeOut int, sessionId long, passwd buffer, readOnly bool}. It sets readOnly
-// to false, so it never accepts a read-only member.
+// to false, so that a read-only member does not accept the connection.
 func (c *Conn) connect(timeout int32) {
 	password := c.session.Password
 	if c.session.ID == 0 {
@@ -133,14 +133,16 @@ func (c *Conn) connect(timeout int32) {
 // if Config.Auth is set, accepted the user.
 func (c *Conn) Ready() bool { return c.timeout > 0 && !c.awaitAuth && c.err == nil }
 
-// Session returns the session that the server granted. Before that it returns the session in
-// Config. If the server has reported that the session expired, it returns the zero Session.
+// Session returns the session that the server granted. Until the server grants a session, Session
+// returns the session in Config. If the server has reported that the session expired, it returns
+// the zero Session.
 func (c *Conn) Session() Session { return c.session }
 
-// Timeout returns the session timeout that the server granted, in milliseconds, or 0 before that.
+// Timeout returns the session timeout that the server granted, in milliseconds. It returns 0 until
+// the server has granted a session.
 func (c *Conn) Timeout() int32 { return c.timeout }
 
-// LastZxid returns the highest zxid in any reply.
+// LastZxid returns the highest zxid in Config and in the replies so far.
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
 // Open returns the number of requests, including pings, that have no reply yet.
@@ -175,8 +177,8 @@ func (c *Conn) compact() {
 	c.sent -= from
 }
 
-// frame appends a frame of size bytes and its length to the output. It returns the size bytes,
-// which the caller must fill.
+// frame appends a frame to the output: a length prefix, and size bytes that the caller must fill.
+// It returns these bytes.
 func (c *Conn) frame(size int) []byte {
 	at := len(c.out)
 	n := lengthLen + size
@@ -213,8 +215,8 @@ func (c *Conn) growRing() {
 	c.ring, c.head = ring, 0
 }
 
-// Cancel marks the requests with the given tag. Their replies are still due, and will have Canceled
-// set.
+// Cancel marks the requests with the given tag. The replies to these requests still arrive, and
+// have Canceled set.
 func (c *Conn) Cancel(tag uint32) {
 	for i := range c.open {
 		if r := &c.ring[(c.head+i)&(len(c.ring)-1)]; r.call.Tag == tag {
@@ -228,8 +230,8 @@ func (c *Conn) Cancel(tag uint32) {
 	}
 }
 
-// Lost records that the connection ended, and returns a reply for every request that has none. Its
-// End is NotSent if the request was not written completely, and otherwise Broken.
+// Lost records that the connection ended, and returns a reply for every request that has none. The
+// reply's End is NotSent if the request was not written completely, and Broken otherwise.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written := c.origin + uint64(c.sent)

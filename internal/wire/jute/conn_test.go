@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// framed encodes the parts as one frame, with the length in front.
+// framed encodes the parts as one frame with a length prefix.
 func framed(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -137,9 +137,9 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// The connection runs for a long time and always has open requests. Each reply must contain its
-// request, the caller must be able to send a request again from those bytes, and the output buffer
-// must not grow.
+// A connection that always has open requests must work for a long time. Each reply must contain the
+// bytes of its request, the caller must be able to build another request from these bytes, and the
+// output buffer must not keep growing.
 func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 	c := ready(t, Config{})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -171,7 +171,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 				t.Fatalf("request %d was %q with %d bytes", r.Tag, path, len(data))
 			}
 			if random.IntN(10) == 0 {
-				asked++ // sent from the reply's bytes, which may move
+				asked++ // built from the reply's bytes, which may move
 				c.SetData(Call{Tag: r.Tag}, Path{Rest: path}, data, n)
 			}
 		}

@@ -10,10 +10,10 @@ import (
 // Errors for servers that speak another protocol, and for a server that ends the session.
 var (
 	ErrHTTP      = errors.New("the server answered with HTTP, not ZooKeeper's protocol")
-	ErrTLS       = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
-	ErrExpired   = errors.New("the session expired before it was taken up again")
+	ErrTLS       = errors.New("the server answered with a TLS alert: it expects TLS, or a different client certificate")
+	ErrExpired   = errors.New("the session expired before the client resumed it")
 	ErrAuth      = errors.New("the server refused the user's name and password")
-	ErrMalformed = errors.New("the server sent an answer that is cut off: it is not ZooKeeper's protocol")
+	ErrMalformed = errors.New("the server sent a truncated response, which is not valid in ZooKeeper's protocol")
 )
 
 // End shows how a request ended, or that a Reply is a watch event.
@@ -27,21 +27,24 @@ const (
 	Broken              // the connection ended before the reply arrived
 )
 
-// Reply is the end of a request, or a watch event. Its bytes are valid until the next Feed.
+// Reply reports the end of a request, or a watch event. Its bytes are valid until the next Feed.
 type Reply struct {
 	Call
 	Op       Op
 	End      End
 	Code     Code
 	Canceled bool
-	Zxid     int64  // of the member's newest transaction or (since 3.9) the watch event
-	Body     []byte // the record of the reply
-	Request  []byte // the record of the request
+	// Zxid is the zxid of the member's newest transaction or, in a watch event since 3.9, of the
+	// event's transaction.
+	Zxid    int64
+	Body    []byte // the record of the reply
+	Request []byte // the record of the request
 }
 
-// Feed parses bytes that the caller has read and returns the replies. The slice and its contents
-// are valid until the next Feed, provided that the caller does not overwrite in. After an error the
-// connection is unusable. Together with the error, Feed returns the replies that preceded it.
+// Feed parses bytes that the caller has read and returns the replies. The returned slice and its
+// contents are valid until the next Feed, provided that the caller does not overwrite the input.
+// Even if it returns an error, Feed returns the replies that preceded the error. After an error the
+// connection is unusable.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Recycle()
@@ -55,8 +58,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, c.err
 }
 
-// feed parses the frames in the input buffer. If the input ends with an incomplete frame, feed
-// copies that beginning, and the next call completes it.
+// feed parses the frames in the input buffer. If the input ends in the middle of a frame, feed
+// keeps a copy of the frame's beginning. The next call completes the frame.
 func (c *Conn) feed(in []byte) error {
 	in, err := c.completePartial(in)
 	if err != nil {
@@ -82,8 +85,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial appends input to the incomplete frame from the last call. If this completes the
-// frame, it processes the frame. It returns the rest of in.
+// completePartial appends input to the incomplete frame from the last call, and processes the frame
+// once it is complete. It returns the rest of the input.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -101,7 +104,7 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // its contents stay valid until the next Feed
+	c.parts.GiveBack(p) // the contents of p stay valid until the next Feed
 	return in, c.answer(p[lengthLen:])
 }
 
@@ -119,10 +122,11 @@ func (c *Conn) length(b []byte) (int, error) {
 	case !c.greeted:
 		return 0, fmt.Errorf("the server answered with %q, not ZooKeeper's protocol", b[:4])
 	}
-	return 0, fmt.Errorf("the server sent an answer of %d bytes, and more than %d are not allowed", size, c.maxFrame)
+	return 0, fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes are allowed", size, c.maxFrame)
 }
 
-// maxGreeting limits the size of the server's first frame, in bytes. A correct one has 37 bytes.
+// maxGreeting limits the size of the server's first frame, in bytes. A correct first frame has 37
+// bytes.
 const maxGreeting = 1 << 10
 
 // answer processes one frame.
@@ -157,11 +161,11 @@ func (c *Conn) answer(b []byte) error {
 		return c.countUnrequested()
 	}
 	if c.open == 0 {
-		return fmt.Errorf("the server answered request %d, and none was open", xid)
+		return fmt.Errorf("the server answered request %d, but no request was open", xid)
 	}
 	r := &c.ring[c.head]
 	if r.xid != xid {
-		return fmt.Errorf("the server answered request %d where %d was next: it does not keep their order", xid, r.xid)
+		return fmt.Errorf("the server answered request %d before request %d, but must answer requests in order", xid, r.xid)
 	}
 	c.head = (c.head + 1) & (len(c.ring) - 1)
 	c.open--
@@ -195,11 +199,11 @@ func (c *Conn) readPing(zxid int64, code Code) error {
 // flooding the connection.
 const maxIdle = 20_000
 
-// countUnrequested counts a frame that is not a reply to a request. It returns an error if there
-// were too many.
+// countUnrequested counts a frame that is not a reply to a request. It returns an error if too many
+// such frames have arrived since the last reply to a request.
 func (c *Conn) countUnrequested() error {
 	if c.idle++; c.idle > maxIdle {
-		return errors.New("the server floods the connection with answers to nothing")
+		return errors.New("the server floods the connection with frames that answer no request")
 	}
 	return nil
 }

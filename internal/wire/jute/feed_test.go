@@ -14,11 +14,11 @@ func TestAnswersAreChecked(t *testing.T) {
 		name, want string
 		in         []byte
 	}{
-		{"order", "the server answered request 2 where 1 was next", reply(2, 1, OK)},
-		{"none", "the server answered request 3, and none was open", append(append(reply(1, 1, OK), reply(2, 1, OK)...), reply(3, 1, OK)...)},
-		{"short", "cut off", framed(int32(1), int64(1))},
-		{"big", "an answer of 1073741824 bytes", big},
-		{"negative", "an answer of -2147483648 bytes", negative},
+		{"order", "the server answered request 2 before request 1", reply(2, 1, OK)},
+		{"none", "the server answered request 3, but no request was open", append(append(reply(1, 1, OK), reply(2, 1, OK)...), reply(3, 1, OK)...)},
+		{"short", "truncated", framed(int32(1), int64(1))},
+		{"big", "a response of 1073741824 bytes", big},
+		{"negative", "a response of -2147483648 bytes", negative},
 		{"strange", "the server answered request -7", reply(-7, 1, OK)},
 	} {
 		c := ready(t, Config{})
@@ -39,7 +39,7 @@ func TestGreetings(t *testing.T) {
 		"answered with HTTP, not":        []byte("HTTP/1.1 400 Bad Request\r\n"),
 		"TLS alert":                      {0x15, 0x03, 0x03, 0, 2, 2, 70},
 		`answered with "SSH-", not`:      []byte("SSH-2.0-OpenSSH"),
-		"cut off":                        framed(int32(0), int32(1)),
+		"truncated":                      framed(int32(0), int32(1)),
 		`answered with "\xff\xff\xff\xf`: {0xff, 0xff, 0xff, 0xff},
 	} {
 		if _, err := NewConn(Config{}).Feed(in); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,8 +1,8 @@
 // Package jute implements ZooKeeper's protocol for one connection, without I/O: frames with a
 // length prefix, the jute encoding of records, the start of a session, and requests whose replies
-// arrive in order. It follows the file zookeeper.jute and the classes proto.* and data.* in
-// ZooKeeper 3.9. The parts of the protocol that it uses have not changed since 3.4, except where a
-// comment mentions a later version.
+// arrive in order. The package follows the file zookeeper.jute and the classes proto.* and data.*
+// in ZooKeeper 3.9. The parts of the protocol that the package uses have not changed since 3.4,
+// except where a comment mentions a later version.
 package jute
 
 // Op is the type of a request (ZooDefs.OpCode).
@@ -42,8 +42,9 @@ const (
 // Mode is the type of a node to create (CreateMode).
 type Mode int32
 
-// The modes. The server removes a container node after its last child was deleted. It removes a
-// node with a time to live (TTL) if the node has no children and was not changed during that time.
+// The modes. The server removes a container node after the last child of the node was deleted. It
+// removes a node with a time to live (TTL) if the node has no children and was not changed for that
+// long.
 const (
 	Persistent              Mode = 0
 	Ephemeral               Mode = 1
@@ -57,9 +58,9 @@ const (
 // WatchMode is the mode of a watch that AddWatch sets (AddWatchMode).
 type WatchMode int32
 
-// The watch modes. Watches with these modes stay set after they fired.
+// The watch modes. Watches with these modes stay set after they have fired.
 const (
-	WatchPersistent          WatchMode = 0 // the node, and creation and deletion of its children
+	WatchPersistent          WatchMode = 0 // fires for the node and for created or deleted children
 	WatchPersistentRecursive WatchMode = 1 // fires for the node and all its descendants
 )
 
@@ -87,8 +88,8 @@ const (
 	replyLen   = 16 // size of ReplyHeader{xid int, zxid long, err int}
 )
 
-// AnyVersion as the version of a setData or delete means that the node may have any version.
+// AnyVersion is the version to pass to SetData or Delete if the node may have any version.
 const AnyVersion int32 = -1
 
-// Epoch returns the epoch in a zxid, which is the leader's term.
+// Epoch returns the epoch of a zxid, which identifies the leader's term.
 func Epoch(zxid int64) uint64 { return uint64(zxid) >> 32 }

@@ -1,7 +1,7 @@
 package jute
 
-// A multi is an atomic list of operations. Each operation follows a MultiHeader{type int, done
-// bool, err int}. A header in which done is set ends the list.
+// A multi is an atomic list of operations. A MultiHeader{type int, done bool, err int} precedes
+// each operation. A header with done set ends the list.
 
 const multiHeaderLen = 9
 
@@ -55,7 +55,7 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 }
 
 // ReadMulti parses the record of a multi request, from Multi or from another client. It appends the
-// operations to the given slice. It ignores times to live.
+// operations to the given slice, without their times to live.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -100,7 +100,7 @@ func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 
 // MultiResult is the result of one operation in a multi.
 type MultiResult struct {
-	Op   Op // if an operation failed, OpError for all operations
+	Op   Op // OpError for all operations if any operation failed
 	Code Code
 	Stat Stat   // for OpSetData and OpCreate2
 	Path []byte // for OpCreate and OpCreate2

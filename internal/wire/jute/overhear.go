@@ -8,9 +8,9 @@ import (
 // Heard receives the frames that an Overhearer decodes. The arguments of a method are valid until
 // the method returns.
 type Heard interface {
-	// Frame is called for each complete frame, which has size bytes. ofClient is set if the client
-	// sent the frame. first is set for the first frame from each side, which starts the session.
-	// body is nil if the frame is larger than MaxHeard.
+	// Frame is called for each complete frame of size bytes. ofClient is true if the client sent
+	// the frame. first is true for the first frame from each side, which starts the session. body
+	// is nil if the frame is larger than MaxHeard.
 	Frame(ofClient, first bool, body []byte, size int)
 }
 
@@ -21,7 +21,7 @@ const MaxHeard = 8 << 20
 // decode anything further. Only one goroutine may use it.
 type Overhearer struct {
 	to    Heard
-	sides [2]heardSide // the client's bytes, the server's bytes
+	sides [2]heardSide // index 0: the client's bytes; index 1: the server's bytes
 	err   error
 }
 
@@ -41,7 +41,7 @@ type heardSide struct {
 // connection's traffic starting with the first byte.
 func NewOverhearer(to Heard) *Overhearer { return &Overhearer{to: to} }
 
-// Feed decodes bytes that the client (if ofClient is set) or the server sent.
+// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	s := &o.sides[1]
 	if ofClient {

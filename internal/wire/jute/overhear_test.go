@@ -49,8 +49,8 @@ func TestLargeFrameIsCountedAndNotKept(t *testing.T) {
 	}
 }
 
-// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that decoding
-// them in one piece or in several gives the same frames or error.
+// FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that the frames
+// and the error do not depend on the size of the pieces in which the bytes arrive.
 func FuzzOverhear(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 2, 'a', 'b', 0, 0, 0, 1, 'c'}, []byte{0, 0, 0, 1, 'd'}, uint8(2))
 	f.Add([]byte("ruok"), []byte{0, 0, 0, 0}, uint8(0))

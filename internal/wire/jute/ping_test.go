@@ -2,8 +2,8 @@ package jute
 
 import "testing"
 
-// The replies to pings must match the pings in order, and only pings from AskPing must have a
-// Reply.
+// Replies to pings must be matched to the pings in order. Feed must return a Reply only for pings
+// from AskPing.
 func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c := ready(t, Config{})
 	c.AskPing(Call{Tag: 1})

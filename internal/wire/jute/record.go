@@ -27,7 +27,7 @@ func PutBool(b []byte, v bool) []byte {
 }
 
 // PutBuffer writes the length of v and then its bytes. The protocol distinguishes an empty buffer
-// from a missing one; PutBuffer writes nil as an empty buffer.
+// from a missing one; PutBuffer encodes nil as an empty buffer.
 func PutBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
 	b = PutInt(b, int32(len(v)))
 	return b[copy(b, v):]

@@ -21,8 +21,8 @@ func oneACL(scheme, id string) ACL {
 	return AppendBuffer(AppendBuffer(b, scheme), id)
 }
 
-// NewNode describes a node to create. If Mode is sequential, the server appends ten digits to the
-// path.
+// NewNode describes a node to create. If Mode is a sequential mode, the server appends ten digits
+// to the path.
 type NewNode struct {
 	Path Path
 	Data []byte
@@ -100,14 +100,14 @@ func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
 // when the leader received the request. The reply contains the path.
 func (c *Conn) Sync(call Call, p Path) { p.appendTo(c.call(OpSync, call, p.size())) }
 
-// AddWatch sends a request to set a watch that stays set after it fired (since 3.6).
+// AddWatch sends a request to set a watch that stays set after it has fired (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 	c.watching = true
 	PutInt(p.appendTo(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 
-// CloseSession asks the server to end the session and delete its ephemeral nodes. The server closes
-// the connection after its reply.
+// CloseSession asks the server to end the session and to delete the session's ephemeral nodes. The
+// server closes the connection after its reply.
 func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 
 // Ping renews the session. Feed returns no Reply for it.

@@ -2,9 +2,9 @@ package parts
 
 import "math/bits"
 
-// Buffers exist only in certain sizes, called classes. So a returned buffer can be reused for
-// another response of similar length. There are four classes from each power of two to the next, so
-// a buffer is at most a quarter larger than needed.
+// Buffers exist only in certain sizes, called classes, so that a returned buffer can be reused for
+// another response of similar length. The interval between two powers of two has four classes, so a
+// buffer is at most a quarter larger than needed.
 const (
 	leastBits = 6 // the smallest class has 64 bytes
 	mostBits  = 48

@@ -1,9 +1,9 @@
 // Package parts buffers incomplete responses until the rest arrives, and limits the memory for
-// them. It does not trust the servers: a server can start a response to each request without
-// completing any, and it can announce any length.
+// them. The package does not trust the servers: a server can start a response to every request and
+// complete none of them, and it can announce any length.
 //
-// If a buffer is too short, a larger one replaces it. Returned buffers are reused. If they were
-// left to the garbage collector, garbage of the same size could accumulate before it runs.
+// If a buffer is too short, a larger one replaces it. Returned buffers are reused. If the garbage
+// collector had to free them, garbage of the same size could accumulate before the next collection.
 package parts
 
 import (
@@ -18,8 +18,9 @@ const (
 	// ahead is the maximum announced length, in bytes, for which the whole buffer is allocated
 	// before the bytes arrive.
 	ahead = 256 << 10
-	// believed applies if the announced length is larger than ahead. The server's announcement is
-	// trusted, and the whole buffer is allocated, only after this number of bytes has arrived.
+	// believed applies to announced lengths larger than ahead. The whole buffer is allocated only
+	// after this number of bytes has arrived, because the announced length is not trusted until
+	// then.
 	believed = 1 << 20
 	// keptBeyond is the number of bytes in free buffers that are kept in addition to the limit. A
 	// growing response returns one buffer of half its size, one of a quarter, and so on. If
@@ -29,9 +30,9 @@ const (
 )
 
 // Budget holds the buffers for the incomplete responses of all connections that one goroutine uses.
-// It lends at most max bytes, plus up to a quarter because buffers exist only in certain sizes. It
-// keeps returned buffers for reuse, but at most twice the bytes that were ever in use at the same
-// time.
+// A Budget lends at most max bytes, plus up to a quarter because buffers exist only in certain
+// sizes. It keeps returned buffers for reuse, up to twice the highest number of bytes that were in
+// use at the same time.
 //
 // Invariant: kept is the total capacity of the lent buffers, and idle is the total capacity of the
 // buffers in free and back.
@@ -58,7 +59,8 @@ func (b *Budget) Kept() int { return b.kept }
 func (b *Budget) Size() int { return b.kept + b.idle }
 
 // Recycle makes the buffers that were returned before this call available for reuse. A connection
-// calls it at the start of Feed, because its responses are valid only until then.
+// calls Recycle at the start of Feed, because the connection's previous responses are valid only
+// until then.
 func (b *Budget) Recycle() {
 	if len(b.back) > 0 {
 		b.turn()
@@ -98,14 +100,14 @@ func (b *Budget) Fill(to, in []byte, n, whole int) (_, rest []byte, err error) {
 // then reject the response before it buffers any bytes.
 func (b *Budget) Fits(whole int) error {
 	if whole > b.max {
-		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not kept until it is whole", whole, b.max)
+		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes of incomplete responses are kept", whole, b.max)
 	}
 	return nil
 }
 
 // grow returns a buffer with the given contents and with capacity for need bytes. If no length was
-// announced, the capacity is a power of two. So the buffers that one response has outgrown have the
-// right sizes for the next response.
+// announced, the capacity is a power of two, so that the buffers that one response has outgrown
+// have suitable sizes for the next response.
 func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 	if err := b.Fits(whole); err != nil {
 		return to, err
@@ -117,7 +119,7 @@ func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 		}
 	}
 	if b.kept-cap(to)+size > b.max {
-		return to, fmt.Errorf("the servers have begun more answers than are kept: %d bytes that are not whole", b.max)
+		return to, fmt.Errorf("the incomplete responses of the servers exceed the limit of %d bytes", b.max)
 	}
 	grown := append(b.lend(size), to...)
 	if cap(to) > 0 {

@@ -81,15 +81,15 @@ func TestFillStopsAtLength(t *testing.T) {
 	}
 }
 
-// A response that is too long must be rejected when its length is announced, before any byte is
-// buffered.
+// A response that is too long must be rejected when the server announces its length, before any
+// byte is buffered.
 func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	b := New(1 << 20)
 	if err := b.Fits(1 << 20); err != nil {
 		t.Error(err)
 	}
 	kept, err := b.Append(nil, []byte("x"), 1<<20+1)
-	if err == nil || !strings.Contains(err.Error(), "1048577 bytes, and more than 1048576") || kept != nil || b.Size() != 0 {
+	if err == nil || !strings.Contains(err.Error(), "1048577 bytes, but at most 1048576") || kept != nil || b.Size() != 0 {
 		t.Errorf("%v; %d bytes are buffered", err, b.Size())
 	}
 }
@@ -133,7 +133,7 @@ func TestLimitIsShared(t *testing.T) {
 			t.Fatalf("%d bytes are lent and %d in all", b.Kept(), b.Size())
 		}
 	}
-	if all := len(kept[0]) + len(kept[1]) + len(kept[2]); all < limit/3 || !strings.Contains(err.Error(), "1048576 bytes that are not whole") {
+	if all := len(kept[0]) + len(kept[1]) + len(kept[2]); all < limit/3 || !strings.Contains(err.Error(), "limit of 1048576 bytes") {
 		t.Errorf("after %d bytes: %v", all, err)
 	}
 	for i := range kept {
