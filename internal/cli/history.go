@@ -180,7 +180,7 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 func (a *commandLine) historySources(f *historyFlags, args []string, figures []record.Figure) (sources []*history.Source, err error) {
 	var dirs []string
 	if f.runs != "" {
-		if dirs, err = history.RunDirs(f.runs); err != nil {
+		if dirs, err = record.FindRuns(f.runs); err != nil {
 			return nil, err
 		}
 		if len(dirs) == 0 {

@@ -31,7 +31,7 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 var questions = []command.HelpGroup{
 	{Title: "Check a cluster or machine", Names: "check capacity break"},
 	{Title: "Measure", Names: "bench run init"},
-	{Title: "Look at results", Names: "report compare history verify upload"},
+	{Title: "Look at results", Names: "report compare history serve verify upload"},
 	{Title: "Real traffic", Names: "traffic"},
 	{Title: "Laboratory", Names: "stores cluster null-server agent cleanup"},
 	{Title: "Program", Names: "version"}, // and help, which the flag library adds
@@ -64,7 +64,7 @@ func (a *commandLine) root() *cobra.Command {
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.UseEnvironment(c) }
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.historyCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.breakCommand(), a.cleanupCommand(), a.clusterCommand(),
+	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.historyCommand(), a.serveCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.breakCommand(), a.cleanupCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // a.Stdout keeps its first error

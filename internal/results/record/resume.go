@@ -242,12 +242,17 @@ var errLocked = errors.New("it is locked")
 
 // lockRun locks a run directory. The lock is held until the returned file is closed or the process
 // exits. If the file system does not support locks, lockRun returns neither a file nor an error.
-func lockRun(dir string) (*os.File, error) {
+func lockRun(dir string) (*os.File, error) { return flock(dir, syscall.LOCK_EX) }
+
+// shareRun locks a run directory like lockRun, but shares the lock with other readers.
+func shareRun(dir string) (*os.File, error) { return flock(dir, syscall.LOCK_SH) }
+
+func flock(dir string, kind int) (*os.File, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	switch err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	switch err := syscall.Flock(int(d.Fd()), kind|syscall.LOCK_NB); {
 	case err == nil:
 		return d, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):

@@ -117,6 +117,10 @@ func (w *Writer) unlock() {
 	}
 }
 
+// Abandon releases the lock on the run directory without ending the run, as the kernel does when a
+// process is killed.
+func (w *Writer) Abandon() { w.unlock() }
+
 // Dir returns the run directory.
 func (w *Writer) Dir() string { return w.dir }
 

@@ -86,14 +86,23 @@ func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error
 	}
 }
 
+// Policy returns the content security policy of a page: it runs no script except its own, and makes
+// no request.
+func Policy() string {
+	hash := sha256.Sum256([]byte(pageScript))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+}
+
+// Style returns the style sheet of a page.
+func Style() string { return chartStyle + pageStyle }
+
 func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrials) *page {
 	p := &page{
-		Title: run.Name, Style: template.CSS(chartStyle + pageStyle), Script: template.JS(pageScript),
+		Title: run.Name, Style: template.CSS(Style()), Script: template.JS(pageScript),
 		State: report.Progress(run), Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
 		Repeats: repeatsOf(run),
 	}
-	hash := sha256.Sum256([]byte(pageScript))
-	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	p.Policy = Policy()
 	rows := analyze.Rows(run)
 	if more := len(run.Trials) - len(shown.trials); more > 0 {
 		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",

@@ -57,46 +57,103 @@ const shards = 2 // event loops of the generator
 // path.
 func (r Run) Record(tb testing.TB, dir string) string {
 	tb.Helper()
+	a := r.Start(tb, dir)
+	for range max(r.Trials, 1) {
+		a.Begin()
+		for a.Next() {
+		}
+	}
+	return a.Finish()
+}
+
+// Active is a run that is being recorded.
+type Active struct {
+	*maker
+	w         *record.Writer
+	began     time.Time
+	trial     int // the current trial, from 1
+	collector *measure.Collector
+	second    int // the next second, counted from the start of the window
+	recorded  int // seconds of the current trial in its files
+}
+
+// Start creates the run directory of the run in the folder dir.
+func (r Run) Start(tb testing.TB, dir string) *Active {
 	began := Noon.AddDate(0, 0, r.Day)
 	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, began, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []measure.Machine{*machine()}})
 	check(tb, err)
 	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: r.version(), Started: true, Members: members(), Notes: []string{}}))
-	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
-	length := time.Duration(r.Seconds+r.Warmup+5) * time.Second
-	for n := range max(r.Trials, 1) {
-		m.trial(w, n+1, began.Add(time.Duration(n)*length))
-	}
-	check(tb, w.Finish(record.Complete, "", began.Add(time.Duration(max(r.Trials, 1))*length)))
-	return w.Dir()
+	return &Active{w: w, began: began, maker: &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}}
 }
 
-// trial records the n-th trial of the run.
-func (m *maker) trial(w *record.Writer, n int, began time.Time) {
-	r, tb := &m.Run, m.tb
-	tw, err := w.Trial(r.conditions(n), began)
-	check(tb, err)
-	opened := began.Add(time.Duration(r.Warmup) * time.Second)
-	m.tw, m.used = tw, [len(ids)]member{}
-	c := measure.NewCollector(shards)
-	c.Recycle = func(h *measure.Histogram) { m.spare = append(m.spare, h) }
-	c.Each = func(s *measure.Second) { check(tb, tw.Second(s)) }
-	check(tb, tw.Begin(measure.Warmup, began))
-	check(tb, tw.Begin(measure.Measured, opened))
-	tw.End(measure.Measured, opened.Add(time.Duration(r.Seconds)*time.Second))
-	for second := -r.Warmup; second < r.Seconds; second++ {
-		for shard := range shards {
-			c.Add(shard, m.second(shard, second))
-		}
-		m.samples(opened.Add(time.Duration(second+1)*time.Second), second)
+// start returns when a trial begins.
+func (a *Active) start(trial int) time.Time {
+	length := time.Duration(a.Seconds+a.Warmup+5) * time.Second
+	return a.began.Add(time.Duration(trial-1) * length)
+}
+
+// opened returns when the window of the current trial opens.
+func (a *Active) opened() time.Time {
+	return a.start(a.trial).Add(time.Duration(a.Warmup) * time.Second)
+}
+
+// Begin begins the next trial.
+func (a *Active) Begin() {
+	a.trial++
+	a.second = -a.Warmup
+	tw, err := a.w.Trial(a.conditions(a.trial), a.start(a.trial))
+	check(a.tb, err)
+	a.tw, a.used = tw, [len(ids)]member{}
+	a.collector = measure.NewCollector(shards)
+	a.collector.Recycle = func(h *measure.Histogram) { a.spare = append(a.spare, h) }
+	a.recorded = 0
+	a.collector.Each = func(s *measure.Second) { check(a.tb, tw.Second(s)); a.recorded++ }
+	check(a.tb, tw.Begin(measure.Warmup, a.start(a.trial)))
+	check(a.tb, tw.Begin(measure.Measured, a.opened()))
+	tw.End(measure.Measured, a.opened().Add(time.Duration(a.Seconds)*time.Second))
+}
+
+// Next records a second of the current trial. After the last second, it ends the trial and returns
+// false.
+func (a *Active) Next() bool {
+	if a.second == a.Seconds {
+		a.end()
+		return false
 	}
 	for shard := range shards {
-		c.End(shard)
+		a.collector.Add(shard, a.maker.second(shard, a.second))
 	}
-	measured, warm := c.Close(float64(r.Seconds))
-	t := record.NewTrial(r.conditions(n), record.Observed{Started: began, Opened: opened, CPUSeconds: 0.6 * float64(r.Seconds), MaxRSSBytes: 80 << 20,
-		Store: &record.StoreUsage{CPUSeconds: 3 * float64(r.Seconds), MaxRSSBytes: 3 << 30}, Members: members(), Answered: tw.Answered()},
+	a.samples(a.opened().Add(time.Duration(a.second+1)*time.Second), a.second)
+	a.second++
+	return true
+}
+
+// end ends the current trial.
+func (a *Active) end() {
+	for shard := range shards {
+		a.collector.End(shard)
+	}
+	seconds := float64(a.Seconds)
+	measured, warm := a.collector.Close(seconds)
+	t := record.NewTrial(a.conditions(a.trial), record.Observed{Started: a.start(a.trial), Opened: a.opened(), CPUSeconds: 0.6 * seconds, MaxRSSBytes: 80 << 20,
+		Store: &record.StoreUsage{CPUSeconds: 3 * seconds, MaxRSSBytes: 3 << 30}, Members: members(), Answered: a.tw.Answered()},
 		measured, warm, record.Roles{{Member: record.ID(ids[0]), Name: "m1", Term: 2, Role: kv.Leader.String()}})
-	check(tb, tw.Finish(t))
+	check(a.tb, a.tw.Finish(t))
+}
+
+// Recorded returns the number of seconds of the current trial that are in its files.
+func (a *Active) Recorded() int { return a.recorded }
+
+// Dir returns the run directory.
+func (a *Active) Dir() string { return a.w.Dir() }
+
+// Kill leaves the run directory as a process does that is killed.
+func (a *Active) Kill() { a.w.Abandon() }
+
+// Finish ends the run and returns its run directory.
+func (a *Active) Finish() string {
+	check(a.tb, a.w.Finish(record.Complete, "", a.start(max(a.trial, 1)+1)))
+	return a.Dir()
 }
 
 func check(tb testing.TB, err error) {
@@ -230,7 +287,7 @@ func (m *maker) samples(at time.Time, second int) {
 	elapsed := float64(second + m.Warmup + 1)
 	process := func(name string, cpu, rss, written float64) *record.MachineRow {
 		r := record.NewMachineRow(at, name)
-		r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 0.8*cpu, 0.2*cpu, rss, 0, written
+		r.PID, r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 100, 0.8*cpu, 0.2*cpu, rss, 0, written
 		return r
 	}
 	rows := []*record.MachineRow{process(record.GeneratorName, 0.8*elapsed, 80<<20, 0)}

@@ -1,12 +1,7 @@
 package history
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -29,38 +24,7 @@ type sample struct {
 	point  Point
 }
 
-// RunDirs returns the run directories in a folder and in its subfolders, down to mostDeep levels.
-// It does not follow symbolic links.
-func RunDirs(dir string) (all []string, err error) {
-	var walk func(dir string, deep int) error
-	walk = func(dir string, deep int) error {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "run.json" }) {
-			all = append(all, dir)
-			return nil
-		}
-		for _, e := range entries {
-			if e.IsDir() && deep > 0 {
-				if err := walk(filepath.Join(dir, e.Name()), deep-1); err != nil && !errors.Is(err, fs.ErrPermission) {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if err := walk(dir, mostDeep); err != nil {
-		return nil, fmt.Errorf("the run directories in %s cannot be listed: %w", dir, err)
-	}
-	return all, nil
-}
-
-// mostDeep is the number of levels of subfolders that RunDirs searches.
-const mostDeep = 3
-
-// ReadRun reads the given metrics of all trials in a run directory.
+// ReadRun reads figures of all trials of a run directory.
 func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 	run, err := record.Open(dir)
 	if err != nil {

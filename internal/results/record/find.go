@@ -1,0 +1,43 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// mostDeep is the number of folder levels below the given folder that FindRuns searches.
+const mostDeep = 3
+
+// FindRuns returns the run directories in a folder and in its folders, in alphabetical order. It
+// does not follow links. A run directory is not searched for further ones.
+func FindRuns(dir string) (all []string, err error) {
+	var walk func(dir string, deep int) error
+	walk = func(dir string, deep int) error {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == runFile }) {
+			all = append(all, dir)
+			return nil
+		}
+		for _, e := range entries {
+			if !e.IsDir() || deep == 0 {
+				continue
+			}
+			err := walk(filepath.Join(dir, e.Name()), deep-1)
+			if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) { // it may have been removed
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(dir, mostDeep); err != nil {
+		return nil, fmt.Errorf("cannot list the run directories in %s: %w", dir, err)
+	}
+	return all, nil
+}

@@ -1,0 +1,223 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// indexSchema is the schema of an index file. An index file with another schema is ignored.
+const indexSchema = "quorumbench/index/1"
+
+// maxIndexFile is the size limit of an index file in bytes.
+const maxIndexFile = 1 << 30
+
+// Index holds the summaries of all runs in a folder. It keeps them in a file, so that a restart
+// reads only the runs that have changed. The file can be removed at any time.
+type Index struct {
+	dir  string
+	file string // path of the index file; empty for none
+	now  func() time.Time
+
+	mu      sync.Mutex // held during a scan
+	entries map[string]*entry
+	saved   bool // set if the file has all entries
+
+	list    atomic.Pointer[[]*Summary] // newest first; never changed in place
+	scanned atomic.Int64               // end of the latest scan, Unix time in nanoseconds
+}
+
+// entry is a run in the index file.
+type entry struct {
+	Stamp   record.Stamp `json:"stamp"`
+	Summary *Summary     `json:"summary"`
+}
+
+// indexFile is the contents of an index file.
+type indexFile struct {
+	Schema string   `json:"schema"`
+	Dir    string   `json:"dir"`
+	Runs   []*entry `json:"runs"`
+}
+
+// NewIndex returns an index of the runs in dir. It keeps the index file in the folder cache; with an
+// empty cache, it keeps none. Scan must be called before the index is used.
+func NewIndex(dir, cache string, now func() time.Time) (*Index, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{dir: full, now: now, entries: map[string]*entry{}, saved: true}
+	x.list.Store(&[]*Summary{})
+	if cache != "" {
+		x.file = filepath.Join(cache, fmt.Sprintf("index-%x.json", sha256.Sum256([]byte(full)))[:len("index-")+16]+".json")
+		x.load()
+	}
+	return x, nil
+}
+
+// load reads the index file. A file that cannot be used is ignored, because Scan rebuilds it.
+func (x *Index) load() {
+	b, err := files.Read(x.file, maxIndexFile)
+	if err != nil {
+		return
+	}
+	var f indexFile
+	if json.Unmarshal(b, &f) != nil || f.Schema != indexSchema || f.Dir != x.dir {
+		return
+	}
+	for _, e := range f.Runs {
+		if e != nil && e.Summary != nil && filepath.IsLocal(filepath.FromSlash(e.Summary.ID)) {
+			e.Summary.format()
+			x.entries[e.Summary.ID] = e
+		}
+	}
+}
+
+// save writes the index file if the index has changed.
+func (x *Index) save() error {
+	if x.saved || x.file == "" {
+		return nil
+	}
+	f := indexFile{Schema: indexSchema, Dir: x.dir}
+	for _, s := range *x.list.Load() {
+		f.Runs = append(f.Runs, x.entries[s.ID])
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(x.file), 0o700); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(x.file), filepath.Base(x.file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(b)
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), x.file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	x.saved = true
+	return nil
+}
+
+// Scan finds new, changed and removed runs. It reads the runs that changed since the previous scan,
+// and returns their number. The error of an index file that cannot be written is returned last: the
+// index is usable nevertheless.
+func (x *Index) Scan() (read int, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	dirs, err := record.FindRuns(x.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%s does not exist; give the folder of the runs with --runs DIR", x.dir)
+	}
+	if err != nil {
+		return 0, err
+	}
+	found := make(map[string]*entry, len(dirs))
+	var changed []*entry
+	for _, dir := range dirs {
+		id, err := filepath.Rel(x.dir, dir)
+		if err != nil {
+			return 0, err
+		}
+		id = filepath.ToSlash(id)
+		stamp, err := record.StampOf(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed
+		}
+		e := x.entries[id]
+		if err != nil || e == nil || e.Stamp != stamp || e.Summary.State == stateRunning {
+			e = &entry{Stamp: stamp, Summary: &Summary{ID: id}}
+			changed = append(changed, e)
+		}
+		found[id] = e
+	}
+	x.readAll(changed)
+	if len(changed) > 0 || len(found) != len(x.entries) {
+		x.saved = false
+	}
+	x.entries = found
+	list := make([]*Summary, 0, len(found))
+	for _, e := range found {
+		list = append(list, e.Summary)
+	}
+	slices.SortFunc(list, newestFirst)
+	x.list.Store(&list)
+	x.scanned.Store(x.now().UnixNano())
+	if err := x.save(); err != nil {
+		return len(changed), fmt.Errorf("cannot write the index, so that the next start reads all runs again: %w", err)
+	}
+	return len(changed), nil
+}
+
+// readers is the number of run directories that are read at the same time.
+const readers = 2
+
+// readAll reads the runs of entries.
+func (x *Index) readAll(entries []*entry) {
+	next := atomic.Int64{}
+	var reading sync.WaitGroup
+	for range min(readers, len(entries)) {
+		reading.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(entries)); i = next.Add(1) - 1 {
+				entries[i].Summary = x.read(entries[i].Summary.ID)
+			}
+		})
+	}
+	reading.Wait()
+}
+
+// read returns the summary of a run directory.
+func (x *Index) read(id string) *Summary {
+	dir := x.path(id)
+	active := record.Active(dir, x.now()) // before reading: a run that ends now must not remain "running"
+	run, err := record.Open(dir)
+	if err != nil {
+		return unreadable(id, err)
+	}
+	s := summarize(id, run)
+	if run.State == record.Incomplete && active {
+		s.State = stateRunning
+	}
+	return s
+}
+
+func (x *Index) path(id string) string { return filepath.Join(x.dir, filepath.FromSlash(id)) }
+
+// Runs returns the summaries of all runs, the newest first. The caller must not change them.
+func (x *Index) Runs() []*Summary { return *x.list.Load() }
+
+// Find returns the run directory with an ID, and its summary. ok is false if the latest scan did not
+// find the run. Only IDs of found runs lead to a path.
+func (x *Index) Find(id string) (dir string, s *Summary, ok bool) {
+	for _, s := range x.Runs() {
+		if s.ID == id {
+			return x.path(id), s, true
+		}
+	}
+	return "", nil, false
+}
+
+// Scanned returns the time of the latest scan; zero before the first scan.
+func (x *Index) Scanned() time.Time {
+	if at := x.scanned.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}

@@ -1,0 +1,256 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+const (
+	// pollEvery is the interval at which a stream reads the run directory. A run writes it each second.
+	pollEvery = 250 * time.Millisecond
+	// mostSeconds and mostEvents limit what a stream sends of a trial that began earlier.
+	mostSeconds, mostEvents = 600, 100
+	// keepAlive is the interval between comments, which keep proxies from closing an idle stream.
+	keepAlive = 15 * time.Second
+)
+
+// live streams the records of an active run as server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) until the run ends. The events
+// are trial, seconds, happened, processes, and at last end.
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	dir, _, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	if s.viewers.Add(1) > mostViewers {
+		s.viewers.Add(-1)
+		s.refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already follow active runs. Close one of them.", mostViewers))
+		return
+	}
+	defer s.viewers.Add(-1)
+	tail, err := record.NewTail(dir)
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The run cannot be followed: "+err.Error()+".")
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	st := &stream{to: w, control: http.NewResponseController(w), lanes: map[string]*record.MachineRow{}}
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		active := record.Active(dir, s.o.Now()) // before reading: the last records must not be missed
+		for {
+			u, err := tail.Next()
+			if err != nil {
+				st.send("end", ending{Text: text.Line("The run cannot be followed any longer: "+err.Error()+".", text.MaxOutput)})
+				return
+			}
+			st.update(u)
+			if u.Empty() {
+				break
+			}
+		}
+		if !active {
+			st.send("end", ending{Text: "The run has ended.", Ended: true})
+			return
+		}
+		if st.idle(); st.err != nil {
+			return // the browser has closed the connection
+		}
+		select {
+		case <-ticker.C:
+		case <-s.ended:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// ending is the last event of a stream.
+type ending struct {
+	Text  string `json:"text"`
+	Ended bool   `json:"ended"` // the run has ended, and its report can be shown
+}
+
+// stream writes server-sent events.
+type stream struct {
+	to      http.ResponseWriter
+	control *http.ResponseController
+	err     error
+	sent    time.Time // time of the latest write
+	trial   string
+	lanes   map[string]*record.MachineRow // latest row of each process
+}
+
+// send writes an event. A browser that does not read for a long time loses its connection.
+func (st *stream) send(event string, data any) {
+	b, err := json.Marshal(data)
+	if err == nil {
+		err = st.write(fmt.Sprintf("event: %s\ndata: %s\n\n", event, b))
+	}
+	if st.err == nil {
+		st.err = err
+	}
+}
+
+const writeLimit = 10 * time.Second
+
+func (st *stream) write(text string) error {
+	st.sent = time.Now()
+	if err := st.control.SetWriteDeadline(st.sent.Add(writeLimit)); err != nil {
+		return err
+	}
+	if _, err := st.to.Write([]byte(text)); err != nil {
+		return err
+	}
+	return st.control.Flush()
+}
+
+// idle keeps an idle connection open.
+func (st *stream) idle() {
+	if st.err == nil && time.Since(st.sent) > keepAlive {
+		st.err = st.write(": idle\n\n")
+	}
+}
+
+// update sends what a trial has recorded.
+func (st *stream) update(u *record.Update) {
+	if u.Trial == nil {
+		return
+	}
+	if name := u.Trial.Folder; name != st.trial {
+		st.trial = name
+		clear(st.lanes)
+		st.send("trial", headOf(u))
+	}
+	if len(u.Rows) > 0 {
+		rows := u.Rows[max(len(u.Rows)-mostSeconds, 0):]
+		seconds := make([]second, 0, len(rows))
+		for i := range rows {
+			seconds = append(seconds, secondOf(u.Trial, &rows[i]))
+		}
+		st.send("seconds", seconds)
+	}
+	if len(u.Events) > 0 {
+		var happened []happening
+		for _, e := range u.Events[max(len(u.Events)-mostEvents, 0):] {
+			happened = append(happened, happening{e.Time.UTC().Format("15:04:05"), e.Member, e.Text})
+		}
+		st.send("happened", happened)
+	}
+	if used := st.processes(u.Machines); len(used) > 0 {
+		st.send("processes", used)
+	}
+}
+
+// trialHead describes the trial that is followed.
+type trialHead struct {
+	Name    string `json:"name"`
+	Store   string `json:"store"`
+	Number  int    `json:"number"` // of the trials that have begun
+	Planned int    `json:"planned"`
+	Open    bool   `json:"open"` // the load has a schedule
+}
+
+func headOf(u *record.Update) trialHead {
+	name := u.Trial.Name
+	if u.Trial.Repeated() {
+		name += fmt.Sprintf(", repeat %d", u.Trial.Repeat)
+	}
+	number := 1 + slices.IndexFunc(u.Run.Trials, func(t record.Trial) bool { return t.Folder == u.Trial.Folder })
+	return trialHead{name, strings.TrimSpace(u.Trial.Store + " " + u.Trial.Version), number, u.Run.Planned, u.Trial.Arrival != scenario.Closed}
+}
+
+// second is a row of timeline.csv, with numbers for charts and formatted figures.
+type second struct {
+	Second   int      `json:"second"`
+	Phase    string   `json:"phase"`
+	Ops      float64  `json:"ops"`
+	OpsText  string   `json:"ops_text"`
+	DueText  string   `json:"due_text"`
+	P50Text  string   `json:"p50_text"`
+	P99      *float64 `json:"p99"` // nanoseconds; null if it is not known
+	P99Text  string   `json:"p99_text"`
+	P999Text string   `json:"p99_9_text"`
+	Errors   uint64   `json:"errors"`
+	InFlight int      `json:"in_flight"`
+}
+
+func secondOf(t *record.Trial, r *record.Row) second {
+	s := second{
+		Second: r.Second, Phase: r.Phase, Ops: float64(r.Done), OpsText: text.PerSecond(float64(r.Done)), Errors: r.Errors, InFlight: r.InFlight,
+		P50Text: r.P50.Text(), P99Text: r.P99.Text(), P999Text: r.P999.Text(), P99: known(r.P99),
+	}
+	if t.Arrival != scenario.Closed {
+		s.DueText = text.PerSecond(float64(r.Due))
+	}
+	return s
+}
+
+func known(f measure.Figure) *float64 {
+	if !f.Known || f.Failed || math.IsNaN(f.NS) {
+		return nil
+	}
+	return &f.NS
+}
+
+// happening is an event of a run.
+type happening struct {
+	Time   string `json:"time"` // time of day in UTC
+	Member string `json:"member"`
+	Text   string `json:"text"`
+}
+
+// process is what a process used between two samples.
+type process struct {
+	Name   string `json:"name"`
+	CPU    string `json:"cpu"`
+	Writes string `json:"writes"`
+	RSS    string `json:"rss"`
+}
+
+// processes returns the use of each process between its two latest samples.
+func (st *stream) processes(rows []record.MachineRow) (all []process) {
+	latest := map[string]process{}
+	for i := range rows {
+		r := &rows[i]
+		if !(r.PID > 0) { // a machine or one of its disks
+			continue
+		}
+		before := st.lanes[r.Name]
+		st.lanes[r.Name] = r
+		if before == nil || before.PID != r.PID {
+			continue
+		}
+		span := r.Time.Sub(before.Time).Seconds()
+		if span <= 0 {
+			continue
+		}
+		p := process{Name: r.Name, CPU: text.Percent(max(r.User+r.System-before.User-before.System, 0)/span, 0), Writes: text.Dash, RSS: text.Dash}
+		if written := r.WriteBytes - before.WriteBytes; written >= 0 {
+			p.Writes = text.Bytes(uint64(written/span)) + "/s"
+		}
+		if r.RSS > 0 {
+			p.RSS = text.Bytes(uint64(r.RSS))
+		}
+		if _, known := latest[r.Name]; !known {
+			all = append(all, process{Name: r.Name})
+		}
+		latest[r.Name] = p
+	}
+	for i := range all {
+		all[i] = latest[all[i].Name]
+	}
+	return all
+}

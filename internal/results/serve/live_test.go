@@ -1,0 +1,177 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
+)
+
+// follower reads the events of a stream.
+type follower struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+// follow opens a stream. It ends with the test.
+func follow(t *testing.T, url string) *follower {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	must(t, err)
+	response, err := http.DefaultClient.Do(r)
+	must(t, err)
+	t.Cleanup(func() { must(t, response.Body.Close()) })
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("status %s, content type %s", response.Status, response.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	return &follower{t, lines}
+}
+
+// next returns the name of the next event, and stores its data.
+func (f *follower) next(data any) string {
+	f.t.Helper()
+	name := ""
+	for f.lines.Scan() {
+		line := f.lines.Text()
+		if event, ok := strings.CutPrefix(line, "event: "); ok {
+			name = event
+		}
+		if b, ok := strings.CutPrefix(line, "data: "); ok {
+			if err := json.Unmarshal([]byte(b), data); err != nil {
+				f.t.Fatalf("%s: %v", line, err)
+			}
+			return name
+		}
+	}
+	f.t.Fatalf("the stream ended: %v", f.lines.Err())
+	return ""
+}
+
+// until returns the data of the next event with a name.
+func until[T any](f *follower, name string) T {
+	f.t.Helper()
+	for {
+		var raw json.RawMessage
+		if f.next(&raw) == name {
+			var data T
+			must(f.t, json.Unmarshal(raw, &data))
+			return data
+		}
+	}
+}
+
+// started returns a server with an active run, its URL, and the run.
+func started(t *testing.T, r runs.Run) (s *Server, base string, active *runs.Active) {
+	t.Helper()
+	dir := t.TempDir()
+	active = r.Start(t, dir)
+	s = newServer(t, dir, Options{})
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	id, err := filepath.Rel(dir, active.Dir())
+	must(t, err)
+	return s, h.URL + "/runs/" + strings.ReplaceAll(id, "/", "%2F"), active
+}
+
+func TestStreamSendsEverySecondOnce(t *testing.T) {
+	r := short("active", 0, "")
+	r.Trials, r.Seconds = 2, 8
+	_, base, active := started(t, r)
+	f := follow(t, base+"/live") // before the first trial
+	late := (*follower)(nil)
+	for trial := range 2 {
+		active.Begin()
+		head := until[trialHead](f, "trial")
+		if head.Number != trial+1 || head.Planned != 2 || !head.Open || head.Store != "etcd 3.7.3" {
+			t.Errorf("the trial is %+v", head)
+		}
+		n := -1
+		for active.Next() {
+			for n < active.Recorded()-1 { // the last second is recorded when the next one begins
+				for _, s := range until[[]second](f, "seconds") {
+					if n++; s.Second != n-1 && !(n == 0 && s.Phase == "warmup") {
+						t.Errorf("second %d of phase %s follows second %d", s.Second, s.Phase, n-2)
+					}
+					if s.Phase == "measured" && n != 6 && (s.Ops < 1000 || s.OpsText == "" || !strings.HasSuffix(s.DueText, "/s")) {
+						t.Errorf("the second is %+v", s)
+					}
+				}
+			}
+			if n == 4 && late == nil {
+				late = follow(t, base+"/live") // in the middle of a trial
+				until[trialHead](late, "trial")
+				if got := until[[]second](late, "seconds"); len(got) != n+1 {
+					t.Errorf("a late reader receives %d seconds at first, want %d", len(got), n+1)
+				}
+			}
+		}
+	}
+	active.Finish()
+	for _, f := range []*follower{f, late} {
+		if end := until[ending](f, "end"); !end.Ended {
+			t.Errorf("the stream ends with %+v", end)
+		}
+	}
+}
+
+func TestStreamShowsProcessesAndEvents(t *testing.T) {
+	r := short("active", 0, "")
+	r.Seconds = 60
+	_, base, active := started(t, r)
+	active.Begin()
+	for range 40 {
+		active.Next()
+	}
+	f := follow(t, base+"/live")
+	if events := until[[]happening](f, "happened"); len(events) == 0 || events[0].Text == "" || events[0].Time == "" {
+		t.Errorf("the events are %+v", events)
+	}
+	for range 2 {
+		all := until[[]process](f, "processes")
+		if len(all) != 4 || all[0].Name != "generator" || all[1].CPU == "" || all[1].RSS == "" {
+			t.Errorf("the processes are %+v", all)
+		}
+		active.Next()
+	}
+	active.Kill()
+	until[ending](f, "end")
+}
+
+func TestStreamEndsWithTheServer(t *testing.T) {
+	s, base, active := started(t, short("active", 0, ""))
+	active.Begin()
+	f := follow(t, base+"/live")
+	until[trialHead](f, "trial")
+	s.Close()
+	for f.lines.Scan() {
+	}
+	if err := f.lines.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStreamsAreLimited(t *testing.T) {
+	s, base, active := started(t, short("active", 0, ""))
+	active.Begin()
+	s.viewers.Store(mostViewers)
+	response, err := http.Get(base + "/live")
+	must(t, err)
+	must(t, response.Body.Close())
+	if response.StatusCode != http.StatusServiceUnavailable || s.viewers.Load() != mostViewers {
+		t.Errorf("status %s with %d viewers", response.Status, s.viewers.Load())
+	}
+	s.viewers.Store(0)
+	f := follow(t, base+"/live")
+	until[trialHead](f, "trial")
+}

@@ -1,0 +1,257 @@
+package serve
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/web"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// run shows the page of an active run, or the report of an ended run.
+func (s *Server) run(w http.ResponseWriter, r *http.Request) {
+	dir, summary, ok := s.find(w, r)
+	switch {
+	case !ok:
+	case record.Active(dir, s.o.Now()):
+		s.page(w, "live.html", summary)
+	default:
+		s.writeReport(w, r, dir)
+	}
+}
+
+// report shows the report of a run, even if the run is active.
+func (s *Server) report(w http.ResponseWriter, r *http.Request) {
+	if dir, _, ok := s.find(w, r); ok {
+		s.writeReport(w, r, dir)
+	}
+}
+
+// overlay shows several runs in one report.
+func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
+	ids := r.URL.Query()["run"]
+	switch {
+	case len(ids) == 0:
+		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, and then \"Show together\".")
+		return
+	case len(ids) > mostOverlaid:
+		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), mostOverlaid))
+		return
+	}
+	s.fresh(r.Context())
+	var dirs []string
+	for _, id := range ids {
+		dir, _, ok := s.index.Find(id)
+		if !ok {
+			s.refuse(w, http.StatusNotFound, fmt.Sprintf("No run has the ID %q. It may have been moved or removed.", id))
+			return
+		}
+		dirs = append(dirs, dir)
+	}
+	s.writeReport(w, r, dirs...)
+}
+
+// writeReport writes the report of runs. Few reports are written at the same time, because a report
+// of a long run needs much memory.
+func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...string) {
+	select {
+	case s.rendering <- struct{}{}:
+		defer func() { <-s.rendering }()
+	case <-r.Context().Done():
+		return
+	}
+	run, err := openAll(dirs)
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
+		return
+	}
+	var b bytes.Buffer
+	if err := web.HTML(&b, run, compare.EachPart(run)); err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
+		return
+	}
+	w.Header().Set("Content-Security-Policy", web.Policy()+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
+}
+
+// openAll reads run directories, with their events, as one run.
+func openAll(dirs []string) (*record.Run, error) {
+	runs := make([]*record.Run, 0, len(dirs))
+	for _, dir := range dirs {
+		run, err := record.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		run.ReadEvents(dir)
+		runs = append(runs, run)
+	}
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
+	return record.Join(runs)
+}
+
+// runFile is a file of a run directory in the list of files.
+type runFile struct {
+	Path string // relative to the run directory, with slashes
+	Size string
+	size int64
+	when time.Time
+}
+
+// Link returns the path for a URL.
+func (f runFile) Link() string {
+	parts := strings.Split(f.Path, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// mostFiles is the maximum number of files that are listed for a run.
+const mostFiles = 100_000
+
+var errTooManyFiles = errors.New("too many files")
+
+// eachFile calls visit for every regular file of a run directory, except the members' data. It does
+// not follow links.
+func eachFile(dir string, visit func(runFile) error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	n := 0
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			return nil // it was removed in the meantime, or is not for this user
+		case err != nil:
+			return err
+		case d.IsDir() && name == "data":
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		if n++; n > mostFiles {
+			return errTooManyFiles
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return visit(runFile{Path: name, Size: text.Bytes(uint64(info.Size())), size: info.Size(), when: info.ModTime()})
+	})
+}
+
+// files lists the files of a run.
+func (s *Server) files(w http.ResponseWriter, r *http.Request) {
+	dir, summary, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	p := struct {
+		Run   *Summary
+		Files []runFile
+		Bytes string
+	}{Run: summary}
+	total := int64(0)
+	err := eachFile(dir, func(f runFile) error {
+		p.Files = append(p.Files, f)
+		total += f.size
+		return nil
+	})
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The files cannot be listed: "+err.Error()+".")
+		return
+	}
+	p.Bytes = text.Bytes(uint64(total))
+	s.page(w, "files.html", p)
+}
+
+// file sends a file of a run. Browsers save it and never show it, because its contents may come from
+// servers under test.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	dir, _, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	name := filepath.FromSlash(r.PathValue("path"))
+	if !filepath.IsLocal(name) {
+		s.refuse(w, http.StatusNotFound, "The run has no such file.")
+		return
+	}
+	f, err := files.OpenIn(dir, name)
+	if err != nil {
+		s.refuse(w, http.StatusNotFound, "The run has no such file.")
+		return
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The file cannot be read.")
+		return
+	}
+	attach(w, "application/octet-stream", path.Base(r.PathValue("path")))
+	http.ServeContent(w, r, "", info.ModTime(), f)
+}
+
+// archive sends all files of a run as a zip file.
+func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
+	dir, _, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	base := filepath.Base(dir)
+	attach(w, "application/zip", base+".zip")
+	z := zip.NewWriter(w)
+	err := eachFile(dir, func(file runFile) error {
+		f, err := files.OpenIn(dir, filepath.FromSlash(file.Path))
+		if err != nil {
+			return nil // it was removed in the meantime
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		to, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.when})
+		if err == nil {
+			_, err = io.Copy(to, f)
+		}
+		return err
+	})
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		// The response has begun. Without its end, the client knows that the file is incomplete.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// attach makes browsers save the response as a file.
+func attach(w http.ResponseWriter, kind, name string) {
+	safe := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\/;`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+safe+`"`)
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// mostTrials is the maximum number of trials in a Summary.
+const mostTrials = 20
+
+// Summary describes a run in the list of runs.
+type Summary struct {
+	ID      string     `json:"id"` // path of the run directory in the folder of runs, with slashes
+	Name    string     `json:"name"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"finished"` // null if the run did not end
+	State   string     `json:"state"`    // as in run.json, or "running"
+	Verdict string     `json:"verdict"`  // worst verdict of the trials; empty before the first trial
+	// Problem is the reason why the run directory cannot be read; the other fields are then empty.
+	Problem  string   `json:"problem,omitempty"`
+	Stores   []string `json:"stores"`
+	Versions []string `json:"versions"`
+	Labels   []string `json:"labels"` // names that the scenario gives to versions or builds
+	Machines []string `json:"machines"`
+	// Planned is the number of planned trials with their repeats, and Begun the number of those that
+	// have begun.
+	Planned int `json:"planned_trials"`
+	Begun   int `json:"begun_trials"`
+	// Trials are the first trials, with the medians of their repeats.
+	Trials []TrialSummary `json:"trials"`
+	// More is the number of other trials.
+	More int `json:"more_trials"`
+}
+
+// TrialSummary holds the headline figures of a trial.
+type TrialSummary struct {
+	Name    string `json:"name"`
+	Store   string `json:"store"` // with version and label
+	Verdict string `json:"verdict"`
+	// Throughput and P99 are formatted. PerSecond and P99NS are the same figures as numbers; null if
+	// they are not known.
+	Throughput string   `json:"-"`
+	P99        string   `json:"-"`
+	PerSecond  *float64 `json:"operations_per_second"`
+	P99NS      *float64 `json:"p99_ns"`
+	// P99Failed reports whether the operation at the rank of the p99 failed.
+	P99Failed bool   `json:"p99_failed"`
+	Time      string `json:"time"` // the p99's kind: response time or service time
+}
+
+// The state of a run that a process is writing.
+const stateRunning = "running"
+
+// summarize returns the summary of a run that was read from a run directory.
+func summarize(id string, run *record.Run) *Summary {
+	s := &Summary{ID: id, Name: run.Name, Started: run.Started, Ended: run.Finished, State: string(run.State), Planned: run.Planned, Begun: len(run.Trials)}
+	for i := range run.Machines {
+		s.Machines = appendNew(s.Machines, run.Machines[i].Name)
+	}
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		s.Stores, s.Versions, s.Labels = appendNew(s.Stores, t.Store), appendNew(s.Versions, t.Version), appendNew(s.Labels, t.Label)
+	}
+	rows := analyze.Rows(run)
+	if len(rows) > 0 {
+		s.Verdict = string(run.Verdict())
+	}
+	if more := len(rows) - mostTrials; more > 0 {
+		rows, s.More = rows[:mostTrials], more
+	}
+	throughput, tail := record.Registered("ops"), record.Registered("p99")
+	for _, r := range rows {
+		t := TrialSummary{
+			Name: r.First().Name, Store: analyze.Store(r.First()), Verdict: analyze.JudgeTrials(r.Trials).State,
+			Time: r.HeadlineTime().Phrase(),
+		}
+		if len(r.Done) > 0 {
+			ops, _ := r.Figure(&throughput)
+			p99, _ := r.Figure(&tail)
+			t.PerSecond, t.P99NS, t.P99Failed = numberOrNil(ops), numberOrNil(p99), p99.Failed
+		}
+		s.Trials = append(s.Trials, t)
+	}
+	s.format()
+	return s
+}
+
+func numberOrNil(v record.Value) *float64 {
+	if !v.Known || v.Failed {
+		return nil
+	}
+	return &v.Number
+}
+
+// unreadable returns the summary of a run directory that cannot be read.
+func unreadable(id string, err error) *Summary {
+	return &Summary{ID: id, Name: filepath.Base(id), State: "unreadable", Problem: text.Line(err.Error(), text.MaxField)}
+}
+
+func appendNew(list []string, name string) []string {
+	if name == "" || slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
+
+// shownTrials is the number of trials that the list shows for a run.
+const shownTrials = 4
+
+// Hidden returns the number of trials that the list does not show.
+func (s *Summary) Hidden() int { return s.More + max(len(s.Trials)-shownTrials, 0) }
+
+// matches reports whether the summary contains a word in one of its texts. word is in lower case.
+func (s *Summary) matches(word string) bool {
+	contains := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), word) })
+	}
+	if contains(s.ID, s.Name, s.State, s.Verdict) || contains(s.Stores...) || contains(s.Versions...) || contains(s.Labels...) || contains(s.Machines...) {
+		return true
+	}
+	return slices.ContainsFunc(s.Trials, func(t TrialSummary) bool { return contains(t.Name) })
+}
+
+// newestFirst orders summaries by their start, the newest first.
+func newestFirst(a, b *Summary) int {
+	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID))
+}
+
+// format fills the formatted figures, which the index file does not contain.
+func (s *Summary) format() {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		t.Throughput, t.P99 = text.Dash, text.Dash
+		if t.PerSecond != nil {
+			t.Throughput = text.PerSecond(*t.PerSecond)
+		}
+		switch {
+		case t.P99Failed:
+			t.P99 = "failed"
+		case t.P99NS != nil:
+			t.P99 = text.Duration(*t.P99NS)
+		}
+	}
+}
