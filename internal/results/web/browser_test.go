@@ -1,146 +1,78 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	browserlog "github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	printing "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/quorumbench/quorumbench/internal/testing/browser"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// browser is a headless Chromium that shows a page.
-type browser struct {
-	t   *testing.T
-	ctx context.Context
-
-	mu       sync.Mutex
-	wrong    []string // errors that the browser reported
-	requests []string // all requests, including the one for the page
-}
+// reportPage is a page in a browser.
+type reportPage struct{ *browser.Browser }
 
 // browse opens a page as a file. It skips the test if Chromium is not installed.
-func browse(t *testing.T, path string) *browser {
+func browse(t *testing.T, path string) *reportPage {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine: the package chromium of Debian has it, and make browser installs it")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
-	if os.Geteuid() == 0 { // Chromium refuses its sandbox as root
-		options = append(options, chromedp.NoSandbox)
-	}
-	limited, stop := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(stop)
-	allocator, end := chromedp.NewExecAllocator(limited, options...)
-	t.Cleanup(end)
-	ctx, closed := chromedp.NewContext(allocator)
-	t.Cleanup(closed)
-	b := &browser{t: t, ctx: ctx}
-	must(t, chromedp.Listen(ctx, b.handleEvent))
-	b.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+path))
-	return b
-}
-
-func (b *browser) handleEvent(ev any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch e := ev.(type) {
-	case *network.EventRequestWillBeSent:
-		b.requests = append(b.requests, e.Request.URL)
-	case *runtime.EventExceptionThrown:
-		b.wrong = append(b.wrong, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		b.wrong = append(b.wrong, fmt.Sprintf("the console has %s", e.Type))
-	case *browserlog.EventEntryAdded:
-		b.wrong = append(b.wrong, e.Entry.Text)
-	}
-}
-
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	must(b.t, chromedp.Do(b.ctx, steps...))
-}
-
-// value returns the value of an expression in the page.
-func value[T any](b *browser, format string, args ...any) T {
-	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf(format, args...)))
-	must(b.t, err)
-	return v
-}
-
-// text returns the text of an element.
-func (b *browser) text(selector string) string {
-	b.t.Helper()
-	return value[string](b, "document.querySelector(%q).textContent", selector)
+	return &reportPage{browser.Open(t, "file://"+path)}
 }
 
 // point returns the screen position of a point in the inner picture of a chart. x and y are
 // fractions of the picture's width and height, from 0 to 1.
-func (b *browser) point(figure string, x, y float64) (float64, float64) {
-	b.t.Helper()
+func (b *reportPage) point(figure string, x, y float64) (float64, float64) {
+	b.T.Helper()
 	// After a scroll, the browser also generates a pointer move; wait a few frames for it.
-	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(async () => {
+	at, err := chromedp.Run(b.Ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(async () => {
 		const p = document.querySelector("#%s svg.chart"), frame = () => new Promise(requestAnimationFrame);
 		p.scrollIntoView({block: "center", behavior: "instant"});
 		for (let i = 0; i < 8; i++) await frame();
 		const r = p.getBoundingClientRect();
 		return [r.left + %g * r.width, r.top + %g * p.querySelector(".plot").getAttribute("height")];
 	})()`, figure, x, y), chromedp.EvalAwaitPromise))
-	must(b.t, err)
+	must(b.T, err)
 	return at[0], at[1]
 }
 
 // hover moves the pointer to a point within a chart.
-func (b *browser) hover(figure string, x, y float64) {
-	b.t.Helper()
+func (b *reportPage) hover(figure string, x, y float64) {
+	b.T.Helper()
 	at, up := b.point(figure, x, y)
-	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at, up))
+	b.Do(chromedp.MouseEvent(chromedp.MouseMoved, at, up))
 }
 
 // legend returns the value that the legend shows for a series of a chart.
-func (b *browser) legend(figure string, n int) string {
-	b.t.Helper()
-	return b.text(fmt.Sprintf("#%s .legend li:nth-child(%d) .value", figure, n))
+func (b *reportPage) legend(figure string, n int) string {
+	b.T.Helper()
+	return b.Text(fmt.Sprintf("#%s .legend li:nth-child(%d) .value", figure, n))
 }
 
 // unfold opens the section of a trial.
-func (b *browser) unfold(trial string) {
-	b.t.Helper()
-	value[bool](b, "document.getElementById(%q).open = true", trial)
+func (b *reportPage) unfold(trial string) {
+	b.T.Helper()
+	browser.Value[bool](b.Browser, "document.getElementById(%q).open = true", trial)
 }
 
-func (b *browser) viewBox(figure string) string {
-	b.t.Helper()
-	return value[string](b, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
+func (b *reportPage) viewBox(figure string) string {
+	b.T.Helper()
+	return browser.Value[string](b.Browser, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
 }
 
-// atPeace checks that the page made no request except the request for itself, and that the browser
+// atPeace checks that the page sent no request except the request for itself, and that the browser
 // reported no error.
-func (b *browser) atPeace() {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, w := range b.wrong {
-		b.t.Errorf("the browser complains: %s", w)
-	}
-	if len(b.requests) != 1 || !strings.HasPrefix(b.requests[0], "file://") {
-		b.t.Errorf("the page asked for %q", b.requests)
+func (b *reportPage) atPeace() {
+	b.T.Helper()
+	b.CheckErrors()
+	if n := b.CheckRequests("file://"); n != 1 {
+		b.T.Errorf("the page sent %d requests", n)
 	}
 }
 
@@ -156,10 +88,6 @@ func writtenText(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "report.html")
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-func click(selector string) chromedp.Action[chromedp.Void] {
-	return chromedp.Click(chromedp.CSS(selector))
 }
 
 // The window lasts 12 s. Operations in second 4 take 800 ms. The warm-up takes the first seventh of
@@ -179,7 +107,7 @@ func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 			t.Errorf("%s says %q and not %q", c.figure, got, c.want)
 		}
 	}
-	if got := b.text("#t1-1-heat-map .readout"); got != "4 s: 2,000" {
+	if got := b.Text("#t1-1-heat-map .readout"); got != "4 s: 2,000" {
 		t.Errorf("the heat map says %q", got)
 	}
 	if got := b.legend("t2-1-latency", 1); got != "" {
@@ -190,11 +118,11 @@ func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 		t.Errorf("the slowest of second 6 is said to be %q", got)
 	}
 	b.hover("percentiles-open", 0.6, 0.5)
-	if got := b.text("#percentiles-open .readout"); !strings.HasPrefix(got, "p99.") {
+	if got := b.Text("#percentiles-open .readout"); !strings.HasPrefix(got, "p99.") {
 		t.Errorf("the percentile chart says %q", got)
 	}
 	b.hover("t1-1-heat-map", (4.5+2)/14, 0.01)
-	if got := b.text("#t1-1-heat-map .readout"); !strings.HasSuffix(got, ": 2,000") || !strings.Contains(got, " ms to ") {
+	if got := b.Text("#t1-1-heat-map .readout"); !strings.HasSuffix(got, ": 2,000") || !strings.Contains(got, " ms to ") {
 		t.Errorf("the cell says %q", got)
 	}
 	b.atPeace()
@@ -205,9 +133,9 @@ func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
 	b.unfold("t1-1")
 	whole := b.viewBox("t1-1-latency")
 	x1, y := b.point("t1-1-throughput", 5.0/14, 0.5)
-	x2 := x1 + value[float64](b, `document.querySelector("#t1-1-throughput svg.chart").getBoundingClientRect().width * 4 / 14`)
+	x2 := x1 + browser.Value[float64](b.Browser, `document.querySelector("#t1-1-throughput svg.chart").getBoundingClientRect().width * 4 / 14`)
 	left := chromedp.ButtonType(input.MouseButtonLeft)
-	b.do(chromedp.MouseEvent(chromedp.MousePressed, x1, y, left), chromedp.MouseEvent(chromedp.MouseMoved, x2, y, left), chromedp.MouseEvent(chromedp.MouseReleased, x2, y, left))
+	b.Do(chromedp.MouseEvent(chromedp.MousePressed, x1, y, left), chromedp.MouseEvent(chromedp.MouseMoved, x2, y, left), chromedp.MouseEvent(chromedp.MouseReleased, x2, y, left))
 	for _, figure := range []string{"t1-1-throughput", "t1-1-latency", "t1-1-heat-map", "t1-1-events"} {
 		var from, length, top, height float64
 		box := b.viewBox(figure)
@@ -218,14 +146,14 @@ func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
 	if b.viewBox("t2-1-latency") != whole {
 		t.Error("the other trial is zoomed too")
 	}
-	if got := b.text("#t1-1-latency g.x text:last-child"); got != "7 s" && got != "6 s" { // the range ends at the pixel that is nearest to 7 s
+	if got := b.Text("#t1-1-latency g.x text:last-child"); got != "7 s" && got != "6 s" { // the range ends at the pixel that is nearest to 7 s
 		t.Errorf("the last tick is %q", got)
 	}
 	b.hover("t1-1-throughput", 0.3, 0.5) // 4.2 s
 	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
 		t.Errorf("zoomed, second 4 is said to take %q", got)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#t1-1 button.back")))
+	b.Do(chromedp.Click(chromedp.CSS("#t1-1 button.back")))
 	if b.viewBox("t1-1-latency") != whole {
 		t.Error("it does not go back to the whole trial")
 	}
@@ -235,17 +163,17 @@ func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
 func TestBrowserSwitchesSeriesOff(t *testing.T) {
 	b := browse(t, written(t, made{name: "legend", seconds: 12, trials: 1}.record(t)))
 	hidden := func() bool {
-		return value[string](b, `getComputedStyle(document.querySelectorAll("#t1-1-latency path.l.s1")[1]).display`) == "none"
+		return browser.Value[string](b.Browser, `getComputedStyle(document.querySelectorAll("#t1-1-latency path.l.s1")[1]).display`) == "none"
 	}
 	if hidden() {
 		t.Fatal("a series is off from the start")
 	}
 	entry := chromedp.CSS("#t1-1-latency .legend li:nth-child(2)")
-	b.do(chromedp.Click(entry))
-	if !hidden() || value[string](b, `document.querySelector("#t1-1-latency .legend li:nth-child(2)").getAttribute("aria-pressed")`) != "false" {
+	b.Do(chromedp.Click(entry))
+	if !hidden() || browser.Value[string](b.Browser, `document.querySelector("#t1-1-latency .legend li:nth-child(2)").getAttribute("aria-pressed")`) != "false" {
 		t.Error("the series is still there")
 	}
-	b.do(chromedp.Focus(entry), chromedp.KeyEvent(kb.Enter))
+	b.Do(chromedp.Focus(entry), chromedp.KeyEvent(kb.Enter))
 	if hidden() {
 		t.Error("the series does not come back by the keyboard")
 	}
@@ -255,18 +183,18 @@ func TestBrowserSwitchesSeriesOff(t *testing.T) {
 func TestBrowserByKeyboard(t *testing.T) {
 	b := browse(t, written(t, made{name: "keys", seconds: 12, trials: 1}.record(t)))
 	whole := b.viewBox("t1-1-latency")
-	b.do(chromedp.Focus(chromedp.CSS("#t1-1-throughput .paper")), chromedp.KeyEvent(kb.Home))
+	b.Do(chromedp.Focus(chromedp.CSS("#t1-1-throughput .paper")), chromedp.KeyEvent(kb.Home))
 	for range 6 { // from -2 s to 4 s
-		b.do(chromedp.KeyEvent(kb.ArrowRight))
+		b.Do(chromedp.KeyEvent(kb.ArrowRight))
 	}
 	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
 		t.Errorf("six steps from the start, p50 is %q", got)
 	}
-	b.do(chromedp.KeyEvent("+"))
+	b.Do(chromedp.KeyEvent("+"))
 	if b.viewBox("t1-1-latency") == whole {
 		t.Error("plus does not zoom")
 	}
-	b.do(chromedp.KeyEvent(kb.Escape))
+	b.Do(chromedp.KeyEvent(kb.Escape))
 	if b.viewBox("t1-1-latency") != whole || b.legend("t1-1-latency", 1) != "" {
 		t.Error("escape does not go back")
 	}
@@ -278,12 +206,14 @@ func TestBrowserByKeyboard(t *testing.T) {
 func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	path := written(t, made{name: "themes", seconds: 12, trials: 1}.record(t))
 	b := browse(t, path)
-	paper := func() string { return value[string](b, `getComputedStyle(document.body).backgroundColor`) }
+	paper := func() string {
+		return browser.Value[string](b.Browser, `getComputedStyle(document.body).backgroundColor`)
+	}
 	if got := paper(); got != "rgb(255, 255, 255)" {
 		t.Errorf("by day the page is %s", got)
 	}
 	media := func(kind, theme string) {
-		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind,
+		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind,
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 		must(t, err)
 	}
@@ -296,24 +226,23 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 		t.Errorf("printed the page is %s", got)
 	}
 	media("", "light")
-	pdf, err := chromedp.Call(b.ctx, printing.PrintToPDF, printing.PrintToPDFParams{})
+	pdf, err := chromedp.Call(b.Ctx, printing.PrintToPDF, printing.PrintToPDFParams{})
 	must(t, err)
 	if len(pdf.Data) < 20_000 {
 		t.Errorf("printed it has %d bytes", len(pdf.Data))
 	}
-	_, err = chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	_, err = chromedp.Call(b.Ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	must(t, err)
-	b.do(chromedp.Navigate("file://" + path))
-	if value[bool](b, `document.documentElement.classList.contains("scripted")`) {
+	b.Do(chromedp.Navigate("file://" + path))
+	if browser.Value[bool](b.Browser, `document.documentElement.classList.contains("scripted")`) {
 		t.Fatal("scripts run")
 	}
-	if n := value[float64](b, `[...document.querySelectorAll("svg.chart")].filter(c => c.getBoundingClientRect().height > 50).length`); n < 6 {
+	if n := browser.Value[float64](b.Browser, `[...document.querySelectorAll("svg.chart")].filter(c => c.getBoundingClientRect().height > 50).length`); n < 6 {
 		t.Errorf("without scripts %v charts are there", n)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.wrong) > 0 || len(b.requests) != 2 {
-		t.Errorf("the browser complains: %q; requests: %q", b.wrong, b.requests)
+	b.CheckErrors()
+	if n := b.CheckRequests("file://"); n != 2 { // the page was opened twice
+		t.Errorf("the page sent %d requests", n)
 	}
 }
 
@@ -321,21 +250,21 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 // first column of a table remains visible, and leaves most of the width to the figures.
 func TestBrowserOnASmallScreen(t *testing.T) {
 	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 2, open: true, hostile: "-at-all-followers-in-the-other-zone"}.record(t)))
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
+	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
 	b.unfold("t1-1")
-	if got := value[float64](b, `document.documentElement.scrollWidth`); got > 390 {
+	if got := browser.Value[float64](b.Browser, `document.documentElement.scrollWidth`); got > 390 {
 		t.Errorf("the page is %v wide", got)
 	}
-	if got := value[string](b, `[...document.querySelectorAll("body *")].filter(e => {
+	if got := browser.Value[string](b.Browser, `[...document.querySelectorAll("body *")].filter(e => {
 		const r = e.getBoundingClientRect();
 		return r.width > 0 && (r.right > 391 || r.left < -1) && !e.closest(".wide, pre");
 	}).map(e => e.outerHTML.slice(0, 80)).join("\n")`); got != "" {
 		t.Errorf("the screen cuts off:\n%s", got)
 	}
-	if got := value[float64](b, `Math.max(...[...document.querySelectorAll(".wide th:first-child")].map(e => e.getBoundingClientRect().width))`); got > 130 {
+	if got := browser.Value[float64](b.Browser, `Math.max(...[...document.querySelectorAll(".wide th:first-child")].map(e => e.getBoundingClientRect().width))`); got > 130 {
 		t.Errorf("a table's first column is %v wide", got)
 	}
-	if got := value[float64](b, `(() => {
+	if got := browser.Value[float64](b.Browser, `(() => {
 		const box = [...document.querySelectorAll(".wide")].find(e => e.scrollWidth > e.clientWidth);
 		box.scrollLeft = box.scrollWidth;
 		return box.querySelector("td").getBoundingClientRect().left - box.getBoundingClientRect().left;
@@ -348,20 +277,22 @@ func TestBrowserOnASmallScreen(t *testing.T) {
 // trial unfolds the trial, and that a printed page shows all trials.
 func TestBrowserFoldsTrials(t *testing.T) {
 	b := browse(t, written(t, made{name: "many", seconds: 6, trials: 15}.record(t)))
-	if got := value[float64](b, `document.documentElement.scrollHeight`); got > 12_000 {
+	if got := browser.Value[float64](b.Browser, `document.documentElement.scrollHeight`); got > 12_000 {
 		t.Errorf("the page is %v px high", got)
 	}
-	unfolded := func() float64 { return value[float64](b, `document.querySelectorAll("details[open]").length`) }
+	unfolded := func() float64 {
+		return browser.Value[float64](b.Browser, `document.querySelectorAll("details[open]").length`)
+	}
 	if got := unfolded(); got != 0 {
 		t.Errorf("%v trials are unfolded", got)
 	}
-	b.do(chromedp.Click(chromedp.CSS(".overview a[href='#t7-1']")))
-	settle.Eventually(t, "the link unfolds its trial", func() bool { return value[bool](b, `document.getElementById("t7-1").open`) })
-	value[bool](b, `window.dispatchEvent(new Event("beforeprint"))`)
+	b.Do(chromedp.Click(chromedp.CSS(".overview a[href='#t7-1']")))
+	settle.Eventually(t, "the link unfolds its trial", func() bool { return browser.Value[bool](b.Browser, `document.getElementById("t7-1").open`) })
+	browser.Value[bool](b.Browser, `window.dispatchEvent(new Event("beforeprint"))`)
 	if got := unfolded(); got != 15 {
 		t.Errorf("a printed page has %v trials", got)
 	}
-	value[bool](b, `window.dispatchEvent(new Event("afterprint"))`)
+	browser.Value[bool](b.Browser, `window.dispatchEvent(new Event("afterprint"))`)
 	if got := unfolded(); got != 1 {
 		t.Errorf("after printing, %v trials are unfolded", got)
 	}
@@ -371,11 +302,11 @@ func TestBrowserFoldsTrials(t *testing.T) {
 func TestBrowserShowsHostileTextAsText(t *testing.T) {
 	const evil = `</title></script><script>document.body.dataset.evil=1</script><img src=http://127.0.0.1:9/x onerror="document.body.dataset.evil=2">`
 	b := browse(t, written(t, made{name: "evil", seconds: 6, trials: 1, hostile: evil}.record(t)))
-	if got := value[string](b, `document.body.dataset.evil || ""`); got != "" {
+	if got := browser.Value[string](b.Browser, `document.body.dataset.evil || ""`); got != "" {
 		t.Errorf("the text %s was run", got)
 	}
-	if !strings.Contains(b.text("h1"), "<script>") {
-		t.Errorf("the name is shown as %q", b.text("h1"))
+	if !strings.Contains(b.Text("h1"), "<script>") {
+		t.Errorf("the name is shown as %q", b.Text("h1"))
 	}
 	b.atPeace()
 }

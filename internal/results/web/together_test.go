@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/testing/browser"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -127,7 +128,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 			}
 		}
 	}
-	if got := b.text("#together-put-time-throughput .readout"); got != "4 s" {
+	if got := b.Text("#together-put-time-throughput .readout"); got != "4 s" {
 		t.Errorf("the time is %q", got)
 	}
 	if got := b.legend("together-put-writes-by-writes-mean", 1); got != "" {
@@ -137,11 +138,11 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 	if got := b.legend("together-put-writes-by-writes-mean", 2); got != "800 ms" {
 		t.Errorf("write 9,000 is said to take %q", got)
 	}
-	if got := b.text("#together-put-writes-by-writes-memory .readout"); !strings.HasPrefix(got, "9,000 to 9,100 writes") {
+	if got := b.Text("#together-put-writes-by-writes-memory .readout"); !strings.HasPrefix(got, "9,000 to 9,100 writes") {
 		t.Errorf("the place is %q", got)
 	}
-	b.do(click("#together-put-time-memory .legend li:nth-child(1)"))
-	if got := value[string](b, `getComputedStyle(document.querySelector("#together-put-time-memory path.s0.between")).display`); got != "none" {
+	b.Click("#together-put-time-memory .legend li:nth-child(1)")
+	if got := browser.Value[string](b.Browser, `getComputedStyle(document.querySelector("#together-put-time-memory path.s0.between")).display`); got != "none" {
 		t.Errorf("a store that is switched off has the display %q", got)
 	}
 	b.atPeace()
@@ -150,13 +151,13 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 func TestBrowserShowsSteps(t *testing.T) {
 	run := ladderOf(t, "steps", 6)
 	b := browse(t, writtenText(t, pageOfRun(t, run)))
-	spot := value[[]float64](b, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
+	spot := browser.Value[[]float64](b.Browser, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
 	b.hover("scaling-closed", spot[0]+0.01, spot[1]+0.01)
-	if got := b.text("#scaling-closed .readout"); !strings.Contains(got, ", 16 clients: ") || !strings.Contains(got, "/s, p50 1.00 ms") {
+	if got := b.Text("#scaling-closed .readout"); !strings.Contains(got, ", 16 clients: ") || !strings.Contains(got, "/s, p50 1.00 ms") {
 		t.Errorf("the third step says %q", got)
 	}
-	b.do(click("#steps-closed .legend li:nth-child(1)"))
-	if n := value[float64](b, `[...document.querySelectorAll("#steps-closed .plot path.s0")].filter(p => getComputedStyle(p).display !== "none").length`); n != 0 {
+	b.Click("#steps-closed .legend li:nth-child(1)")
+	if n := browser.Value[float64](b.Browser, `[...document.querySelectorAll("#steps-closed .plot path.s0")].filter(p => getComputedStyle(p).display !== "none").length`); n != 0 {
 		t.Errorf("%v parts of a ladder that is switched off are there", n)
 	}
 	b.atPeace()
