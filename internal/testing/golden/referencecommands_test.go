@@ -43,7 +43,7 @@ func commandBlocks() map[string]func(*block) string {
 		"bench flags": benchTable,
 	}
 	for _, name := range []string{
-		"run", "init", "report", "compare", "bench", "capacity", "check", "break", "verify", "cluster", "stores", "null-server",
+		"run", "init", "report", "compare", "history", "serve", "bench", "capacity", "check", "break", "verify", "cluster", "stores", "null-server",
 		"traffic", "cleanup", "agent", "upload", "version", "help",
 	} {
 		all["command "+name] = func(b *block) string {
