@@ -86,8 +86,8 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 		"the ports differ":              {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
 		"ports differ from":             {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
 		"ports differ from the request": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"has another parent":            {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
-		"the folder has another":        {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"not in the requested parent":   {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"the requested parent folder":   {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
 		"has no ID": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
 			_, err := h.Start(ctx, host.Command{})
 			return err

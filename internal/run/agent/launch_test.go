@@ -94,8 +94,8 @@ func TestLaunchesABinaryOfExec(t *testing.T) {
 func TestRefusesOtherLaunches(t *testing.T) {
 	inside := real(t)
 	for want, change := range map[string]func(c *host.Command){
-		"an agent starts only":             func(c *host.Command) { c.Launch = nil },
-		"starts only commands":             func(c *host.Command) { c.Detach = true },
+		"an agent starts no other":         func(c *host.Command) { c.Launch = nil },
+		"starts no other commands":         func(c *host.Command) { c.Detach = true },
 		"there is no store":                func(c *host.Command) { c.Launch.Store = "sh" },
 		"cannot install version":           func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
 		"is built into quorumbench":        func(c *host.Command) { c.Launch.Version = "1.0" },

@@ -201,7 +201,7 @@ func TestStoreOperationsThatFail(t *testing.T) {
 		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 is already the leader"},
 		"it is not replaced":      {simulated{refuses: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
 		"the load ends in it":     {simulated{}, "enable-auth at 1s for 30s", 10 * time.Second, []string{"auth-switch of 1 at e1 e2 e3", "undo auth-switch of 1 at e1 e2 e3"}, "cut short"},
-		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "after 1 of 3 members"},
+		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "only 1 of 3 members"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, events := c.s.play(t, c.faults, c.window)

@@ -112,7 +112,7 @@ func TestUnknownVersion(t *testing.T) {
 
 func TestAnotherProtocol(t *testing.T) {
 	for in, want := range map[string]string{
-		"\x00\x00\x06\x04\x00\x00\x00\x00\x00": "not its etcd member's",
+		"\x00\x00\x06\x04\x00\x00\x00\x00\x00": "not of its etcd member",
 		"\x15\x03\x01\x00\x02\x02\x46":         "which cetcd does not",
 	} {
 		s := newScripted(t)

@@ -203,7 +203,7 @@ func TestLoginIsTriedAgain(t *testing.T) {
 func TestRefusesInvalidTokens(t *testing.T) {
 	for token, want := range map[string]string{
 		"":                         errMalformed.Error(),
-		strings.Repeat("x", 10000): "the header token has 10000 bytes",
+		strings.Repeat("x", 10000): "the value of the header token has 10000 bytes",
 	} {
 		s := loop(t, 1)[0]
 		s.settings()
