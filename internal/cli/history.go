@@ -60,7 +60,7 @@ added.`,
 	r.Choice("by", &f.order, "property by which the runs are sorted", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
 	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
 	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs still serve as the baseline")
-	r.Int("last", &f.last, "report only changes that one of the last N runs confirmed")
+	r.Int("last", &f.last, "report only changes confirmed by one of the last N runs")
 	r.Choice("fail-on", &f.failOn, "exit with status 1 if a series became worse, or with 6 if a series could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.history(f, args) }
 	return c

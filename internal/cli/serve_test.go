@@ -54,7 +54,9 @@ func TestServe(t *testing.T) {
 	runs.Run{Name: "first", Seconds: 2, PerSecond: 100}.Record(t, dir)
 	url, stop := startServe(t, "--runs", dir)
 	status, body := get(t, http.DefaultClient, url+"runs.json", "")
-	var list struct{ Runs []struct{ Name, State string } }
+	var list struct {
+		Runs []struct{ Name, State string }
+	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil || status != http.StatusOK || len(list.Runs) != 1 || list.Runs[0].Name != "first" || list.Runs[0].State != "complete" {
 		t.Errorf("status %d: %s", status, body)
 	}

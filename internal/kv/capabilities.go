@@ -196,7 +196,7 @@ func (c Capabilities) CheckWatch(store string, mode WatchMode) error {
 			has = append(has, fmt.Sprintf("%s (%s)", m, what))
 		}
 	}
-	return fmt.Errorf("%s has no watches of mode %s; it supports %s", store, mode, strings.Join(has, " and "))
+	return fmt.Errorf("%s does not support the watch mode %q; it supports %s", store, mode, strings.Join(has, " and "))
 }
 
 // Has reports whether the store has the feature.

@@ -191,7 +191,7 @@ func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, r
 	}
 }
 
-// try runs a load once, until the load has ended or the results of a second show that the load is
+// try runs a load once, until the load has ended or the results of one second show that the load is
 // too fast for the store.
 func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap func(*source) engine.Source) (*Result, error) {
 	one := *p

@@ -183,7 +183,7 @@ func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool)
 	return g.col.Straggler(g.most)
 }
 
-// End records that a part will report no more seconds.
+// End must be called when a part will report no more seconds.
 func (g *Gathering) End(part int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

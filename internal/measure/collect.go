@@ -58,7 +58,7 @@ func (c *Collector) add(shard int, s *Second, ours bool) {
 	c.advance()
 }
 
-// End records that a shard will not add more seconds.
+// End must be called when a shard will not add more seconds.
 func (c *Collector) End(shard int) {
 	c.shards[shard].ended = true
 	c.advance()

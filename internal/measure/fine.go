@@ -18,7 +18,7 @@ const (
 // return any number of member IDs.
 const mostGroups = 64
 
-// Fine records at which times operations ended within one second of a load with faults.
+// Fine contains the times at which operations ended within one second of a load with faults.
 //
 // Example: an operation that succeeds 234 ms after the start of the second is counted in Done[23].
 // It also sets bit 234 of Alive in its group.
@@ -52,7 +52,7 @@ type Wait struct {
 	Length uint32 // length in milliseconds
 }
 
-// Group records at which times operations of one kind and consistency succeeded on one member.
+// Group contains the times at which operations of one kind and consistency succeeded on one member.
 type Group struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
@@ -142,8 +142,8 @@ func (f *Fine) merge(o *Fine) {
 	}
 }
 
-// FineWatch records at which times, within one second of a load with faults, watch events arrived
-// and the load noticed ended leases.
+// FineWatch contains the times at which, within one second of a load with faults, watch events
+// arrived and the load noticed ended leases.
 type FineWatch struct {
 	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
 	// Latest contains, for each slot, the longest time from sending a write to the arrival of its
@@ -243,9 +243,9 @@ func (w *FineWatch) addLate(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed records what an event showed about earlier events: `passed` earlier events were missing,
-// and `madeUp` missing events arrived after all. It is called only for watchers whose events can
-// show this.
+// Missed adds what an event showed about earlier events: `passed` earlier events were missing, and
+// `madeUp` missing events arrived after all. It is called only for watchers whose events can show
+// this.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -265,7 +265,7 @@ func (f *Fine) WatcherEnded(again bool, at int64) {
 	}
 }
 
-// LeaseEnded records that the load noticed the end of a lease.
+// LeaseEnded must be called when the load notices the end of a lease.
 func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
 	ms, _ := msAndSlot(at)
 	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000

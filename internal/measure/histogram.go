@@ -34,13 +34,14 @@ func Add(dst, src *Histogram) *Histogram {
 	return dst
 }
 
-// Record adds one time. A time outside the range is counted at the nearer end of the range, so that
-// no time is lost.
+// Record adds one measured time, in nanoseconds, to the histogram. A time outside the range is
+// counted at the nearer end of the range, so that no time is lost.
 func Record(h *Histogram, ns int64) {
 	_ = h.RecordValue(inRange(ns)) // cannot fail, because inRange limits the value
 }
 
-// RecordAll adds a time as often as `times` says, at the cost of a single Record.
+// RecordAll has the effect of `times` calls of Record with the same time, at the cost of a single
+// call.
 func RecordAll(h *Histogram, ns int64, times uint64) {
 	_ = h.RecordValues(inRange(ns), int64(times)) // cannot fail, because inRange limits the value
 }

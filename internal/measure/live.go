@@ -9,7 +9,7 @@ type LiveSteps struct {
 	into   [2]**Histogram // pointers to the histograms to which the counts will be added
 }
 
-// Record counts one time in nanoseconds, in the same step as the function Record.
+// Record counts one measured time, in nanoseconds, in the same step as the function Record.
 func (l *LiveSteps) Record(ns int64) {
 	if uint64(ns) > Highest {
 		ns = inRange(ns)

@@ -28,7 +28,7 @@ func (p place) compare(o place) int {
 // of its operations. Therefore all entries except mostOpen are encoded (AppendSecond), which takes
 // a few KiB instead of megabytes.
 //
-// Invariant: the field seconds is sorted by place, packed is the total length of the entries'
+// Invariant: the field `seconds` is sorted by place, `packed` is the total length of the entries'
 // bytes, and at most mostOpen entries are not encoded.
 type waiting struct {
 	seconds []waitingSecond

@@ -304,13 +304,13 @@ func (b *builder) checkWatchAbilities() {
 		return
 	}
 	if w.Expect > 0 && !can.Earlier {
-		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> is not supported by this store: watchers of %s can receive only events after they are created", store)
+		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> is not supported by this store: a watcher of %s receives only events that occur after the watcher is created", store)
 	}
 	if w.PrevKV && !can.Before {
 		b.failf(b.place("watch.prev-kv"), "<watch.prev-kv> is not supported by this store: watch events from %s do not contain the previous value", store)
 	}
 	if w.Span > 1 && len(w.Key) == 0 && can.Mode(w.Mode) == kv.OnceWatch {
-		b.failf(b.place("watch.keys-per-watcher"), "<watch.keys-per-watcher> cannot be combined with <watch.mode> once, which watches only one key per watcher")
+		b.failf(b.place("watch.keys-per-watcher"), "<watch.keys-per-watcher> cannot be combined with <watch.mode> \"once\", in which each watcher watches only one key")
 	}
 }
 

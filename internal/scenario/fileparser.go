@@ -25,7 +25,7 @@ type fileParser struct {
 	set      layer             // the layer of the assignments in Options.Set
 	aliases  map[string]string // final names of trials, by their names before scaling
 	errs     Errors
-	secrets  []*node // values of the key user
+	secrets  []*node // values of the key "user"
 	warnings []string
 }
 

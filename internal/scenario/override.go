@@ -159,15 +159,15 @@ func (p *fileParser) checkSetOnce() {
 	}
 }
 
-// checkSetCluster rejects assignments about a running cluster that contradict a flag. The flag may
-// select a server to start, or another running cluster.
+// checkSetCluster rejects a --set assignment that concerns a running cluster if it contradicts a
+// flag: a flag that selects a server to start, or --endpoints.
 func (p *fileParser) checkSetCluster() {
 	if e, ok := p.set["endpoints"]; ok {
 		switch {
 		case p.options.Exec != "":
-			p.failf(e.at, "--exec starts a server, but endpoints name a running cluster; give only one of them")
+			p.failf(e.at, "--exec starts a server, but the endpoints belong to a running cluster; give only one of them")
 		case p.options.Version != "":
-			p.failf(e.at, "--store %s@%s selects the version to start, but endpoints name a running cluster; write --store %s, or remove the endpoints",
+			p.failf(e.at, "--store %s@%s selects the version to start, but the endpoints belong to a running cluster; write --store %s, or remove the endpoints",
 				p.options.Store, p.options.Version, p.options.Store)
 		}
 	}
@@ -295,7 +295,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	for _, v := range a.values {
 		for _, key := range ofStarted {
 			if v.field(key) != v && key != "members" {
-				p.failf(e.at, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but endpoints name a running cluster; remove that key from the list", a.at.line, key)
+				p.failf(e.at, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but the endpoints belong to a running cluster; remove that key from the list", a.at.line, key)
 				return
 			}
 		}

@@ -19,7 +19,7 @@ func (p *fileParser) redact(data []byte) []byte {
 		name, _, _ := strings.Cut(n.text, ":")
 		i := n.at.line - 1
 		if i >= len(lines) || !strings.Contains(lines[i], n.text) {
-			p.failf(n.at, "the password could not be removed from the record; write user as NAME:PASSWORD on one line and without escapes")
+			p.failf(n.at, "the password could not be removed from the record; write the value of \"user\" as NAME:PASSWORD, on one line and without escapes")
 			continue
 		}
 		lines[i] = strings.ReplaceAll(lines[i], n.text, name+":***")

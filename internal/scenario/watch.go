@@ -80,7 +80,7 @@ func (l *Load) checkWatch(c *checks) {
 		l.checkWatched(c)
 	}
 	if w.Expect > 0 && l.Total > 0 {
-		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; replace the total with a duration as the time limit")
+		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; to limit the time, give <duration> instead of <total>")
 	}
 	if l.NewConnection {
 		c.add("new-connection", "watchers need connections that stay open, but <new-connection> opens one for each operation; remove one of the two")

@@ -172,10 +172,10 @@ func (plain) Capabilities(store string) kv.Capabilities {
 // that share a watch at the server are reported.
 func TestWatchModes(t *testing.T) {
 	for watch, want := range map[string]string{
-		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd has no watches of mode stream; it supports once (once) and persistent (staying)",
-		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher cannot be combined with watch.mode once, which watches only one key per watcher",
+		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not supported by this store: etcd does not support the watch mode \"stream\"; it supports once (once) and persistent (staying)",
+		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher cannot be combined with watch.mode \"once\", in which each watcher watches only one key",
 		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not supported by this store: watch events from etcd do not contain the previous value",
-		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not supported by this store: watchers of etcd can receive only events after they are created",
+		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not supported by this store: a watcher of etcd receives only events that occur after the watcher is created",
 		"{watchers: 2, mode: often}":                           `there is no watch mode "often"; choose one of stream, once, persistent or query`,
 		"{watchers: 2, mode: once}":                            "",
 		"{watchers: 2, mode: persistent, keys-per-watcher: 3}": "",

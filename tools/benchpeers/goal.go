@@ -104,13 +104,13 @@ func Goals(rate float64) []Goal {
 		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
 		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
 		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
-		distanceGoal("open loop, achieved rate off the one asked for", 0.001, CaseOpen, rate),
+		distanceGoal("open loop, difference from the requested rate", 0.001, CaseOpen, rate),
 		{
 			Title: "open loop, lateness p99.9", Limit: 1e6, AtMost: true, Show: text.Duration,
 			Values: func(r *Results) []float64 { return r.Values(CaseOpen, ours, lateness) },
 		},
-		distanceGoal("check perf --load l, null server: off its rate", 0.005, CaseCheckL, RateL),
-		distanceGoal("check perf --load xl, null server: off its rate", 0.005, CaseCheckXL, RateXL),
+		distanceGoal("check perf --load l, null server: difference from the load's rate", 0.005, CaseCheckL, RateL),
+		distanceGoal("check perf --load xl, null server: difference from the load's rate", 0.005, CaseCheckXL, RateXL),
 		{
 			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: text.Share,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },

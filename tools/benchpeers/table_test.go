@@ -49,7 +49,7 @@ Open loop, sent after due: p50 20.5 µs, p99 120 µs, p99.9 2.50 ms
 what                                            median (min-max)    goal                     reached
 CPU per local range, ours / h2load              0.53 (0.50-0.55)    at most 1.00, aim 0.80   yes, the aim too
 resident memory, 100 connections x 10           34.0 MiB (34.0-34.0 MiB)  at most 64.0 MiB, always   yes
-open loop, achieved rate off the one asked for  0.005 %             at most 0.1 %            yes
+open loop, difference from the requested rate   0.005 %             at most 0.1 %            yes
 open loop, lateness p99.9                       2.50 ms             at most 1.00 ms          NO
 `
 	if d := cmp.Diff(words(want), words(out.String())); d != "" {

@@ -24,7 +24,7 @@ const serverCPU = 0
 
 type outputs struct{ stdout, stderr bytes.Buffer }
 
-// Special values for the parameter nice of startOn.
+// Special values for the parameter `nice` of startOn.
 const (
 	normal   = 0
 	realTime = -100

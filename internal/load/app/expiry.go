@@ -61,8 +61,8 @@ func (k *EphemeralKey) Absent() {
 	}
 }
 
-// SessionGone records that the key's lease or session has ended. After that, no pending call can
-// create the key with this lease or session.
+// SessionGone must be called when the key's lease or session has ended. After that, no pending call
+// can create the key with this lease or session.
 func (k *EphemeralKey) SessionGone() { k.There, k.Unsure = false, 0 }
 
 // MayEnd records, once, that the key may have been deleted at or after the time `from`.
@@ -84,9 +84,9 @@ func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure 
 	k.MayEnd(to, session, from, now)
 }
 
-// SessionEnded records that the session that created the key at revision o.Mod was closed. The
-// key's latest version was deleted with it, unless the key was created again or deleted in the
-// meantime. o is complete except for the key, the version and its value.
+// SessionEnded must be called when the session that created the key at revision o.Mod was closed.
+// The key's latest version was deleted with the session, unless the key was created again or
+// deleted in the meantime. o is complete except for the key, the version and its value.
 func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	if k.There && k.At == o.Mod {
 		o.Key, o.Mod, o.Written = k.Number, k.Newest, k.Value
@@ -110,7 +110,7 @@ type LeftKeys struct {
 // NewLeftKeys returns a LeftKeys for the given number of keys.
 func NewLeftKeys(keys uint64) LeftKeys { return LeftKeys{recorded: make([]bool, keys)} }
 
-// Sent records when a call was sent. Only the first call of the load matters.
+// Sent stores the time at which the load's first call was sent. It ignores later calls.
 func (l *LeftKeys) Sent(at int64) {
 	if l.began == 0 {
 		l.began = max(at, 1)
@@ -182,7 +182,7 @@ type Hold struct {
 	Token int64 // fencing token; 0 if the lock is not held
 }
 
-// Granted records that a client acquired the lock, as the response to o showed.
+// Granted begins the hold of a client: the response to o showed that the client acquired the lock.
 func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
 	h.Token = token
 	to.Add(&history.Op{
@@ -191,8 +191,8 @@ func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Leas
 	})
 }
 
-// Released records that a client believed until the time `at` that it held the lock. It does
-// nothing if the client did not hold the lock.
+// Released ends the hold of a client, which believed until the time `at` that it held the lock. It
+// does nothing if the client did not hold the lock.
 func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

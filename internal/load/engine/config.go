@@ -70,8 +70,8 @@ type Config struct {
 	// MaxHeld is the maximum number of bytes that all connections of this loop together buffer for
 	// incomplete replies. 0 means poll.DefaultMaxHeld.
 	MaxHeld int
-	// Fine records in each second the times at which operations ended within that second
-	// (measure.Fine).
+	// Fine makes the loop record, for each second, the times at which operations ended within that
+	// second (measure.Fine).
 	Fine bool
 	// LeaseOf returns the number of the lease that a client renews with operation n. It is called
 	// only for keep-alives. It is nil if expired leases are not recorded.

@@ -33,15 +33,15 @@ type History interface {
 	// the creation, and `from` is the first revision that the loop requested. If `from` is 0, the
 	// loop requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
-	// MayEnd reports that a key may have been deleted at or after the time `from`, because the
+	// MayEnd is called when a key may have been deleted at or after the time `from`, because the
 	// session that created it was closed or its connection was lost. ref is the value that Fill
 	// returned.
 	MayEnd(ref uint64, session uint32, from, now int64)
-	// SessionEnded reports that the server confirmed the end of a session. The session had created
-	// the key with the reference ref at revision o.Mod. All fields of o are set except the key and
-	// the value.
+	// SessionEnded is called when the server has confirmed the end of a session. The session had
+	// created the key with the reference ref at revision o.Mod. All fields of o are set except the
+	// key and the value.
 	SessionEnded(ref uint64, o *history.Op)
-	// Closed reports that the loop will send no operation and no keep-alive after the time `now`.
+	// Closed is called when the loop will send no operation and no keep-alive after the time `now`.
 	Closed(now int64)
 }
 

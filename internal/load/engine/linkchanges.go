@@ -31,8 +31,8 @@ func (k *links) begin(cs *connections) {
 	}
 }
 
-// add records that a place is connected. If a connection is replaced by a new connection to the
-// same endpoint, both count as one continuous connection, unless the new one fails.
+// add must be called when a place is connected. If a connection is replaced by a new connection to
+// the same endpoint, both count as one continuous connection, unless the new one fails.
 func (k *links) add(c *conn, now int64) {
 	if !c.linked {
 		c.linked = true
@@ -40,7 +40,7 @@ func (k *links) add(c *conn, now int64) {
 	}
 }
 
-// remove records that a place's connection is closed.
+// remove must be called when a place's connection is closed.
 func (k *links) remove(c *conn, lost bool, now int64) {
 	if c.linked {
 		c.linked = false

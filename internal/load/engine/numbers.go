@@ -62,9 +62,9 @@ func (w *work) giveBack(s span) {
 	w.requested.Store(false)
 }
 
-// end records that a loop has no numbers left and no open operations, and that its last operation
-// ended at the time `at`. If all loops have ended, `all` is true and `last` is the time at which
-// the last operation of all loops ended. idle is set for a loop without clients.
+// end must be called when a loop has no numbers left and no open operations. The loop's last
+// operation ended at the time `at`. If all loops have ended, `all` is true and `last` is the time
+// at which the last operation of all loops ended. idle is set for a loop without clients.
 func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -87,8 +87,8 @@ func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 	return o, true
 }
 
-// leave records that a loop will add no more operations. It reports whether all other loops had
-// already left.
+// leave must be called when a loop will add no more operations. It reports whether all other loops
+// had already left.
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

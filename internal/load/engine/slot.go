@@ -53,7 +53,7 @@ const (
 	late                // was given up, but its codec still awaits the reply
 )
 
-// place states whether the end of an operation makes room on its connection.
+// place tells whether the end of an operation makes room on its connection.
 type place bool
 
 const (

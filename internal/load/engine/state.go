@@ -73,7 +73,7 @@ type Loop struct {
 	res    Result
 }
 
-// stage records how far the load has progressed.
+// stage is the progress of the load.
 type stage struct {
 	idle      bool  // before the start: nothing is counted yet
 	measuring bool  // in the measurement window

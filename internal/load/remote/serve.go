@@ -68,7 +68,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	}
 	if second, ok := asSecond(b); ok {
 		_, err := measure.ReadSecond(second)
-		return nil, cmp.Or(err, errors.New("received the report of a second, although no such report is expected"))
+		return nil, cmp.Or(err, errors.New("received a per-second report, although no such report is expected"))
 	}
 	return decode(b)
 }

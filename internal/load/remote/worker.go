@@ -203,7 +203,7 @@ func (j *job) fail(err error) {
 	}
 }
 
-// second handles the report of a second. Seconds must arrive in order.
+// second handles a per-second report. The reports must arrive in the order of the seconds.
 func (j *job) second(s *measure.Second) error {
 	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
 		return fmt.Errorf("the worker reports seconds out of order: second %d of the %v phase follows second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)

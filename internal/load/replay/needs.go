@@ -81,7 +81,7 @@ func (f *finder) needPart(part *call.Part) {
 	}
 }
 
-// note records which keys and leases a call writes, grants or uses, and which versions its response
+// note stores which keys and leases a call writes, grants or uses, and which versions its response
 // contains.
 func (f *finder) note(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.now] {

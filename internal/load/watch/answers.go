@@ -30,7 +30,7 @@ func NewAnswers(n uint64) *Answers {
 	return &Answers{of: make([]answered, size), mask: size - 1}
 }
 
-// Put records that operation n of the phase created a revision.
+// Put stores the revision that operation n of the phase created.
 func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 	e := &a.of[uint64(revision)&a.mask]
 	e.revision.Store(0)

@@ -88,7 +88,7 @@ func (b *Board) Acknowledged(key uint64) uint32 {
 	return 0
 }
 
-// LoopEnded records that all operations of one event loop have ended.
+// LoopEnded must be called when all operations of one event loop have ended.
 func (b *Board) LoopEnded() { b.busy.Add(-1) }
 
 // AllLoopsEnded reports whether the operations of all event loops have ended. After that, no more

@@ -143,9 +143,9 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
-// Begun records that a watcher starts after the given version of its key. `revision` is the
-// revision of that version or, if the key does not exist, the revision in the response. Begun is
-// called when the watcher is first created, and again after each loss of its connection.
+// Begun sets the version of the key after which a watcher starts. `revision` is the revision of
+// that version or, if the key does not exist, the revision in the response. Begun is called when
+// the watcher is first created, and again after each loss of its connection.
 func (s *Sink) Begun(watcher uint32, version, revision int64) {
 	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
 		s.tracks[s.place[watcher]].begin(version, revision)

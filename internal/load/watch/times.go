@@ -16,7 +16,7 @@ type Times struct {
 	mask uint64
 }
 
-// times holds the times of the write that the field key identifies. If key is 0, the entry is
+// times holds the times of the write that the field `key` identifies. If key is 0, the entry is
 // empty.
 type times struct {
 	key              atomic.Uint64
@@ -48,7 +48,7 @@ func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 
 
 func (t *Times) entry(key uint64) *times { return &t.of[key>>1&t.mask] }
 
-// Due records the time at which operation n of the phase was due. It must be called before the
+// Due stores the time at which operation n of the phase was due. It must be called before the
 // operation is sent.
 func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	k := key(phase, n)
@@ -60,7 +60,7 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(k)
 }
 
-// Acked records the time at which an operation was acknowledged, if the operation is still stored.
+// Acked stores the time at which an operation was acknowledged, if the operation is still stored.
 func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -79,7 +79,7 @@ func (t *Times) ackedAt(name uint64) int64 {
 	return at
 }
 
-// Sent records the time at which an operation was sent, if the operation is still stored.
+// Sent stores the time at which an operation was sent, if the operation is still stored.
 func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	k := key(phase, n)
 	if e := t.entry(k); e.key.Load() == k {

@@ -11,8 +11,8 @@ type track struct {
 	rev  int64  // the store's revision at version last; 0: no event has arrived yet
 	seen uint64 // bit i is set if version last-i was received
 	got  uint32 // number of different events
-	// missing is the number of versions between base and last that were not received. earlier is
-	// the number of versions before the last deletion of the key that were not received.
+	// missing and earlier count versions that were not received. missing counts those between base
+	// and last, and earlier counts those before the key's last deletion.
 	missing, earlier uint32
 }
 
@@ -125,7 +125,7 @@ func (t *track) newLife(unseen uint32) {
 	t.last, t.base, t.seen, t.missing = 0, 0, 1, 0
 }
 
-// shift increases the field last to `version`.
+// shift increases the field `last` to `version`.
 func (t *track) shift(version int64) {
 	d := version - t.last
 	t.missing += uint32(d - 1)
@@ -166,7 +166,7 @@ func (t *track) judgeEarlier(version int64) verdict {
 	return late
 }
 
-// missingInWindow returns the number of missing versions that the field seen covers.
+// missingInWindow returns the number of missing versions that the field `seen` covers.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
 	if n := t.last - t.base + 1; n < window {

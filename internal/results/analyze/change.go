@@ -67,7 +67,7 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
 	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
-		return c.WithoutInterval(fmt.Sprintf("disturbances may have changed half of one side's repeats by more than %s; repeat the measurement on a quieter machine, or measure the baseline in the same run",
+		return c.WithoutInterval(fmt.Sprintf("on one of the two sides, disturbances may have changed at least half of the repeats by more than %s; repeat the measurement on a quieter machine, or measure the baseline in the same run",
 			text.Share(mostApart)))
 	}
 	return c

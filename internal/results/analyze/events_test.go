@@ -13,8 +13,8 @@ import (
 
 const ms = time.Millisecond
 
-// memberEvent returns an event from a member's log. The event ended the given time `after` noon,
-// and lasted for the duration `took`.
+// memberEvent returns an event from a member's log. The event ended at noon plus `after`, and it
+// lasted for `took`.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }

@@ -62,8 +62,8 @@ type ServerKeys struct {
 	ReadBytes, WriteBytes float64
 }
 
-// ServersOf reads the resource use from a trial's machines.csv. The parameter keys may be nil; then
-// ByKey is empty.
+// ServersOf reads the resource use from a trial's machines.csv. The parameter `keys` may be nil;
+// then ByKey is empty.
 func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if t.Opened == nil {
 		return Servers{}, nil

@@ -92,7 +92,7 @@ func (l *LateSteady) String() string {
 	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
 		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.AllSeconds.Number))
 	if l.Before.Known && l.After.Known {
-		words += fmt.Sprintf(" The p99 of a second had a median of %s before that time and %s after it.", l.Before.Text(), l.After.Text())
+		words += fmt.Sprintf(" The median of the per-second p99 was %s before that time and %s after it.", l.Before.Text(), l.After.Text())
 	}
 	if l.Alone {
 		words += " Use at least three repeats, to rule out a single slow period as the reason."

@@ -61,7 +61,7 @@ func TestSlowStartIsFound(t *testing.T) {
 				t.Fatalf("slow for %d s: %+v", slow, l)
 			}
 			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "single slow period") != l.Alone ||
-				!strings.Contains(text, "The p99 of a second had a median of 40.0 ms before that time and 10.0 ms after it") {
+				!strings.Contains(text, "The median of the per-second p99 was 40.0 ms before that time and 10.0 ms after it") {
 				t.Fatal(text)
 			}
 		}

@@ -157,8 +157,8 @@ type Spread struct {
 	Max  int64 `json:"max"`
 }
 
-// Percentile returns the percentile p, which must be 50, 90, 99 or 99.9. The parameter count is the
-// number of samples. ok is false if there are too few samples for this percentile.
+// Percentile returns the percentile p, which must be 50, 90, 99 or 99.9. The parameter `count` is
+// the number of samples. ok is false if there are too few samples for this percentile.
 func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
@@ -207,8 +207,8 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	return float64(a.Bytes) / float64(n), true
 }
 
-// setDiskShare sets DiskShare. The parameter due is the number of operations that became due in the
-// window, and *written is the number of bytes that the members wrote in the window.
+// setDiskShare sets DiskShare. The parameter `due` is the number of operations that became due in
+// the window, and *written is the number of bytes that the members wrote in the window.
 func (a *Answers) setDiskShare(due uint64, written *int64) {
 	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
 		return

@@ -34,7 +34,7 @@ type Population struct {
 	few    string // format of the phrase which states that too few samples are beyond a percentile; "" for the default
 }
 
-// Unknown returns the reason why the figure v is not known. The parameter count is the number of
+// Unknown returns the reason why the figure v is not known. The parameter `count` is the number of
 // samples.
 func (p Population) Unknown(v Value, count uint64) string {
 	switch {

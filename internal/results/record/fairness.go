@@ -146,7 +146,7 @@ func operations(completed []uint64) []float64 {
 	return all
 }
 
-// listed selects the values for ByClient.Operations. The parameter clients holds the number of
+// listed selects the values for ByClient.Operations. The parameter `clients` holds the number of
 // operations of each client, in ascending order.
 func listed(clients []float64) []uint64 {
 	n := min(len(clients), mostListed)

@@ -19,7 +19,7 @@ type file interface {
 	Close() error
 }
 
-// opener opens a file for writing. The parameter flag is the same as for os.OpenFile.
+// opener opens a file for writing. The parameter `flag` is the same as for os.OpenFile.
 type opener func(path string, flag int) (file, error)
 
 // Only the user who starts a run can access its directory, because the files contain addresses,

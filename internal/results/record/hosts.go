@@ -15,8 +15,8 @@ type Clock struct {
 	Before ClockReading `json:"before"`
 	After  ClockReading `json:"after"`
 	// WidestBoundNS is the largest BoundNS in this time. Jumps is the number of times that either
-	// of the two clocks was set. SetNS is the total time by which the clocks were set. In a trial,
-	// Jumps and SetNS are counted from the start of the trial.
+	// of the two clocks was set. SetNS is the sum of these changes. In a trial, Jumps and SetNS are
+	// counted from the start of the trial.
 	WidestBoundNS int64 `json:"widest_bound_ns"`
 	Jumps         int   `json:"jumps"`
 	SetNS         int64 `json:"set_ns"`
@@ -61,8 +61,8 @@ type ByHost struct {
 // ClockSet reports how the controller's clock was set during a trial. The times in the record do
 // not follow these changes: they continue the clock as it was when the process started.
 type ClockSet struct {
-	Times int   `json:"times"` // number of times that the clock was set; the clock is checked once per second
-	SetNS int64 `json:"set_ns"`
+	Times int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
+	SetNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back
 	// Members reports whether members of the cluster run on the controller's machine, so that
 	// setting its clock may affect them.
 	Members bool `json:"members"`

@@ -35,7 +35,7 @@ func TestWaitedCoversAllOperations(t *testing.T) {
 }
 
 // sampledLoop returns the record of 1,000 operations. Each operation took 10 ms, of which the
-// generator added 2 ms. The parameter waited is the share of the added time that was run queue
+// generator added 2 ms. The parameter `waited` is the share of the added time that was run queue
 // wait.
 func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	d := &measure.Disturbance{Sampled: measure.NewHistogram(), Undisturbed: measure.NewHistogram(), RunWait: int64(waited * 1000 * 2e6)}

@@ -93,8 +93,8 @@ func (t *TrialWriter) openFiles() (err error) {
 // Dir returns the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
 
-// Begin records the time at which a phase began. It must be called before Second is first called
-// for this phase.
+// Begin writes the time at which a phase began. It must be called before Second is first called for
+// this phase.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	return t.do(func() error {
 		t.start[phase] = at
@@ -111,7 +111,7 @@ func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	})
 }
 
-// End records the time at which a phase ended. Second needs this time to compute the length of the
+// End stores the time at which a phase ended. Second needs this time to compute the length of the
 // last second. End may be called before Second is called for the phase, or not at all.
 func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 	t.mu.Lock()
@@ -184,8 +184,8 @@ func (t *TrialWriter) Finish(result Trial) error {
 	return t.finish(func(at *Trial) { *at = result })
 }
 
-// Abort records that the trial ended without a result. state must be Interrupted or Failed. If it
-// is Failed, failure must be one sentence.
+// Abort marks the trial as ended without a result. state must be Interrupted or Failed. If it is
+// Failed, failure must be one sentence.
 func (t *TrialWriter) Abort(state State, failure string) error {
 	return t.finish(func(at *Trial) {
 		at.State, at.Failure = state, failure

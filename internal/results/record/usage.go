@@ -54,8 +54,8 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	}
 }
 
-// perOperation converts CPU seconds to nanoseconds per operation. The parameter done is the number
-// of operations. If it is 0, the result is nil.
+// perOperation converts CPU seconds to nanoseconds per operation. The parameter `done` is the
+// number of operations. If it is 0, the result is nil.
 func perOperation(cpuSeconds float64, done uint64) *float64 {
 	if done == 0 {
 		return nil

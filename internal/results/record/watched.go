@@ -13,7 +13,7 @@ type Watched struct {
 	Expected     uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
 	Delivered    uint64 `json:"delivered_events"`    // distinct events
 	Lost         uint64 `json:"lost_events"`
-	Coalesced    uint64 `json:"coalesced_events"` // number of versions that watchers of mode once or query skipped
+	Coalesced    uint64 `json:"coalesced_events"` // number of versions that watchers in mode "once" or "query" skipped
 	Duplicated   uint64 `json:"duplicated_events"`
 	Reordered    uint64 `json:"reordered_events"`  // number of events that arrived after a later event of their key
 	Untimed      uint64 `json:"untimed_events"`    // number of delivered events for which the time when the write was sent is not known

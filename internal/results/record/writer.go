@@ -32,7 +32,7 @@ type Writer struct {
 }
 
 // Create creates a run directory, <root>/<UTC time>-<name>. It contains a run.json that marks the
-// run as incomplete. The parameter run holds everything that is known at the start: name, tool,
+// run as incomplete. The parameter `run` holds everything that is known at the start: name, tool,
 // seed, scenario, planned trials and machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := checkRoot(root); err != nil {
@@ -154,7 +154,7 @@ func (w *Writer) SetHosts(all []Host) error {
 	return w.update(func(r *Run) { r.Hosts = all })
 }
 
-// Finish records how the run ended. If state is Failed, failure must be one sentence, and otherwise
+// Finish writes how the run ended. If state is Failed, failure must be one sentence, and otherwise
 // it must be empty. Trials that have not finished remain incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {
 	defer w.unlock()

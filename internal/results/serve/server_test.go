@@ -216,21 +216,23 @@ func TestTokenIsNeeded(t *testing.T) {
 	if w := get(t, s, "/runs/a", "Accept", "text/html"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/login" {
 		t.Errorf("a browser is sent to %q with status %d", w.Header().Get("Location"), w.Code)
 	}
-	login := func(token string) *http.Response {
+	login := func(token string) (status int, cookies []*http.Cookie) {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		return w.Result()
+		response := w.Result()
+		must(t, response.Body.Close())
+		return w.Code, response.Cookies()
 	}
-	if r := login("wrong"); r.StatusCode != http.StatusUnauthorized || len(r.Cookies()) > 0 {
-		t.Errorf("a wrong token: status %d, cookies %v", r.StatusCode, r.Cookies())
+	if status, cookies := login("wrong"); status != http.StatusUnauthorized || len(cookies) > 0 {
+		t.Errorf("a wrong token: status %d, cookies %v", status, cookies)
 	}
-	r := login(token)
-	if len(r.Cookies()) != 1 || !r.Cookies()[0].HttpOnly || r.Cookies()[0].SameSite != http.SameSiteStrictMode || strings.Contains(r.Cookies()[0].Value, token) {
-		t.Fatalf("the cookies are %v", r.Cookies())
+	_, cookies := login(token)
+	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || strings.Contains(cookies[0].Value, token) {
+		t.Fatalf("the cookies are %v", cookies)
 	}
-	if w := get(t, s, "/runs/a", "Cookie", r.Cookies()[0].String()); w.Code != http.StatusOK {
+	if w := get(t, s, "/runs/a", "Cookie", cookies[0].String()); w.Code != http.StatusOK {
 		t.Errorf("with the cookie: status %d", w.Code)
 	}
 }

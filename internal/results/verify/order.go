@@ -20,7 +20,7 @@ type step struct {
 	bound
 }
 
-// sweep records how the highest revisions grew over time. It keeps the steps that may still be
+// sweep stores how the highest revisions grew over time. It keeps the steps that may still be
 // needed for the operation that began earliest.
 type sweep struct {
 	steps   []step

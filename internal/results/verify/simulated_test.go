@@ -332,7 +332,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 	}
 }
 
-// replaced records that a write at the given revision ended the state that a lie had caused. From
+// replaced is called when a write at the given revision ends the state that a lie had caused. From
 // then on, only responses from a lower revision prove the lie.
 func (k *simKey) replaced(rev int64) {
 	if k.lie != nil {

@@ -97,8 +97,8 @@ func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	t.keys[head] = append(t.keys[head], o.Key)
 }
 
-// resolve records that a response showed a write with an unknown outcome, and the revision of the
-// write. It ignores writes that belong to no transaction.
+// resolve is called when a response shows the revision of a write whose outcome was unknown. It
+// ignores writes that belong to no transaction.
 func (t *transactions) resolve(ord uint32, rev int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

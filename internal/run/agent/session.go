@@ -168,7 +168,8 @@ func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat
 	}
 }
 
-// lost records that the controller is lost, and the time at which its processes will be killed.
+// lost must be called when the controller is lost. It stores the time at which the session's
+// processes will be killed.
 func (s *session) lost(until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

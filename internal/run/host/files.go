@@ -87,7 +87,7 @@ func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error
 // tailBytes is the maximum number of bytes that tail reads from the end of a log.
 const tailBytes = 64 << 10
 
-// tail returns the last lines of a text file. The parameter lines is the maximum number of lines.
+// tail returns the last lines of a text file. The parameter `lines` is the maximum number of lines.
 func (l *Local) tail(path string, lines int) ([]string, error) {
 	f, info, err := l.openFile(path)
 	if err != nil {

@@ -249,8 +249,8 @@ func (f *Folder) Make(name string) (FileID, error) {
 	return fileID(info), nil
 }
 
-// Look returns the ID of the entry with the given name. The result folder reports whether the entry
-// is a folder that only this user can write. Look does not follow links.
+// Look returns the ID of the entry with the given name. The result `folder` reports whether the
+// entry is a folder that only this user can write. Look does not follow links.
 func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {

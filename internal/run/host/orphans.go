@@ -98,8 +98,8 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes dir, a claimed folder in f, if its owner has exited. The result disks is the
-// number of disks that it unmounted, and gone reports whether it removed the folder.
+// removeOrphan removes dir, a claimed folder in f, if its owner has exited. It returns the number
+// of disks that it unmounted, and whether it removed the folder.
 func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	note, err := dir.openOwned(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {

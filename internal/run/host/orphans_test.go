@@ -52,7 +52,7 @@ func cleaned(t *testing.T, root string) bool {
 	return len(removed) == 1
 }
 
-// worker starts a process that works in the folder. The argument mark may be empty.
+// worker starts a process that works in the folder. The argument `mark` may be empty.
 func worker(t *testing.T, dir, mark string) Process {
 	t.Helper()
 	c := Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}

@@ -238,7 +238,7 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 // podAccess returns the access that Kubernetes gives to the pod in which we run, or nil if we do
-// not run in a pod. The parameter account is the folder of the pod's service account.
+// not run in a pod. The parameter `account` is the folder of the pod's service account.
 func podAccess(account string) *access {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if _, err := os.Stat(account + "token"); err != nil || host == "" || port == "" {

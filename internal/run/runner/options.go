@@ -40,10 +40,10 @@ type Options struct {
 	// Resume is the run to continue in its own directory, or nil to begin a new run. The scenario,
 	// the seed and the versions must equal those recorded in Resume.
 	Resume *record.Resumption
-	// Asked contains the changes that the command line makes to the scenario. They are recorded.
+	// Asked contains the changes that the command line makes to the scenario. The run records them.
 	Asked record.Asked
-	// Calibration contains the differences that this machine can measure. They are recorded.
-	// Calibration may be nil.
+	// Calibration contains the limits of what can be measured on this machine. The run records
+	// them. Calibration may be nil.
 	Calibration *record.Calibration
 	// DataDir is the folder in which members keep their data. If DataDir is empty, the run uses a
 	// folder in the run directory. The run removes the data at the end.

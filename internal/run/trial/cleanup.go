@@ -67,7 +67,7 @@ func (c *cleaner) close() {
 	}
 }
 
-// begin records that the load is about to write keys.
+// begin must be called when the load is about to write keys.
 func (c *cleaner) begin() {
 	if c != nil {
 		c.began = true

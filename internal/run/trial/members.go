@@ -177,7 +177,7 @@ func (m *members) roles() record.Roles {
 	return slices.Clone(m.known)
 }
 
-// loss records that a member was lost.
+// loss describes the loss of a member.
 type loss struct {
 	member string
 	at     time.Time

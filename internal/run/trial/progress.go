@@ -8,9 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// p99Lives is how long the p99 of a second is displayed. The p99 of a second is known only when all
-// operations that were due in this second have ended. While the store stalls, no new p99 becomes
-// known.
+// p99Lives is how long a per-second p99 is displayed. It is known only when all operations that
+// were due in its second have ended. While the store stalls, no new p99 becomes known.
 const p99Lives = 2 * time.Second
 
 // progress reports the load's progress. The reported throughput counts only operations that

@@ -38,9 +38,9 @@ func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 
 }
 
 // forLoad returns a lower bound for the share of a span during which every processor ran a process
-// of quorumbench or of the members, or served an interrupt. It assumes the worst case: two
-// processors were never idle, withheld by the hypervisor or used by other programs at the same
-// time. If the samples do not cover the span, forLoad uses those of the whole window.
+// of quorumbench or of the members, or served an interrupt. It assumes the worst case: at any time,
+// at most one processor was idle, withheld by the hypervisor or used by other programs. If the
+// samples do not cover the span, forLoad uses those of the whole window.
 func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	busy, _, foreign := u.shares(from, to)
 	if busy == nil {

@@ -214,7 +214,7 @@ func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	return err == nil && want == have
 }
 
-// remove responds to DELETE /v1/kv/KEY, which may have the parameter recurse or cas.
+// remove responds to DELETE /v1/kv/KEY, which may have the parameter `recurse` or `cas`.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {

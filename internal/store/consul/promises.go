@@ -29,7 +29,7 @@ func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
 			history.Order:         kvStore + "ModifyIndex is \"the last index that modified this key\"; it is an index of the Raft log, and writes are executed in the order of the log",
-			history.Linearizable:  modes + "the mode consistent is \"strongly consistent without caveats\"",
+			history.Linearizable:  modes + "the mode \"consistent\" is \"strongly consistent without caveats\"",
 			history.Snapshot:      kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
 			history.Durable:       consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
 			history.Once:          consensus + "a write is an entry of the Raft log, and each entry is applied once",

@@ -66,7 +66,7 @@ const maxRaftMultiplier = 10
 // Check implements store.Settings.
 func (s *Settings) Check() error {
 	if s.RaftMultiplier < 0 || s.RaftMultiplier > maxRaftMultiplier {
-		return fmt.Errorf("Consul's raft_multiplier is %d, but it must be between 1 and %d", s.RaftMultiplier, maxRaftMultiplier)
+		return fmt.Errorf("the raft_multiplier is %d, but it must be between 1 and %d", s.RaftMultiplier, maxRaftMultiplier)
 	}
 	switch {
 	case s.NoFreelistSync && s.RaftLogstore != "boltdb":

@@ -44,8 +44,8 @@ func namesALeader(msg []byte) bool {
 	return found && len(leader) > 0 && leader[0] != ' '
 }
 
-// pattern maps a message to a signal. A log line matches if its logger equals the field logger and
-// its message begins with the text in the field begins.
+// pattern maps a message to a signal. A log line matches if its logger equals the field `logger`
+// and its message begins with the text in the field begins.
 type pattern struct {
 	logger, begins string
 	kind           store.SignalKind

@@ -115,7 +115,7 @@ func (l *login) storeToken(token string) {
 	l.retryAt, l.failures = 0, 0
 }
 
-// rejected records that a member rejected a token. gen contains the low bits of the token's
+// rejected handles a member's rejection of a token. gen contains the low bits of the token's
 // generation. If a newer token has already arrived, the rejection is ignored.
 func (l *login) rejected(gen uint8) {
 	if gen == uint8(l.gen)&genMask {
@@ -123,7 +123,7 @@ func (l *login) rejected(gen uint8) {
 	}
 }
 
-// lost records that c's connection ended. If c was logging in, another codec may now log in.
+// lost handles the end of c's connection. If c was logging in, another codec may now log in.
 func (l *login) lost(c *codec) {
 	if l.owner == c {
 		l.owner = nil

@@ -81,8 +81,8 @@ func (c *codec) refuse() {
 }
 
 // sends reports whether the codec can send a call of an application. The codec can send the same
-// calls as etcd's gRPC codec, except calls that start or end a watcher. Here, only an operation
-// of kind Watch starts a watcher.
+// calls as etcd's gRPC codec, except calls that start or end a watcher. With the gateway, only an
+// operation of kind Watch can start a watcher.
 func sends(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false

@@ -52,7 +52,7 @@ func (s *Store) Capabilities() kv.Capabilities {
 	}
 	can.Features = features
 	can.NoFeatures = map[kv.Feature]string{
-		kv.Users: "quorumbench uses etcd's gateway without users; the store etcd supports them",
+		kv.Users: "quorumbench cannot log in through etcd's gateway; use the store \"etcd\", which supports users",
 	}
 	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the response to POST /v3/watch, which does not end"}
 	can.InFlight, can.ALPN = 1, []string{"http/1.1"}

@@ -57,12 +57,12 @@ func TestCatalog(t *testing.T) {
 		c     kv.Consistency
 		want  string
 	}{
-		{"etcd", kv.Get, kv.Lease, "it has linearizable (ReadIndex"},
-		{"etcd", kv.Put, kv.Local, "leave it out"},
-		{"etcd", kv.NumKinds, kv.None, "it has put, get, range"},
+		{"etcd", kv.Get, kv.Lease, "it supports linearizable (ReadIndex"},
+		{"etcd", kv.Put, kv.Local, "remove the consistency"},
+		{"etcd", kv.NumKinds, kv.None, "its operations are put, get, range"},
 		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
 		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
-		{"cetcd", kv.Get, kv.Lease, "not a lease read"},
+		{"cetcd", kv.Get, kv.Lease, "has no lease reads"},
 		{"redis", kv.Put, kv.None, "has no operation put"},
 	} {
 		if err := c.Capabilities(bad.store).CheckOperation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {

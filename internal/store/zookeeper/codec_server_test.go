@@ -147,8 +147,8 @@ func nodeStat(version int32, size int, mzxid int64) []byte {
 	return b
 }
 
-// stat returns the record in the reply to a read of a node that transaction 5 changed last: the
-// data and the Stat.
+// stat returns the record in the reply to a read of a node: the node's data and Stat. Transaction 5
+// was the last to change the node.
 func stat(version int32, data []byte) []byte {
 	return append(jute.AppendBuffer(nil, data), nodeStat(version, len(data), 5)...)
 }

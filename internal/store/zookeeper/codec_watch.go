@@ -11,10 +11,10 @@ import (
 // A session has at most one watch per path. All watchers of one key share that watch, as in
 // ZooKeeper's own clients, and each of them receives the event.
 //
-// A watch with mode once fires at the first change. The codec then reads the new data, and the
-// same read sets the watch again. The codec does not report changes between the event and the
-// read separately. A persistent recursive watch stays set. It reports every change of the node
-// and its descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
+// A watch with mode "once" fires at the first change. The codec then reads the new data, and the
+// same read sets the watch again. The codec does not report changes between the event and the read
+// separately. A persistent recursive watch stays set. It reports every change of the node and its
+// descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
 
 func (w *treeWatcher) watches(key []byte) bool {
 	if len(w.end) == 0 {
@@ -57,7 +57,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 		call.Sub = callWatchRead
 		c.conn.GetData(call, p, true)
 	default:
-		c.refuse(call, "ZooKeeper does not support this watch: mode once watches a single key, and mode persistent watches a key or an interval")
+		c.refuse(call, "ZooKeeper does not support this watch: mode \"once\" watches a single key, and mode \"persistent\" watches a key or an interval")
 		return
 	}
 	w.creating[call.Tag] = of
@@ -110,7 +110,7 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	case r.Code != jute.OK:
 		delete(w.creating, r.Tag)
 		if failed(e, r.Code); r.Code == jute.Unimplemented || r.Code == jute.MarshallingError {
-			e.Outcome, e.Text = kv.BadRequest, []byte("the server does not support persistent watches, which need ZooKeeper 3.6 or later; use mode once")
+			e.Outcome, e.Text = kv.BadRequest, []byte("the server does not support persistent watches, which need ZooKeeper 3.6 or later; use the watch mode \"once\"")
 		}
 		return true, true
 	case r.Sub != callAddWatch:
@@ -225,7 +225,7 @@ func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte
 	return to
 }
 
-var missingZxid = []byte("a watch event contains no zxid, so the revision of the change is unknown; use mode once, or ZooKeeper 3.9 or later")
+var missingZxid = []byte("a watch event contains no zxid, so the revision of the change is unknown; use the watch mode \"once\", or ZooKeeper 3.9 or later")
 
 // parseReplayedSet handles the reply to the read that sets a watch again after it fired, and
 // reports the result to the watchers.

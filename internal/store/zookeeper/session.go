@@ -69,7 +69,7 @@ func (c *codec) Tick(now int64) int64 {
 // all its codecs whenever one codec must act.
 const looks = 8
 
-// look records whether input arrived since the previous call. If no reply is due (`awaits` is
+// look checks whether input arrived since the previous call. If no reply is due (`awaits` is
 // false), the connection cannot expect input. Then look counts at most a third of the session
 // timeout as time without input. After two thirds of the session timeout without input, the
 // connection is mute.
@@ -94,10 +94,10 @@ func (c *codec) Mute() error {
 	return nil
 }
 
-// look records whether the load has sent an operation since the previous call. It must be called
+// look checks whether the load has sent an operation since the previous call. It must be called
 // every third of the session timeout. If the load has sent nothing for two thirds of the timeout,
-// look sets the field `over`: by then a live client would have sent a ping, but the session has
-// not expired yet.
+// look sets the field `over`: by then a live client would have sent a ping, but the session has not
+// expired yet.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now

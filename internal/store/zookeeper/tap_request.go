@@ -196,7 +196,7 @@ func (a *tapAnswer) read(op jute.Op, code jute.Code) {
 	}
 }
 
-// failed records that a multi failed. The reply header of a failed multi may still report success.
+// failed marks a multi as failed. The reply header of a failed multi may still report success.
 func (a *tapAnswer) failed(code jute.Code) {
 	c := a.c
 	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
@@ -218,7 +218,8 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 	return op == jute.OpMulti && code == jute.APIError
 }
 
-// created records that a node was created. For a sequential node it also records the path.
+// created stores the version of a node that was created. For a sequential node it also stores the
+// path.
 func (a *tapAnswer) created(p *call.Part, path []byte) {
 	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)

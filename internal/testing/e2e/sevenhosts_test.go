@@ -62,7 +62,7 @@ func TestSevenHosts(t *testing.T) {
 	}
 }
 
-// scenario writes a scenario that uses the hosts, and returns its path. The parameter trials is a
+// scenario writes a scenario that uses the hosts, and returns its path. The parameter `trials` is a
 // text as in a scenario file.
 func (h *hostsWithAgents) scenario(t *testing.T, members, trials string) string {
 	t.Helper()

@@ -212,8 +212,8 @@ func juteGreeting(a store.Access) []byte {
 
 func packet(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
 
-// juteAnswer returns the response to the request with the number xid. It sets the term of the zxid to
-// 3. The parameter code is the error code.
+// juteAnswer returns the response to the request with the number xid. It sets the term of the zxid
+// to 3. The parameter `code` is the error code.
 func juteAnswer(xid int32, zxid int64, code int32, record []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(3<<32|zxid))

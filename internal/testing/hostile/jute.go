@@ -34,9 +34,9 @@ type juteAnswer struct {
 // function is nil, the server responds correctly.
 type juteHooks struct {
 	word func(c *juteConn, word string) // called for a four-letter word
-	// Called at the start of a session. The parameter granted is the upstream server's frame.
+	// Called at the start of a session. The parameter `granted` is the upstream server's frame.
 	greet func(c *juteConn, granted []byte) bool
-	// Called for each request. The parameter a is the correct response.
+	// Called for each request. The parameter `a` is the correct response.
 	answer func(c *juteConn, r *juteCall, a juteAnswer) bool
 }
 
@@ -72,7 +72,8 @@ func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
 	}
 }
 
-// session serves a session. The parameter length is the length field of the session's first frame.
+// session serves a session. The parameter `length` is the length field of the session's first
+// frame.
 func (c *juteConn) session(length []byte, h juteHooks) {
 	connect, err := body(c, length)
 	if err != nil || !c.pass(connect) {

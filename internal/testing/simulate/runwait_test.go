@@ -40,8 +40,8 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 		// The thread waits for half of 3 ms at half of its wake-ups, and is stopped for a
 		// tenth of the time.
 		"shared and stopped": {func() simulate.Machine { return &sharedAndStopped{shared(0.5), stops(false)} }, 0.5, 0.9},
-		// The system counts the time during which limits stop the thread as run queue wait, too.
-		// Another counter contains this time separately.
+		// While the control group's limits stop the thread, both the run queue wait and a separate
+		// counter increase.
 		"held back": {func() simulate.Machine {
 			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, OtherCPU: 0.9}
 		}, 0.85, 1},

@@ -155,7 +155,7 @@ func (c *Conn) Out() []byte {
 	return c.out[c.sent:]
 }
 
-// Wrote records that the first n bytes of Out were written, or may have been written.
+// Wrote tells the Conn that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) {
 	c.sent += n
 	switch {
@@ -169,7 +169,7 @@ func (c *Conn) Wrote(n int) {
 	}
 }
 
-// Lost records that the connection ended, and returns a reply for every open stream. The reply's
+// Lost handles the end of the connection, and returns a reply for every open stream. The reply's
 // End is NotSent if the request was not written completely, and Broken otherwise.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]

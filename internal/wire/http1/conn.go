@@ -121,7 +121,7 @@ func (c *Conn) Draining() bool { return c.draining }
 // Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote records that the first n bytes of Out were written, or may have been written.
+// Wrote tells the Conn that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
 // Cancel cancels the request in flight. It returns true if the connection can then send another
@@ -150,8 +150,8 @@ const (
 	Answered            // the end of the connection completed the response
 )
 
-// Lost records that the connection ended. If the end of the connection completes a response, Lost
-// returns this response (RFC 9112, section 6.3, rule 8).
+// Lost handles the end of the connection. If this completes a response, Lost returns the response
+// (RFC 9112, section 6.3, rule 8).
 func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true

@@ -91,8 +91,8 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return o.err
 }
 
-// End records that the connection has ended. If the end of the connection is also the end of a
-// response, End completes the response.
+// End must be called when the connection has ended. If this is also the end of a response, End
+// completes the response.
 func (o *Overhearer) End() {
 	if o.err == nil && o.server.state == untilClose {
 		_ = o.endResponse() // no further message follows

@@ -163,7 +163,7 @@ func (c *Conn) oldestNeeded() int {
 // Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote records that the first n bytes of Out were written, or may have been written.
+// Wrote tells the Conn that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
 // compact removes the bytes of answered requests from the output.
@@ -230,7 +230,7 @@ func (c *Conn) Cancel(tag uint32) {
 	}
 }
 
-// Lost records that the connection ended, and returns a reply for every request that has none. The
+// Lost handles the end of the connection, and returns a reply for every request that has none. The
 // reply's End is NotSent if the request was not written completely, and Broken otherwise.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]

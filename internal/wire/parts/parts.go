@@ -76,8 +76,8 @@ func (b *Budget) turn() {
 }
 
 // Append appends p to a lent buffer and returns the buffer. If the buffer is nil, Append lends a
-// new one. The parameter whole is the announced total length in bytes, or 0 if the server announced
-// none. After an error, the buffer is unchanged and the caller must close the connection.
+// new one. The parameter `whole` is the announced total length in bytes, or 0 if the server
+// announced none. After an error, the buffer is unchanged and the caller must close the connection.
 func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	if len(p) > cap(to)-len(to) {
 		var err error

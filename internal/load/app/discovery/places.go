@@ -63,7 +63,7 @@ func (p *places) appendKey(b []byte, object uint32) []byte {
 	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
 }
 
-// number returns the instance whose key appendKey created. The result ok is false for other keys.
+// number returns the instance whose key appendKey created. The result `ok` is false for other keys.
 func (p *places) number(key []byte) (object uint32, ok bool) {
 	const digits = app.Digits
 	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {

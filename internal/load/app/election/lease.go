@@ -308,7 +308,7 @@ func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) k
 	return ev.Outcome
 }
 
-// parseLeaseKey returns the lease that a key is named after. The result ok is false if the key is
+// parseLeaseKey returns the lease that a key is named after. The result `ok` is false if the key is
 // not below the candidate's office.
 func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
 	s.setOfficeKey(c)

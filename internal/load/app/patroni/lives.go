@@ -16,8 +16,8 @@ type way interface {
 	// handleRenewal handles the response to a successful renewal. If the response is wrong, it
 	// returns the text for a wrong response. Otherwise it returns nil.
 	handleRenewal(all int, ev *store.Event) (wrong []byte)
-	// lose records that a member's lease or session has ended. The member's next renewal, or the
-	// next put of its key, creates a new one.
+	// lose must be called when a member's lease or session has ended. The member's next renewal, or
+	// the next put of its key, creates a new one.
 	lose(all int)
 	// grant creates a call that requests a lease or session. It returns false if the members use
 	// the sessions of their connections. In that case, sessions and the keys that are bound to them

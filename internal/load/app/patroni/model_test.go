@@ -286,8 +286,9 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	storetest.CheckOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, identity0
 	storetest.CheckOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
-	// No member reads the key before the watchers report its deletion. The key was deleted before
-	// this load created its own key, or afterwards.
+	// No member reads the key before the watchers report its deletion. The deletion has revision
+	// 12. If this load did not create its own key (0) or created it later (13), the deleted key was
+	// from an earlier load. Otherwise (12), it was this load's own key.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
 		r = record(t, Nodes)
 		if made > 0 {

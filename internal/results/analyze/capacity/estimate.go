@@ -51,7 +51,7 @@ func (s *Search) around(pass, fail float64) (low, high float64) {
 	return low, high
 }
 
-// points returns the points for a goal at rates near the capacity. The result crossed reports
+// points returns the points for a goal at rates near the capacity. The result `crossed` reports
 // whether a trial missed the goal. Short trials, which only guide the search, are included only if
 // no longer trial missed the goal.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {

@@ -98,7 +98,7 @@ func (p *placing) believe(at float64) {
 }
 
 // information returns the information that a trial is expected to provide about the capacity and
-// its drift, in nats, and the probability of an overload. The parameter x is the logarithm of the
+// its drift, in nats, and the probability of an overload. The parameter `x` is the logarithm of the
 // trial's rate.
 func (p *placing) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}

@@ -227,7 +227,7 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	f.Void = append(f.Void, one)
 }
 
-// CountMisses returns how many trials of the curve missed the objective. The result disturbed is
+// CountMisses returns how many trials of the curve missed the objective. The result `disturbed` is
 // the number of those trials in which other programs or the machine's host used CPU time that the
 // members needed. The capacity may be higher if nothing else uses the CPUs.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {

@@ -107,7 +107,7 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 		noKnee, noScale string
 		doubt           string
 	}{
-		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "is highest at the last step, 16 clients", "", "contention may be zero"},
+		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "at the last step, 16 clients, the ratio of throughput to mean time is within 3 % of its highest value", "", "contention may be zero"},
 		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "above the first step, 1 client, the mean time grows faster", "", ""},
 		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "needs 5 usable steps with different loads, but the ladder has only 3", ""},
 		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the smallest"},

@@ -167,7 +167,7 @@ func (e *estimate) penalty(part float64) float64 {
 
 // bounds returns the lower and the upper bound of the undisturbed estimate. These are the minimum
 // and the maximum, over all possible values of the true part, of at - part × bias, with an
-// allowance for chance. The parameter t is the quantile for this allowance. The less plausible a
+// allowance for chance. The parameter `t` is the quantile for this allowance. The less plausible a
 // part is according to the regression, the smaller the allowance. The function `quantile` adapts a
 // quantile to a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {

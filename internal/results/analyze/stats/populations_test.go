@@ -127,9 +127,9 @@ func sdOfMean(share, rho float64) float64 {
 	return math.Sqrt(sum) / length
 }
 
-// run returns n seconds of one repeat. Their long-term mean is 1. The parameter sd is the standard
-// deviation between repeats of `length` seconds. If `within` is set, the differences between
-// repeats are excluded.
+// run returns n seconds of one repeat. Their long-term mean is 1. The parameter `sd` is the
+// standard deviation between repeats of `length` seconds. If `within` is set, the differences
+// between repeats are excluded.
 func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 {
 	values := p.seconds(r, n)
 	scale, level := sd*math.Sqrt(1-p.between)/p.sdOfMean, 1.0

@@ -237,8 +237,9 @@ func TestHolmsExample(t *testing.T) {
 	}
 }
 
-// The word of a comparison agrees with its interval. Swapping the sides or reversing the direction
-// inverts the word. Additional comparisons never make it stronger.
+// The word that Judge chooses for a comparison agrees with the comparison's interval. Swapping the
+// sides, or reversing the direction in which the metric improves, turns Better into Worse and Worse
+// into Better. Additional comparisons never turn Unclear into another word.
 func TestWordsAgree(t *testing.T) {
 	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
 	r := rand.New(rand.NewPCG(2, 2))

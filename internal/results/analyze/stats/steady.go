@@ -148,7 +148,7 @@ func differsWithin(series []float64, from int) float64 {
 	return twoSided(stat.Mean(series[:from])-w.Value, se, freedom)
 }
 
-// twoSided returns the two-sided p-value of a difference from 0. The parameter se is the standard
+// twoSided returns the two-sided p-value of a difference from 0. The parameter `se` is the standard
 // error of the difference.
 func twoSided(difference, se, freedom float64) float64 {
 	switch {

@@ -32,8 +32,8 @@ func pixelsOf(t *testing.T, dark bool, draw func(*canvas)) (p image.Image, left,
 	return p, 2 * fileLeft, 2 * fileTop
 }
 
-// checkColorAt checks the color at a position in the chart. Each channel may differ by one of 255
-// levels.
+// checkColorAt checks the color at a position in the chart. Each channel, whose values are 0 to
+// 255, may differ by 1.
 func checkColorAt(t *testing.T, what string, p image.Image, x, y int, want color.NRGBA) {
 	t.Helper()
 	got := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)

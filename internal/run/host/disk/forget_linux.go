@@ -29,8 +29,8 @@ func ForgetBelow(dir string) (n int) {
 	return n
 }
 
-// mountedBelow returns the mount points of our disks below dir. The parameter mounts is the content
-// of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+// mountedBelow returns the mount points of our disks below dir. The parameter `mounts` is the
+// content of /proc/self/mountinfo (proc_pid_mountinfo(5)).
 func mountedBelow(dir, mounts string) (at []string) {
 	for line := range strings.Lines(mounts) {
 		about, system, _ := strings.Cut(line, " - ")

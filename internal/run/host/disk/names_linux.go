@@ -59,8 +59,8 @@ func (n *names) keep() string {
 	return filepath.Join(n.trash, fmt.Sprint(n.kept))
 }
 
-// removed records that the file at `path` was moved to the path `kept` in the trash. When this
-// removal is synced, the function `gone` is called, and the file in the trash is deleted.
+// removed must be called when the file at `path` was moved to the path `kept` in the trash. When
+// this removal is synced, the function `gone` is called, and the file in the trash is deleted.
 func (n *names) removed(path, kept string, gone func()) {
 	n.add(func() error { return os.Rename(kept, path) }, func() error {
 		gone()

@@ -31,7 +31,7 @@ func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	return id, l.ttl[id], nil
 }
 
-// bind records that the key must be deleted when the lease ends.
+// bind attaches the key to the lease, so that the end of the lease deletes the key.
 func (l *leases) bind(id int64, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -161,7 +161,7 @@ func (s *session) find(id uint32) *stream {
 	return s.streams[id]
 }
 
-// ended records that one request has ended. After GOAWAY was sent, the end of the last request
+// ended must be called when a request has ended. After GOAWAY was sent, the end of the last request
 // closes the connection.
 func (s *session) ended() {
 	s.open--

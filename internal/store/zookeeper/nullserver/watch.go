@@ -13,8 +13,8 @@ func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
 
-// watch records that a connection watches a path. The parameter `byPath` is the map for the kind of
-// watch, such as tree.watches.data.
+// watch adds a connection to the watches of a path. The parameter `byPath` is the map for the kind
+// of watch, such as tree.watches.data.
 func (t *tree) watch(byPath paths, path string, c *conn) {
 	if byPath[path] == nil {
 		byPath[path] = map[*conn]struct{}{}
