@@ -66,7 +66,7 @@ type Codec interface {
 	// Out returns the bytes to write. The bytes are valid until the next call of a method of the
 	// codec.
 	Out() []byte
-	// Wrote tells the codec that the first n bytes of Out were written.
+	// Wrote informs the codec that the first n bytes of Out were written.
 	Wrote(n int)
 	// Draining reports whether the connection no longer accepts operations: the server sent GOAWAY
 	// or "connection: close", or all stream IDs are used up. The engine replaces the connection

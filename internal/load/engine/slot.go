@@ -53,7 +53,7 @@ const (
 	late                // was given up, but its codec still awaits the reply
 )
 
-// place tells whether the end of an operation makes room on its connection.
+// place reports whether the end of an operation makes room on its connection.
 type place bool
 
 const (

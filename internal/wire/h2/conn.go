@@ -155,7 +155,7 @@ func (c *Conn) Out() []byte {
 	return c.out[c.sent:]
 }
 
-// Wrote tells the Conn that the first n bytes of Out were written, or may have been written.
+// Wrote informs the Conn that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) {
 	c.sent += n
 	switch {

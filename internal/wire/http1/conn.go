@@ -121,7 +121,7 @@ func (c *Conn) Draining() bool { return c.draining }
 // Out returns the bytes to write. They are valid until the next call of any method of c.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote tells the Conn that the first n bytes of Out were written, or may have been written.
+// Wrote informs the Conn that the first n bytes of Out were written, or may have been written.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
 // Cancel cancels the request in flight. It returns true if the connection can then send another
