@@ -97,7 +97,7 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 			break
 		}
 	}
-	words := fmt.Sprintf("The load corresponds to a %s cluster in the documentation: %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
+	words := fmt.Sprintf("The load corresponds to a %s cluster in the documentation. The load has %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
 	words += fmt.Sprintf(" Each member needs its own machine with %d processors, %d GB of memory and a disk that can do %s concurrent I/O operations per second", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
 	if l.Processors > 0 && l.Memory > 0 {
 		words += fmt.Sprintf("; the smallest machine of this cluster has %g processors and %s of memory", l.Processors, text.Bytes(uint64(l.Memory)))

@@ -62,7 +62,7 @@ func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 				t.Errorf("values of %s read as %s at %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongAnswers)
 			}
 			if notes := strings.Join(trial.Notes, " "); (test.stale > 0) != strings.Contains(notes, "500 reads were stale") ||
-				(test.unverified > 0) != strings.Contains(notes, "cannot be verified") {
+				(test.unverified > 0) != strings.Contains(notes, "cannot verify it") {
 				t.Errorf("the notes are %q", notes)
 			}
 		}
