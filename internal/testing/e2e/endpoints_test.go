@@ -95,11 +95,11 @@ func twoClusters(t *testing.T, w *world, name string, three []string) {
 			args = append(args, "--endpoints", both)
 		}
 		p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
-		p.oneSentence(t, "two clusters", a[0])
+		p.oneSentence(t, "belong to different clusters", a[0])
 	}
 	if name == "etcd" { // through etcd's other API
 		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", both).exits(t, exitFailed)
-		p.oneSentence(t, "two clusters", a[0], b[0])
+		p.oneSentence(t, "belong to different clusters", a[0], b[0])
 	}
 }
 
@@ -253,7 +253,7 @@ func TestSimilarClustersAreDistinguished(t *testing.T) {
 	w.bench(t, given[:1], exitDone, "put", "--total", "10")
 	for _, args := range [][]string{{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10"}, {"check", "perf"}} {
 		p := w.run(t, append(args, "--endpoints", strings.Join(given, ","))...).exits(t, exitFailed)
-		p.oneSentence(t, "two clusters", given[0], given[1])
+		p.oneSentence(t, "belong to different clusters", given[0], given[1])
 	}
 }
 
