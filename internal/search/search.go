@@ -48,10 +48,17 @@ const (
 )
 
 // Run searches for the capacity of each trial in the runner's scenario. It returns the run
-// directory and the findings. The findings are nil if the run recorded none.
+// directory and the findings. The findings are nil if the run recorded none. The runner's Progress
+// is called in addition to the display of the search.
 func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
 	s := newSearches(&o, r.Scenario.Trials)
-	r.Progress, r.Next = s.show, s.next
+	reported := r.Progress
+	r.Progress, r.Next = func(p runner.Progress) {
+		s.show(p)
+		if reported != nil {
+			reported(p)
+		}
+	}, s.next
 	dir, err = runner.Run(ctx, r)
 	if dir == "" {
 		return "", nil, err

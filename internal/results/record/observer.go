@@ -9,5 +9,24 @@ type Observer struct {
 	Machines func([]*MachineRow)
 }
 
+// Join returns an observer that passes the data to o and then to other.
+func (o Observer) Join(other Observer) Observer {
+	return Observer{Event: both(o.Event, other.Event), Machines: both(o.Machines, other.Machines)}
+}
+
+// both returns a function that calls first and then second. Both may be nil.
+func both[T any](first, second func(T)) func(T) {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func(t T) {
+		first(t)
+		second(t)
+	}
+}
+
 // Observe makes o the observer of all trials that begin after this call.
 func (w *Writer) Observe(o Observer) { w.observer = o }

@@ -15,7 +15,7 @@ func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 		r.trialBegan = measure.Now() // excludes preloading and connecting, because their durations cannot be estimated
 	}
 	r.report(Progress{
-		Stage: stageOf(p.Stage), Name: title(spec),
+		Stage: stageOf(p.Stage), Name: title(spec), Spec: spec,
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
 		Done: p.Done, InWindow: p.InWindow,
 	})

@@ -34,6 +34,8 @@ type Progress struct {
 	Trial  int    // number of the trial in execution order, starting at 1; 0 before the first trial
 	Trials int    // number of trials including repeats; 0 if the number depends on the results
 	Name   string // name of the trial with its repeat, or name of the cluster that is being started or stopped
+	// Spec is the trial. It is nil while a cluster starts or stops.
+	Spec *scenario.Trial
 	// PerSecond is the number of operations that succeeded in the last second. P99 is the 99th
 	// percentile of the response times, in nanoseconds, in the latest second whose operations have
 	// all ended. P99 is 0 if that second has too few operations or is too old.

@@ -78,7 +78,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		slices.ContainsFunc(result.Faults, func(f record.Fault) bool { return f.Failure != "" && f.Healed == nil })
 	r.rates.add(result)
 	r.pace.ended(&spec, result)
-	r.report(Progress{Stage: TrialDone, Name: title(&spec), Result: result})
+	r.report(Progress{Stage: TrialDone, Name: title(&spec), Spec: &spec, Result: result})
 	if left := result.Cleanup.Err(); left != nil && ctx.Err() != nil {
 		return nil, &trial.KeysLeftError{Why: left}
 	}
