@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// The parts of help texts that several metrics share.
+const (
+	onlyWindow = " Only operations that became due in the measurement window count, not those of the warm-up."
+	onlyGood   = " The histogram contains completed operations. Failed operations are not in it, but quorumbench_operations_total counts them by outcome; the results of a run rank them as slower than every completed operation."
+)
+
+// ofTrial lists the labels of every metric of a trial.
+var ofTrial = []string{"trial", "store", "repeat"}
+
+// newDesc returns the description of a metric of the run.
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("quorumbench_"+name, help, labels, nil)
+}
+
+// newTrialDesc returns the description of a metric of a trial, which may have further labels.
+func newTrialDesc(name, help string, labels ...string) *prometheus.Desc {
+	return newDesc(name, help, append(append([]string(nil), ofTrial...), labels...)...)
+}
+
+// The metrics.
+var (
+	operationsDesc = newTrialDesc("operations_total", "Operations that have ended, by outcome. An operation counts when all operations that became due in the same second have ended. The outcomes miss, conflict, stale and unverifiable are completions; all outcomes except these and ok are errors."+onlyWindow, "operation", "outcome")
+	dueDesc        = newTrialDesc("operations_due_total", "Operations that became due, including those that failed or were never sent."+onlyWindow)
+	doneDesc       = newTrialDesc("operations_done_total", "Operations that were completed in the measurement window, in the second of their completion. Their rate is the throughput.", "operation")
+	responseDesc   = newTrialDesc("response_time_seconds", "Time from the moment at which an operation became due to its completion."+onlyWindow+onlyGood, "operation")
+	serviceDesc    = newTrialDesc("service_time_seconds", "Time from sending an operation to its completion."+onlyWindow+onlyGood, "operation")
+	inFlightDesc   = newTrialDesc("in_flight", "Operations in flight at the end of the last recorded second.")
+	connsDesc      = newTrialDesc("connections", "Open connections of the load at the end of the last recorded second.")
+	clientsDesc    = newTrialDesc("clients", "Clients of a closed loop. 0 for an open loop.")
+	phaseDesc      = newTrialDesc("phase", "1 for the phase in which the run is. The labels of the trial are missing while a cluster starts, stops or is cleaned up.", "phase")
+	throughputDesc = newTrialDesc("trial_throughput", "Completed operations per second in the measurement window of an ended trial.")
+	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial, as the report shows it: service times of a closed loop, response times of an open loop. Failed operations count as slower than every completed operation, and the value is +Inf if the percentile is a failed operation.")
+	verdictDesc    = newTrialDesc("trial_verdict", "1 for the verdict of an ended trial.", "verdict")
+	cpuDesc        = newDesc("process_cpu_seconds_total", "CPU time, user and system, of a member of the store or of the load generator.", "process")
+	writtenDesc    = newDesc("process_write_bytes_total", "Bytes that a member of the store or the load generator caused to be written to disk.", "process")
+	residentDesc   = newDesc("process_resident_memory_bytes", "Resident memory of a member of the store or of the load generator.", "process")
+	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. The kind \"other\" counts the events after the limit of different kinds and members was reached.", "kind", "member")
+	infoDesc       = newDesc("run_info", "1. The labels identify the run and the version of quorumbench.", "run", "version")
+)
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		operationsDesc, dueDesc, doneDesc, responseDesc, serviceDesc, inFlightDesc, connsDesc, clientsDesc, phaseDesc,
+		throughputDesc, p99Desc, verdictDesc, cpuDesc, writtenDesc, residentDesc, eventsDesc, infoDesc,
+	} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, m := range c.metrics() {
+		to <- m
+	}
+}
+
+// list is a list of metrics under construction.
+type list []prometheus.Metric
+
+// counter appends a counter.
+func (l *list) counter(d *prometheus.Desc, n float64, labels ...string) {
+	*l = append(*l, prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...))
+}
+
+// gauge appends a gauge, unless its value is not known.
+func (l *list) gauge(d *prometheus.Desc, x float64, labels ...string) {
+	if !math.IsNaN(x) {
+		*l = append(*l, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, labels...))
+	}
+}
+
+// metrics returns the current values. Encoding and sending them does not lock the collector, so a
+// slow reader does not delay the run.
+func (c *Collector) metrics() []prometheus.Metric {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all list
+	all.gauge(infoDesc, 1, c.run.Name, c.run.Version)
+	if c.phase != "" {
+		all.gauge(phaseDesc, 1, c.now.name, c.now.store, c.now.repeat, c.phase)
+	}
+	for i, t := range c.trials {
+		if t.built != nil {
+			all = append(all, t.built...)
+			continue
+		}
+		all = append(all, c.ofTrial(t, i == len(c.trials)-1)...)
+	}
+	for _, name := range c.names {
+		p := c.processes[name]
+		if !math.IsNaN(p.cpu) {
+			all.counter(cpuDesc, p.cpu, name)
+		}
+		if !math.IsNaN(p.written) {
+			all.counter(writtenDesc, p.written, name)
+		}
+		all.gauge(residentDesc, p.resident, name)
+	}
+	for _, key := range c.kinds {
+		all.counter(eventsDesc, float64(c.events[key]), key.kind, key.member)
+	}
+	return all
+}
+
+// freeze builds the metrics of all trials for the last time, because a new trial begins.
+func (c *Collector) freeze() {
+	for _, t := range c.trials {
+		if t.built == nil {
+			t.built = c.ofTrial(t, false)
+		}
+	}
+}
+
+// ofTrial returns the metrics of a trial. For the current trial, they include gauges, and counters
+// with the value 0, so that a rate includes the first increase.
+func (c *Collector) ofTrial(t *trial, current bool) []prometheus.Metric {
+	var all list
+	labels := func(more ...string) []string {
+		return append([]string{t.key.name, t.key.store, t.key.repeat}, more...)
+	}
+	count := func(operation string, outcomes *[kv.NumOutcomes]uint64, zeros bool) {
+		for o, n := range outcomes {
+			if outcome := kv.Outcome(o); n > 0 || zeros && (outcome == kv.OK || outcome.Failed()) { // #nosec G115 -- an index
+				all.counter(operationsDesc, float64(n), labels(operation, outcome.String())...)
+			}
+		}
+	}
+	for k := range kv.NumKinds {
+		if t.response[k] == nil {
+			continue
+		}
+		count(k.String(), &t.outcomes[k], current)
+		all.counter(doneDesc, float64(t.done[k]), labels(k.String())...)
+		all = append(all, t.response[k].metric(&c.table, responseDesc, c.run.Began, labels(k.String())...),
+			t.service[k].metric(&c.table, serviceDesc, c.run.Began, labels(k.String())...))
+	}
+	count("unknown", &t.unknown, false)
+	all.counter(dueDesc, float64(t.due), labels()...)
+	if current {
+		all.gauge(inFlightDesc, float64(t.inFlight), labels()...)
+		all.gauge(connsDesc, float64(t.connections), labels()...)
+		all.gauge(clientsDesc, float64(t.clients), labels()...)
+	}
+	if t.result != nil {
+		all.gauge(throughputDesc, t.result.throughput, labels()...)
+		all.gauge(p99Desc, t.result.p99, labels()...)
+		all.gauge(verdictDesc, 1, labels(t.result.verdict)...)
+	}
+	return all
+}

@@ -1,0 +1,90 @@
+package metrics
+
+import (
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// schema is the resolution of the native histograms. Each bucket is 2^(1/2^schema) times as wide as
+// the previous one, which is 2.2 %. The steps of an HDR histogram are at most 0.1 % wide.
+const schema = 5
+
+// perDouble is the number of buckets between a value and its double.
+const perDouble = 1 << schema
+
+// bucketOf returns the number of the native bucket that contains a positive value. Bucket i
+// contains the values that are greater than 2^((i-1)/perDouble) and at most 2^(i/perDouble).
+func bucketOf(seconds float64) int {
+	i := int(math.Ceil(math.Log2(seconds) * perDouble))
+	// Log2 is not exact, so the value may belong to a neighboring bucket.
+	for seconds > upperBound(i) {
+		i++
+	}
+	for seconds <= upperBound(i-1) {
+		i--
+	}
+	return i
+}
+
+// upperBound returns the highest value of a bucket.
+func upperBound(i int) float64 { return math.Exp2(float64(i) / perDouble) }
+
+// bucketTable assigns each step of an HDR histogram to the native bucket that contains the middle
+// of the step. It is not modified after its creation.
+type bucketTable struct {
+	lowest int     // number of the bucket of step 0
+	of     []int16 // by step: number of the bucket minus lowest
+	size   int     // number of buckets
+}
+
+// newBucketTable returns the table for the steps of package measure.
+func newBucketTable() bucketTable {
+	t := bucketTable{of: make([]int16, measure.NumSteps)}
+	t.lowest = bucketOf(middle(0))
+	for at := range t.of {
+		t.of[at] = int16(bucketOf(middle(at)) - t.lowest) // #nosec G115 -- there are about 1,300 buckets
+	}
+	t.size = int(t.of[measure.NumSteps-1]) + 1
+	return t
+}
+
+// middle returns the middle of a step in seconds.
+func middle(at int) float64 { return float64(measure.StepAt(at)+measure.StepAt(at+1)) / 2e9 }
+
+// native is a native histogram that only grows.
+type native struct {
+	counts []uint64 // by number of the bucket minus the table's lowest
+	count  uint64
+	sum    float64 // in seconds
+}
+
+func newNative(t *bucketTable) *native { return &native{counts: make([]uint64, t.size)} }
+
+// add adds the times in an HDR histogram.
+func (n *native) add(t *bucketTable, steps measure.Steps) {
+	for _, step := range steps.All {
+		times := uint64(step.N) // #nosec G115 -- positive
+		n.counts[t.of[step.At]] += times
+		n.count += times
+		n.sum += middle(step.At) * float64(times)
+	}
+}
+
+// metric returns the histogram as a Prometheus metric.
+func (n *native) metric(t *bucketTable, d *prometheus.Desc, began time.Time, labels ...string) prometheus.Metric {
+	buckets := map[int]int64{}
+	for i, times := range n.counts {
+		if times > 0 {
+			buckets[t.lowest+i] = int64(times) // #nosec G115 -- a number of operations
+		}
+	}
+	m, err := prometheus.NewConstNativeHistogram(d, n.count, n.sum, buckets, nil, 0, schema, prometheus.DefNativeHistogramZeroThreshold, began, labels...)
+	if err != nil { // cannot happen, because the counts are consistent
+		return prometheus.NewInvalidMetric(d, err)
+	}
+	return m
+}

@@ -1,0 +1,296 @@
+// Package metrics publishes the figures of a run as Prometheus metrics while the run is in
+// progress. A Collector receives what the run records, a Server lets Prometheus scrape it, and a
+// Pusher sends it with Prometheus' remote write protocol.
+package metrics
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Limits of the number of series.
+const (
+	mostTrials    = 100 // the series of earlier trials are dropped
+	mostProcesses = 200
+	mostEvents    = 200 // pairs of kind and member; further events are counted as otherEvents
+	mostLabel     = 100 // bytes in a label value
+)
+
+// otherEvents is the kind with which events are counted after mostEvents is reached.
+const otherEvents = "other"
+
+// endedPhase is the phase of a trial whose result is known.
+const endedPhase = "done"
+
+// Collector holds the figures of a run, and implements prometheus.Collector. The run updates it
+// once per second, and waits at most for the copying of the figures of one trial, never for the
+// network. All methods may be called concurrently.
+type Collector struct {
+	run   Run
+	table bucketTable
+
+	mu        sync.Mutex
+	trials    []*trial // in the order of their first seconds; the last one is the current trial
+	now       trialKey // the trial of the current phase; zero while a cluster starts or stops
+	phase     string   // empty before the run begins
+	processes map[string]*process
+	names     []string // of processes, in the order of their first samples
+	events    map[eventKey]uint64
+	kinds     []eventKey // keys of events, in the order of their first occurrence
+}
+
+// Run identifies the run.
+type Run struct {
+	Name    string // differs between the runs of a scenario; see RunName
+	Version string // of quorumbench
+	Began   time.Time
+}
+
+// RunName returns a name for a run of a scenario. It has the form of the names of run directories.
+func RunName(scenario string, began time.Time) string {
+	return began.UTC().Format("20060102T150405Z") + "-" + record.Slug(scenario)
+}
+
+// trialKey identifies a trial. Its fields are label values.
+type trialKey struct{ name, store, repeat string }
+
+func keyOf(t *scenario.Trial) trialKey {
+	return trialKey{label(t.Name), label(t.Cluster.Store), strconv.Itoa(t.Repeat)}
+}
+
+type eventKey struct{ kind, member string }
+
+// process holds the latest sample of a process. A figure that is not known is NaN.
+type process struct{ cpu, written, resident float64 }
+
+// trial holds the figures of the measurement window of one trial.
+type trial struct {
+	key      trialKey
+	outcomes [kv.NumKinds][kv.NumOutcomes]uint64
+	// unknown counts outcomes whose operations are not known. This happens only if a second is
+	// inconsistent.
+	unknown           [kv.NumOutcomes]uint64
+	due               uint64
+	done              [kv.NumKinds]uint64
+	response, service [kv.NumKinds]*native // nil for an operation that the load does not have
+
+	inFlight, connections, clients int
+
+	result *result
+	built  []prometheus.Metric // the metrics after the trial ended and another trial began
+}
+
+// result is the result of a trial that has ended.
+type result struct {
+	throughput, p99 float64 // p99 in seconds; NaN if it is not known
+	verdict         string
+}
+
+// NewCollector returns a collector without trials.
+func NewCollector(run Run) *Collector {
+	run.Name, run.Version = label(run.Name), label(run.Version)
+	return &Collector{run: run, table: newBucketTable(), processes: map[string]*process{}, events: map[eventKey]uint64{}}
+}
+
+// label returns a foreign text as a label value: printable UTF-8 of limited length.
+func label(s string) string { return text.Line(s, mostLabel) }
+
+// Second adds a recorded second of a trial. Operations count only in the measurement window.
+func (c *Collector) Second(of *scenario.Trial, s *measure.Second) {
+	key := keyOf(of)
+	steps := make([]measure.Steps, 0, 2*len(s.Cells))
+	if s.Phase == measure.Measured {
+		for _, cell := range s.Cells { // outside of the lock, because it takes most of the time
+			steps = append(steps, stepsOf(cell.Response), stepsOf(cell.Service))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.trial(key)
+	t.inFlight, t.connections, t.clients = s.InFlight, s.Connections, s.Clients
+	for _, cell := range s.Cells {
+		t.begin(cell.Kind, &c.table)
+	}
+	if s.Phase != measure.Measured {
+		return
+	}
+	for i, cell := range s.Cells {
+		if cell.Kind < kv.NumKinds {
+			t.response[cell.Kind].add(&c.table, steps[2*i])
+			t.service[cell.Kind].add(&c.table, steps[2*i+1])
+		}
+	}
+	t.due += s.Due
+	for k, n := range s.DoneKinds {
+		t.done[k] += n
+	}
+	t.countOutcomes(s)
+}
+
+func stepsOf(h *measure.Histogram) measure.Steps {
+	if h == nil {
+		return measure.Steps{}
+	}
+	return measure.StepsOf(h)
+}
+
+// trial returns the figures of a trial. A new trial becomes the current trial, and the earlier ones
+// do not change any more.
+func (c *Collector) trial(key trialKey) *trial {
+	if i := slices.IndexFunc(c.trials, func(t *trial) bool { return t.key == key }); i >= 0 {
+		c.trials[i].built = nil
+		return c.trials[i]
+	}
+	t := &trial{key: key}
+	c.trials = append(c.trials, t)
+	if n := len(c.trials) - mostTrials; n > 0 {
+		c.trials = slices.Delete(c.trials, 0, n)
+	}
+	return t
+}
+
+// begin creates the histograms of an operation.
+func (t *trial) begin(k kv.Kind, table *bucketTable) {
+	if k < kv.NumKinds && t.response[k] == nil {
+		t.response[k], t.service[k] = newNative(table), newNative(table)
+	}
+}
+
+// conflicting lists operations in the order in which conflicts are attributed to them.
+var conflicting = [...]kv.Kind{kv.CAS, kv.Txn, kv.STM, kv.Ephemeral, kv.Put, kv.Delete}
+
+// countOutcomes adds the outcomes of a second. Errors and misses are recorded by operation. A
+// conflict, a stale read and an unverifiable read are recorded only for the whole second, so
+// countOutcomes attributes them to an operation that can have this outcome. This is exact unless
+// several operations of the load can.
+func (t *trial) countOutcomes(s *measure.Second) {
+	var completed [kv.NumKinds]uint64
+	left := s.Outcomes
+	take := func(k kv.Kind, o kv.Outcome, n uint64) {
+		n = min(n, left[o])
+		if !o.Failed() {
+			n = min(n, completed[k])
+			completed[k] -= n
+		}
+		left[o] -= n
+		t.outcomes[k][o] += n
+	}
+	for _, c := range s.Cells {
+		if c.Kind >= kv.NumKinds {
+			continue
+		}
+		completed[c.Kind] += total(c.Response)
+		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+			take(c.Kind, o, total(c.Failed[measure.ErrorIndex(o)]))
+		}
+	}
+	for k, n := range s.Missed {
+		take(kv.Kind(k), kv.Miss, n) // #nosec G115 -- the index of an array of NumKinds
+	}
+	for _, k := range conflicting {
+		take(k, kv.Conflict, left[kv.Conflict])
+	}
+	for k := range kv.NumKinds {
+		if k.Reads() {
+			take(k, kv.Stale, left[kv.Stale])
+			take(k, kv.Unverifiable, left[kv.Unverifiable])
+		}
+	}
+	for k := range kv.NumKinds {
+		for o := range kv.NotSent {
+			take(k, o, left[o])
+		}
+	}
+	for o, n := range left {
+		t.unknown[o] += n
+	}
+}
+
+func total(h *measure.Histogram) uint64 {
+	if h == nil {
+		return 0
+	}
+	return uint64(max(h.TotalCount(), 0))
+}
+
+// EnterPhase records what the run is doing. The trial is nil while a cluster starts or stops.
+func (c *Collector) EnterPhase(of *scenario.Trial, phase string) {
+	key := trialKey{}
+	if of != nil {
+		key = keyOf(of)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if of != nil && key != c.now && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
+		// The processes of a new trial may be others.
+		c.processes, c.names = map[string]*process{}, nil
+		c.freeze()
+	}
+	c.now, c.phase = key, label(phase)
+}
+
+// EndTrial records the result of a trial.
+func (c *Collector) EndTrial(of *scenario.Trial, r *record.Trial) {
+	figure := r.Headline().Percentile(99)
+	p99 := math.NaN()
+	switch {
+	case figure.Failed:
+		p99 = math.Inf(1)
+	case figure.Known:
+		p99 = figure.NS / 1e9
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.trial(keyOf(of))
+	t.inFlight, t.connections, t.clients = 0, 0, 0
+	t.result = &result{throughput: r.PerSecond, p99: p99, verdict: string(r.Verdict.State)}
+	c.now, c.phase = t.key, endedPhase
+}
+
+// Event counts an event. It is a function of a record.Observer.
+func (c *Collector) Event(e record.Event) {
+	key := eventKey{label(e.Kind), label(e.Member)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.events[key]; !known {
+		if len(c.events) >= mostEvents {
+			key = eventKey{kind: otherEvents}
+		}
+		if _, known := c.events[key]; !known {
+			c.kinds = append(c.kinds, key)
+		}
+	}
+	c.events[key] += e.Occurrences()
+}
+
+// Machines stores samples of processes. It is a function of a record.Observer.
+func (c *Collector) Machines(rows []*record.MachineRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range rows {
+		if !(r.PID > 0) { // a machine or one of its parts
+			continue
+		}
+		name := label(r.Name)
+		p := c.processes[name]
+		if p == nil {
+			if len(c.names) >= mostProcesses {
+				continue
+			}
+			p = &process{}
+			c.processes[name], c.names = p, append(c.names, name)
+		}
+		p.cpu, p.written, p.resident = r.CPU(), r.WriteBytes, r.RSS
+	}
+}

@@ -1,0 +1,166 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Intervals and limits of pushes.
+const (
+	pushEvery   = 5 * time.Second
+	pushTimeout = 4 * time.Second // below pushEvery, so that a slow server delays no later push
+	mostReply   = 512             // bytes of an error reply that are read
+)
+
+// Pusher sends metrics with Prometheus' remote write protocol, version 1
+// (https://prometheus.io/docs/specs/prw/remote_write_spec/), every five seconds and once at the
+// end. It never repeats a push: the next push has newer values of the same series.
+type Pusher struct {
+	to                    *Destination
+	user, password, token string
+	from                  prometheus.Gatherer
+	external              []pair
+	now                   func() time.Time
+	client                *http.Client
+	stop                  context.CancelFunc
+	ended                 chan struct{}
+
+	// These fields belong to the goroutine of the pusher until it has ended.
+	pushes, failed int
+	last           error // reason of the last failed push
+	latest         int64 // time of the latest push in milliseconds
+}
+
+// StartPushing starts to push metrics. The series get the labels job and instance, which a
+// Prometheus that scrapes would add, and run, so that the series of different runs differ. getenv
+// returns the environment variables with the credentials.
+func StartPushing(to *Destination, from prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
+	p, err := newPusher(to, from, run, instance, getenv, now)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	go p.run(ctx)
+	return p, nil
+}
+
+// newPusher returns a pusher that only pushes when it is closed.
+func newPusher(to *Destination, from prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
+	p := &Pusher{to: to, from: from, now: now, stop: func() {}, ended: make(chan struct{})}
+	var err error
+	if p.user, p.password, p.token, err = to.credentials(getenv); err != nil {
+		return nil, err
+	}
+	p.external = []pair{{"job", "quorumbench"}, {"instance", label(instance)}, {"run", label(run)}}
+	p.client = &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, MaxResponseHeaderBytes: 64 << 10},
+		// Credentials and metrics go only to the given server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return p, nil
+}
+
+// run pushes until ctx is canceled.
+func (p *Pusher) run(ctx context.Context) {
+	defer close(p.ended)
+	ticks := time.NewTicker(pushEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			p.push(ctx)
+		}
+	}
+}
+
+// push sends the current values once. If ctx is canceled, the push does not count.
+func (p *Pusher) push(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	err := p.send(limited)
+	if ctx.Err() != nil {
+		return
+	}
+	p.pushes++
+	if err != nil {
+		p.failed, p.last = p.failed+1, err
+	}
+}
+
+func (p *Pusher) send(ctx context.Context) error {
+	families, err := p.from.Gather()
+	if err != nil {
+		return err
+	}
+	// Samples of a series must have increasing times, even if the system clock is set back.
+	p.latest = max(p.now().UnixMilli(), p.latest+1)
+	body := s2.EncodeSnappy(nil, encodeWrite(families, p.external, p.latest))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Encoding", "snappy")
+	r.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
+	r.Header.Set("User-Agent", "quorumbench")
+	switch {
+	case p.user != "":
+		r.SetBasicAuth(p.user, p.password)
+	case p.token != "":
+		r.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	reply, err := p.client.Do(r)
+	if err != nil {
+		return reason(err)
+	}
+	defer func() { _ = reply.Body.Close() }()
+	words, _ := io.ReadAll(io.LimitReader(reply.Body, mostReply)) // also lets the connection be reused
+	if reply.StatusCode/100 != 2 {
+		if shown := text.Line(string(bytes.TrimSpace(words)), text.MaxServerText); shown != "" {
+			return fmt.Errorf("HTTP status %d: %s", reply.StatusCode, shown)
+		}
+		return fmt.Errorf("HTTP status %d", reply.StatusCode)
+	}
+	return nil
+}
+
+// reason returns the cause of a failed request without its URL, which the sentence about the
+// failure contains once.
+func reason(err error) error {
+	var of *url.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no reply within %v", pushTimeout)
+	case errors.As(err, &of):
+		return of.Err
+	}
+	return err
+}
+
+// Close pushes the last values, and ends the pusher. It waits for the last push for at most four
+// seconds. It returns one sentence if pushes failed, or else an empty string.
+func (p *Pusher) Close() (problem string) {
+	p.stop()
+	<-p.ended
+	p.push(context.Background())
+	p.client.CloseIdleConnections()
+	if p.failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s to %s failed, most recently because of %q, so the series there have gaps; the run directory is complete",
+		p.failed, text.Either(uint64(p.pushes), "push", "pushes"), p.to, text.Line(p.last.Error(), text.MaxServerText))
+}

@@ -1,0 +1,225 @@
+package metrics
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+func TestDestinations(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://127.0.0.1:9090/api/v1/write":      "http://127.0.0.1:9090/api/v1/write",
+		"https://me:env:PW@prom/api/v1/write?t=a": "https://prom/api/v1/write?t=a",
+		"127.0.0.1:9090":                          "is not a URL",
+		"prometheus":                              "has no scheme http or https, or no host",
+		"ftp://h/":                                "has no scheme http or https, or no host",
+		"http:///api":                             "has no scheme http or https, or no host",
+		"http://h/#a":                             "fragment",
+		"http://me:hidden@h/":                     "NAME:env:VARIABLE",
+		"http://me@h/":                            "NAME:env:VARIABLE",
+		"http://me:env:@h/":                       "NAME:env:VARIABLE",
+		"ftp://me:hidden@h/":                      "has no scheme http or https",
+		"http://me:hidden@h:port/":                "the URL is invalid",
+		"http://me:hidden@h/\x7f":                 "the URL is invalid",
+	} {
+		d, err := ParseDestination(given)
+		got := d.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || strings.Contains(got, "hidden") || err == nil && got != want {
+			t.Errorf("%q: %s", given, got)
+		}
+	}
+}
+
+// testPusher returns a pusher to a server with the given handler. A push happens only when the
+// test calls push or Close.
+func testPusher(t *testing.T, user string, env map[string]string, handle http.HandlerFunc) *Pusher {
+	t.Helper()
+	s := httptest.NewServer(handle)
+	t.Cleanup(s.Close)
+	d, err := ParseDestination(strings.Replace(s.URL, "http://", "http://"+user, 1) + "/write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newTestCollector()
+	c.Second(spec("put", 1), second(measure.Measured, 1000, 2))
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	p, err := newPusher(d, r, "the-run", "host", func(name string) string { return env[name] }, func() time.Time { return time.UnixMilli(5000) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(p.ended)
+	return p
+}
+
+// The last values are pushed when the pusher is closed, with the headers of the protocol and with
+// credentials. The times of the samples increase even if the clock does not.
+func TestPushes(t *testing.T) {
+	for name, c := range map[string]struct {
+		user, want string
+	}{
+		"password": {"me:env:PW@", "Basic bWU6aGlkZGVu"},
+		"token":    {"", "Bearer secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var times []int64
+			p := testPusher(t, c.user, map[string]string{"PW": "hidden", TokenVariable: "secret"}, func(_ http.ResponseWriter, r *http.Request) {
+				packed, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				body, err := s2.Decode(nil, packed)
+				if err != nil {
+					t.Error(err)
+				}
+				h := r.Header
+				if h.Get("Content-Encoding") != "snappy" || h.Get("Content-Type") != "application/x-protobuf" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" || h.Get("Authorization") != c.want || r.Method != http.MethodPost || r.URL.Path != "/write" {
+					t.Errorf("%s %s has the headers %v", r.Method, r.URL, h)
+				}
+				one := decodeWrite(t, body)[`__name__="quorumbench_operations_due_total",instance="host",job="quorumbench",repeat="1",run="the-run",store="a-store",trial="put"`]
+				if one.value != 1002 {
+					t.Errorf("%v operations are due", one.value)
+				}
+				times = append(times, one.ms)
+			})
+			p.push(t.Context())
+			if problem := p.Close(); problem != "" {
+				t.Error(problem)
+			}
+			if len(times) != 2 || times[0] != 5000 || times[1] != 5001 {
+				t.Errorf("the times are %v", times)
+			}
+		})
+	}
+}
+
+// Failed pushes are counted and reported in one sentence, and redirects are not followed.
+func TestFailedPushes(t *testing.T) {
+	replies := []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { http.Error(w, "out of \x1b[31morder\nsample", http.StatusBadRequest) },
+		func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+		func(w http.ResponseWriter) {
+			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+		func(w http.ResponseWriter) { http.Error(w, "out of \x1b[31morder\nsample", http.StatusBadRequest) },
+	}
+	at := 0
+	p := testPusher(t, "", nil, func(w http.ResponseWriter, _ *http.Request) {
+		replies[at](w)
+		at++
+	})
+	for range replies[1:] {
+		p.push(t.Context())
+	}
+	problem := p.Close()
+	want := `3 of 4 pushes to ` + p.to.String() + ` failed, most recently because of "HTTP status 400: out of `
+	if !strings.HasPrefix(problem, want) || !strings.HasSuffix(problem, ", so the series there have gaps; the run directory is complete") || strings.ContainsAny(problem, "\x1b\n") {
+		t.Errorf("the problem is %q", problem)
+	}
+}
+
+// The pusher ends even if the server never replies.
+func TestPushWithoutReply(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	d, err := ParseDestination("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := prometheus.NewRegistry()
+	p, err := StartPushing(d, r, "run", "host", func(string) string { return "" }, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problem := p.Close(); !strings.Contains(problem, "1 of 1 push ") || !strings.Contains(problem, "no reply within 4s") {
+		t.Errorf("the problem is %q", problem)
+	}
+}
+
+func TestPushNeedsItsPassword(t *testing.T) {
+	d, err := ParseDestination("http://me:env:PW@h/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StartPushing(d, prometheus.NewRegistry(), "", "", func(string) string { return "" }, time.Now); err == nil || !strings.Contains(err.Error(), `the environment variable "PW" is not set`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The server negotiates protobuf, which has native histograms, and ends although a scrape is under
+// way.
+func TestServer(t *testing.T) {
+	c := newTestCollector()
+	c.Second(spec("put", 1), second(measure.Measured, 1000, 2))
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	begun, hold := make(chan struct{}), make(chan struct{})
+	blocking := false
+	from := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		if blocking {
+			close(begun)
+			<-hold
+		}
+		return r.Gather()
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Serve(l, from)
+	for accept, kind := range map[string]string{
+		"":                             "text/plain",
+		"application/openmetrics-text": "application/openmetrics-text",
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited": "application/vnd.google.protobuf",
+	} {
+		q, err := http.NewRequest(http.MethodGet, s.URL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Accept", accept)
+		reply, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(reply.Body)
+		_ = reply.Body.Close()
+		if got := reply.Header.Get("Content-Type"); err != nil || reply.StatusCode != http.StatusOK || !strings.HasPrefix(got, kind) || !strings.Contains(string(body), "quorumbench_operations") {
+			t.Errorf("for %q the server replied %d with %s: %v", accept, reply.StatusCode, got, err)
+		}
+	}
+	blocking = true
+	scraped := make(chan error, 1)
+	go func() {
+		reply, err := http.Get(s.URL())
+		if err == nil {
+			_ = reply.Body.Close()
+		}
+		scraped <- err
+	}()
+	<-begun
+	s.Close() // returns although the scrape has not ended
+	if <-scraped == nil {
+		t.Error("the scrape succeeded")
+	}
+	close(hold)
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		t.Error("the server still accepts connections")
+	}
+}

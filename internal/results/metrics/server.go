@@ -1,0 +1,53 @@
+package metrics
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Limits of the server.
+const (
+	mostScrapes   = 4 // at the same time
+	scrapeTimeout = 10 * time.Second
+	closeTimeout  = time.Second // time that a scrape has to finish after the run has ended
+)
+
+// Server serves the metrics of a run to Prometheus until it is closed.
+type Server struct {
+	address string
+	server  *http.Server
+	ended   chan struct{}
+}
+
+// Serve serves metrics at the path /metrics of a listener, which it closes at the end. It
+// negotiates the format: text, OpenMetrics, or protobuf, which native histograms need.
+func Serve(l net.Listener, from prometheus.Gatherer) *Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}))
+	s := &Server{address: l.Addr().String(), ended: make(chan struct{}), server: &http.Server{
+		Handler: mux, ReadHeaderTimeout: scrapeTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+	}}
+	go func() {
+		defer close(s.ended)
+		_ = s.server.Serve(l) // returns only after Close, or if the listener fails; the run continues in both cases
+	}()
+	return s
+}
+
+// URL returns the URL of the metrics.
+func (s *Server) URL() string { return "http://" + s.address + "/metrics" }
+
+// Close ends the server. A scrape that is under way has one second to finish.
+func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		_ = s.server.Close()
+	}
+	<-s.ended
+}
