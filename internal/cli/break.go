@@ -62,6 +62,7 @@ The exit code is 0 if the fault was injected as requested, whatever its effect.`
 	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before the measurement does")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	c.RunE = func(c *cobra.Command, args []string) error {

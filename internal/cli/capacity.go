@@ -88,6 +88,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load the search uses, if the file has several trials")
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	f.RegisterOptional(r)
 	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "override a load or cluster parameter of the file, for example value-size=1KiB")
@@ -322,7 +323,12 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Say: say,
 	}
 	d.Follow(&ro)
+	published, err := a.Publish(&ro, say)
+	if err != nil {
+		return err
+	}
 	dir, found, runErr := search.Run(ctx, o, ro)
+	published.End(say)
 	d.Clear()
 	if found == nil {
 		return runErr

@@ -138,7 +138,12 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		defer remove(&failed)
 	}
 	b.Follow(&o)
+	published, err := a.Publish(&o, o.Say)
+	if err != nil {
+		return err
+	}
 	dir, runErr := runner.Run(ctx, o)
+	published.End(o.Say)
 	b.Clear()
 	if f.out != "" && dir != "" {
 		a.PrintNote("the run directory is %s", dir)
@@ -250,6 +255,7 @@ exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded 
 	r.Span("duration", &f.duration, "duration of the load")
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
@@ -334,6 +340,7 @@ read, 3 if keys with the prefix already exist, and 4 if --load is unknown.`,
 	r := command.NewFlags(c.Flags())
 	f := newCheckFlags(r, "check-datascale", &a.Wide)
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
 	return c
 }

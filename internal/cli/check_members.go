@@ -45,6 +45,7 @@ and 3 if keys with the prefix already exist.`,
 	r.Parameter(preset, preset.Parameter("timeout"), "timeout of an operation, counted from the time at which the operation is sent")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)

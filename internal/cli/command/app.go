@@ -41,7 +41,8 @@ type App struct {
 	Wide    bool // set if text output has all columns and details
 	// Progress is the value of --progress; empty for a command without this flag.
 	Progress string
-	Gate     *Gate // set by AddGateFlags; every command that calls ExecuteRun has a Gate
+	publish  publishFlags // set by AddMetrics
+	Gate     *Gate        // set by AddGateFlags; every command that calls ExecuteRun has a Gate
 
 	printed map[string]bool // lines about environment variables that are already printed
 }

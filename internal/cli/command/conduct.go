@@ -74,7 +74,13 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	o.Unrecorded = func(t record.Trial) { unrecorded = append(unrecorded, t) }
 	lines := a.Gate.reportSeconds(&o, d)
 	d.Follow(&o)
+	published, err := a.Publish(&o, d.Note)
+	if err != nil {
+		lines.end(nil, nil, err)
+		return "", err
+	}
 	dir, runErr := runner.Run(ctx, o)
+	published.End(d.Note)
 	d.Clear()
 	if dir == "" {
 		err := ended(nil, runErr, as.Strict)

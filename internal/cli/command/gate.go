@@ -34,6 +34,7 @@ func (a *App) AddGateFlags(c *cobra.Command) *cobra.Command {
 	g.Judge(r)
 	r.Span("interval", &g.interval, "print one line of JSON per interval to standard output, and everything else to standard error")
 	a.AddProgress(r)
+	a.AddMetrics(r)
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := g.checkInterval(c); err != nil {

@@ -265,7 +265,7 @@ func (d *Display) Follow(o *runner.Options) {
 	if d.live == nil {
 		return
 	}
-	o.Observer = record.Observer{Event: d.live.event, Machines: d.live.machines}
+	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines})
 	second := o.Second
 	o.Second = func(t *scenario.Trial, s *measure.Second) {
 		if second != nil {
