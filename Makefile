@@ -14,10 +14,10 @@ PATRONI_VERSION := 4.1.5
 KAZOO_VERSION := 2.11.0
 PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)-kazoo-$(KAZOO_VERSION)
 
-.PHONY: test test-long build lint servers browser sshd patroni hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
+.PHONY: test test-long build lint servers browser sshd patroni prometheus hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
 # Installs what the checks need, and runs all checks that a change must pass.
-test: lint servers browser sshd patroni hdrhistogram unit
+test: lint servers browser sshd patroni prometheus hdrhistogram unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -95,6 +95,15 @@ $(PATRONI)/bin/patroni:
 		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 wcwidth==0.9.4 ydiff==1.4.2 py-consul==1.8.0 \
 		kazoo==$(KAZOO_VERSION) requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3 idna==3.20 tzdata==2026.6 || { rm -rf $(PATRONI); exit 1; }
 
+# Installs Debian's Prometheus. Tests let it scrape a run, and receive a run's pushes. If it is
+# missing and cannot be installed, these tests are skipped with a message. On systems that start
+# services on installation, the Prometheus service is stopped and disabled again.
+prometheus:
+	@command -v prometheus >/dev/null || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends prometheus && \
+	{ ! command -v systemctl >/dev/null || systemctl disable --now --quiet prometheus || true; }; } || \
+	echo "Prometheus is not installed: the tests with a real Prometheus are skipped."
+
 # Installs HdrHistogram's Java tools. A test reads quorumbench's histogram logs with them.
 # Without Maven this test is skipped with a message.
 hdrhistogram:
@@ -138,7 +147,7 @@ unraced: $(GOTESTSUM)
 # command tests start is built with the race detector, too; `make test` enables the detector only in
 # the test process.
 test-long: export QUORUMBENCH_LONG = 1
-test-long: lint servers browser sshd patroni hdrhistogram
+test-long: lint servers browser sshd patroni prometheus hdrhistogram
 	GOOS=darwin go vet ./...
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/testing/verdictbench
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 60m ./internal/results/analyze/capacity

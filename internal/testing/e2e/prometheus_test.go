@@ -1,0 +1,151 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// bucketWidth is the ratio of the bounds of a bucket in the native histograms, with schema 5. The
+// steps of the record's histograms add 0.1 %.
+var bucketWidth = math.Exp2(1.0/32) * 1.001
+
+// A real Prometheus that scrapes a run has exactly the figures of the record, and every query of
+// the dashboard returns samples. The first repeat is compared, because Prometheus may miss the last
+// moments of a run.
+func TestPrometheusScrapesARun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := servers.StartPrometheus(t)
+	began := time.Now()
+	dir := w.path("run")
+	out := benchForPrometheus(t, w, dir, "--duration", "5s", "--repeats", "2", "--metrics", p.Target)
+	if note := "metrics at http://" + p.Target + "/metrics until the run ends\n"; strings.Count(out.stderr.String(), note) != 1 {
+		t.Errorf("it does not say once %q", note)
+	}
+	comparePrometheus(t, p, dir, began, "")
+	checkDashboard(t, p, began, "4s")
+}
+
+// A real Prometheus that receives the pushes of a run has exactly the figures of the record, also
+// those of its last moments.
+func TestPrometheusReceivesARun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := servers.StartPrometheus(t)
+	began := time.Now()
+	dir := w.path("run")
+	out := benchForPrometheus(t, w, dir, "--duration", "12s", "--push", p.URL+"/api/v1/write")
+	if said := out.stderr.String(); strings.Contains(said, "warning: ") {
+		t.Errorf("pushes failed: %s", said)
+	}
+	comparePrometheus(t, p, dir, began, `,job="quorumbench",instance!=""`)
+	checkDashboard(t, p, began, "20s")
+}
+
+// benchForPrometheus runs `bench put` on a null server that refuses some operations.
+func benchForPrometheus(t *testing.T, w *world, dir string, args ...string) *startedProgram {
+	t.Helper()
+	endpoint := w.nullServer(t, "--script", "delay=exponential(2ms); error=unavailable every 500")
+	return w.run(t, append([]string{"bench", "put", "--endpoints", endpoint, "--rate", "500", "--clients", "20", "--compact-interval", "1s", "--compact-index-delta", "100", "--out", dir}, args...)...).exits(t, exitDone)
+}
+
+// comparePrometheus compares the figures of the first trial in Prometheus with the record.
+func comparePrometheus(t *testing.T, p *servers.Prometheus, dir string, began time.Time, labels string) {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run.Trials[0]
+	selected := `{trial="put",store="etcd",repeat="1"` + labels
+	now := time.Now().Add(time.Second) // so that the last step of the query is after the last sample
+	last := func(expression string) float64 {
+		t.Helper()
+		all := p.Query(t, expression, began, now)
+		if len(all) != 1 {
+			t.Fatalf("%s returns %d series", expression, len(all))
+		}
+		return all[0].Last()
+	}
+	want := map[string]uint64{
+		`quorumbench_operations_due_total` + selected + `}`:                                                 r.Due,
+		`quorumbench_operations_done_total` + selected + `,operation="put"}`:                                r.Completed,
+		`sum(quorumbench_operations_total` + selected + `,operation="put"})`:                                r.Due,
+		`quorumbench_operations_total` + selected + `,outcome="ok"}`:                                        r.Operations,
+		`histogram_count(quorumbench_response_time_seconds` + selected + `})`:                               r.Operations,
+		`histogram_count(quorumbench_service_time_seconds` + selected + `})`:                                r.Operations,
+		`sum(quorumbench_operations_total` + selected + `,outcome!~"ok|miss|conflict|stale|unverifiable"})`: r.Errors,
+	}
+	for kind, n := range r.ErrorsByKind {
+		want[`quorumbench_operations_total`+selected+`,outcome="`+kind+`"}`] = n
+	}
+	for expression, n := range want {
+		if got := last(expression); got != float64(n) {
+			t.Errorf("%s is %v; the record has %d", expression, got, n)
+		}
+	}
+	if r.Errors == 0 || r.Operations < 2000 {
+		t.Errorf("the run has %d operations and %d errors", r.Operations, r.Errors)
+	}
+	for _, q := range []struct {
+		name string
+		p    float64
+	}{{"0.5", 50}, {"0.9", 90}, {"0.99", 99}} {
+		figure := r.SuccessResponseTime.Percentile(q.p)
+		got := last(`histogram_quantile(` + q.name + `, quorumbench_response_time_seconds` + selected + `})`)
+		if ratio := got * 1e9 / figure.NS; !figure.Known || ratio > bucketWidth || ratio < 1/bucketWidth {
+			t.Errorf("p%v is %v s; the record has %v ns (ratio %v)", q.p, got, figure, ratio)
+		}
+	}
+}
+
+// checkDashboard checks that every query of every panel of the dashboard returns samples.
+func checkDashboard(t *testing.T, p *servers.Prometheus, began time.Time, rateInterval string) {
+	t.Helper()
+	b, err := os.ReadFile("../../../deploy/grafana/quorumbench.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(b, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	if len(dashboard.Panels) < 10 {
+		t.Fatalf("the dashboard has only %d panels", len(dashboard.Panels))
+	}
+	substitute := strings.NewReplacer("$__rate_interval", rateInterval, "$trial", "put", "$store", "(etcd|consul)")
+	now := time.Now().Add(time.Second) // so that the last step of the query is after the last sample
+	for _, panel := range dashboard.Panels {
+		if len(panel.Targets) == 0 {
+			t.Errorf("the panel %q has no query", panel.Title)
+		}
+		for _, target := range panel.Targets {
+			expression := substitute.Replace(target.Expr)
+			known := 0
+			for _, s := range p.Query(t, expression, began, now) {
+				for _, x := range s.Values {
+					if !math.IsNaN(x) {
+						known++
+					}
+				}
+			}
+			if strings.Contains(expression, "$") || known == 0 {
+				t.Errorf("the panel %q has %d samples for %s", panel.Title, known, expression)
+			}
+		}
+	}
+}
