@@ -256,10 +256,16 @@ func TestScrapesDuringUpdates(t *testing.T) {
 
 func BenchmarkSecond(b *testing.B) {
 	c, of := newTestCollector(), spec("mix", 1)
-	s := second(measure.Measured, 5000, 20)
-	other := second(measure.Measured, 5000, 0)
-	other.Cells[0].Kind = kv.Get
-	s.Cells = append(s.Cells, other.Cells[0])
+	s := second(measure.Measured, 0, 20)
+	for _, k := range []kv.Kind{kv.Put, kv.Get} {
+		cell := &measure.Cell{Series: measure.Series{Kind: k}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
+		for i := range 5000 {
+			measure.Record(cell.Response, int64(1_000_000+400*i)) // from 1 ms to 3 ms
+			measure.Record(cell.Service, int64(1_000_000+300*i))
+		}
+		s.Cells = append(s.Cells, cell)
+	}
+	s.Outcomes[kv.OK], s.Due = 10_000, 10_020
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Second(of, s)
