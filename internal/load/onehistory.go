@@ -20,9 +20,9 @@ const (
 
 // checkOneHistory rejects the endpoints of a running cluster if their strong reads contradict each
 // other: a read must not return an older revision of the store than a read that ended before this
-// read began. In this way, it detects that the endpoints belong to two clusters, even if nothing
-// else distinguishes these clusters, as with proxies or with copies that were started with the same
-// names.
+// read began. In this way, it detects that the endpoints belong to different clusters, even if
+// nothing else distinguishes these clusters, as with proxies or with copies that were started with
+// the same names.
 func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 	can := p.store.Capabilities()
 	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.Order) {
@@ -67,6 +67,6 @@ func (p *plan) checkOrder(ctx context.Context, first, second string, read *store
 			return nil
 		}
 	}
-	return fmt.Errorf("the endpoints %s and %s belong to two clusters (a read at the second returned revision %d, and reads at the first before and after it returned %d and %d); give the endpoints of one cluster",
+	return fmt.Errorf("the endpoints %s and %s belong to different clusters (a read at the second returned revision %d, and reads at the first before and after it returned %d and %d); give the endpoints of one cluster",
 		first, second, seen[1], seen[0], seen[2])
 }
