@@ -117,7 +117,7 @@ func (f *capacityFlags) check() error {
 	case f.over.searched() && f.given("max-rate"):
 		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit it with --max-value", f.over.key)
 	case f.over.searched() && f.given("warm-up"):
-		return command.Usage("--warm-up sends a closed loop, but an application's load is not a closed loop; remove --warm-up if you give --over %s", f.over.key)
+		return command.Usage("--warm-up warms up the cluster with a closed loop, but --over %s searches with an application's load, which is not a closed loop; remove --warm-up", f.over.key)
 	case !f.over.searched() && f.given("max-value"):
 		return command.Usage("--max-value limits the searched parameter, but this search is for a rate; remove --max-value, or search for the value of a parameter: %s", overLine())
 	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:

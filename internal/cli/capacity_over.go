@@ -45,7 +45,7 @@ func (o *over) fits(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
-			return command.Usage("--over %s: the trial %s does not have the load of an application; note that %s", o.key, t.Name, overLine())
+			return command.Usage("--over %s needs a trial with an application, but the trial %s has none; note that %s", o.key, t.Name, overLine())
 		}
 		return nil
 	}

@@ -20,12 +20,12 @@ type Window struct {
 	Held        int
 	HeldLongest int64
 	ConnectionCounts
-	// Paused is the total time by which the loops woke up late or were delayed in one iteration, in
-	// nanoseconds.
+	// Paused is the total delay of the loops, in nanoseconds: the delays of their wake-ups, and the
+	// part of each iteration that the loop's own work does not explain. During these delays, the
+	// loop's thread was stopped, throttled or not scheduled.
 	Paused int64
-	// LongestPause is the longest time by which a loop woke up late or was delayed in one
-	// iteration, in nanoseconds. During this time, the loop's thread was stopped, throttled or not
-	// scheduled.
+	// LongestPause is the longest delay of a loop's wake-up or the longest iteration of a loop,
+	// whichever is longer, in nanoseconds.
 	LongestPause int64
 }
 

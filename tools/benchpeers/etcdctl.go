@@ -14,8 +14,8 @@ import (
 )
 
 // NewEtcdctl returns the peer `etcdctl check perf`, with the etcdctl at the given path. If etcdctl
-// is not available, err states why. The peer omits cases with null servers: etcdctl always takes a
-// minute, and a real member also shows the effect of etcdctl's rate limiter.
+// is not available, err states why. This peer does not run cases with null servers, because
+// etcdctl always takes a minute, and a real member also shows the effect of etcdctl's rate limiter.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
 		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },

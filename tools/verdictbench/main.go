@@ -74,7 +74,7 @@ func run(ctx context.Context, o options) error {
 	kinds := append([]verdictbench.Kind{verdictbench.Quiet}, verdictbench.Kinds()...)
 	if o.kind != "" {
 		if !slices.Contains(kinds, verdictbench.Kind(o.kind)) {
-			return fmt.Errorf("-kind %s: there is none of that name; there are %q", o.kind, kinds)
+			return fmt.Errorf("-kind %s: no kind has this name; choose one of %q", o.kind, kinds)
 		}
 		kinds = []verdictbench.Kind{verdictbench.Kind(o.kind)}
 	}

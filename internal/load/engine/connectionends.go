@@ -42,7 +42,8 @@ func (l *Loop) loseConn(i int, why error) {
 	}
 }
 
-// replaceConn closes a connection that has no open operations and dials its place again.
+// replaceConn closes a connection that has no open operations and dials a new connection for the
+// same place.
 func (l *Loop) replaceConn(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {

@@ -269,8 +269,8 @@ func (cs *connections) closeBroken(i int, why error) bool {
 	return true
 }
 
-// settle completes the work of closeBroken: it dials the place again. If the load has moved the
-// place to another endpoint, settle dials at once, and otherwise after a wait.
+// settle completes the work of closeBroken: it dials a new connection for the place. If the load
+// has moved the place to another endpoint, settle dials at once, and otherwise after a wait.
 func (cs *connections) settle(i int, now int64) {
 	c := cs.table[i]
 	cs.ops.releaseLate(i)

@@ -19,8 +19,9 @@ const (
 	// every machine.
 	leastPause = millisecond
 	// perAnswer and perReady are the times that a turn may take for each operation that ends and
-	// for each ready connection. They are ten times what the loop normally needs. A turn that takes
-	// at least leastPause longer than its allowance contained a pause.
+	// for each ready connection. They are ten times what the loop normally needs. If a turn takes
+	// longer than the sum of these times, and the excess is at least leastPause, the excess counts
+	// as a pause.
 	perAnswer = 20_000
 	perReady  = 50_000
 )

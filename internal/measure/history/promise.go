@@ -5,8 +5,8 @@ type Promise string
 
 // The values of Promise. A store cannot violate a promise that it does not make.
 const (
-	// Fitting: each reply belongs to its request, and each value in a reply was once written to the
-	// key for which the reply contains it. All protocols promise this, so stores do not list it.
+	// Fitting: each reply belongs to its request. If a reply contains a value for a key, this value
+	// was once written to this key. All protocols promise this, so stores do not list it.
 	Fitting Promise = "a response fits its request"
 	// Order: revisions follow real time. If an operation begins after another one has ended, its
 	// revision is not lower. The revision of a write is higher than the revisions of all operations

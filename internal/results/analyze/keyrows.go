@@ -28,8 +28,8 @@ type KeyRow struct {
 	From, To time.Time
 }
 
-// KeyTable shows latency by the cumulative number of keys. Each row consists of whole seconds. Each
-// row except the last has at least Bucket keys.
+// KeyTable shows latency by the cumulative number of keys. Each row describes one or more whole
+// seconds. Each row except the last has at least Bucket keys.
 type KeyTable struct {
 	Bucket uint64
 	Rows   []KeyRow

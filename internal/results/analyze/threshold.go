@@ -102,7 +102,7 @@ func (t *Threshold) limit(limit string) (err error) {
 		}
 		return nil
 	case share && t.Figure.Unit != measure.Share && t.Figure.Total == nil:
-		return fmt.Errorf("%s is not a share, so its limit cannot be %q; write a number", t.Metric, limit)
+		return fmt.Errorf("%s is not a share, so its limit cannot be a percentage such as %q; write a number", t.Metric, limit)
 	case share:
 		t.Share = true
 		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(limit, "%")), 64)

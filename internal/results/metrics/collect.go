@@ -10,7 +10,7 @@ import (
 
 // The parts of help texts that several metrics share.
 const (
-	onlyWindow = " Only operations that became due in the measurement window count, not those of the warm-up."
+	onlyWindow = " Only operations that became due in the measurement window are included, not those of the warm-up."
 	onlyGood   = " The histogram contains completed operations. Failed operations are not in it, but quorumbench_operations_total counts them by outcome; the results of a run rank them as slower than every completed operation."
 )
 
@@ -29,11 +29,11 @@ func newTrialDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics.
 var (
-	operationsDesc = newTrialDesc("operations_total", "Operations that have ended, by outcome. An operation counts when all operations that became due in the same second have ended. The outcomes miss, conflict, stale and unverifiable are completions; all outcomes except these and ok are errors."+onlyWindow, "operation", "outcome")
+	operationsDesc = newTrialDesc("operations_total", "Operations that have ended, by outcome. An operation is added to this counter once all operations that became due in the same second have ended. The outcomes ok, miss, conflict, stale and unverifiable are completions; all other outcomes are errors."+onlyWindow, "operation", "outcome")
 	dueDesc        = newTrialDesc("operations_due_total", "Operations that became due, including those that failed or were never sent."+onlyWindow)
 	doneDesc       = newTrialDesc("operations_done_total", "Operations that were completed in the measurement window, in the second of their completion. Their rate is the throughput.", "operation")
-	responseDesc   = newTrialDesc("response_time_seconds", "Time from the moment at which an operation became due to its completion."+onlyWindow+onlyGood, "operation")
-	serviceDesc    = newTrialDesc("service_time_seconds", "Time from sending an operation to its completion."+onlyWindow+onlyGood, "operation")
+	responseDesc   = newTrialDesc("response_time_seconds", "Time from when an operation became due until it was completed."+onlyWindow+onlyGood, "operation")
+	serviceDesc    = newTrialDesc("service_time_seconds", "Time from when an operation was sent until it was completed."+onlyWindow+onlyGood, "operation")
 	inFlightDesc   = newTrialDesc("in_flight", "Operations in flight at the end of the last recorded second.")
 	connsDesc      = newTrialDesc("connections", "Open connections of the load at the end of the last recorded second.")
 	clientsDesc    = newTrialDesc("clients", "Clients of a closed loop. 0 for an open loop.")

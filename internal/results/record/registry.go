@@ -64,7 +64,7 @@ func operationFigures() []Figure {
 				return float64(*t.KeysRead), t.Operations
 			})},
 		{Name: "wrong-responses", Field: "wrong_responses", Better: Less,
-			Meaning: "wrong responses, which are also in `errors`. A response is wrong in the following cases: it has another key than requested, or a damaged value; a linearizable read returns a value that was replaced before the read began; a range has keys outside the requested interval, keys out of order, or more keys than its limit"},
+			Meaning: "wrong responses, which are also in `errors`. A response is wrong in the following cases: its key is not the requested key, or its value is damaged; a linearizable read returns a value that was replaced before the read began; a range has keys outside the requested interval, keys out of order, or more keys than its limit"},
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		kind := o.String()
@@ -167,7 +167,7 @@ func flightFigures() []Figure {
 		{Name: "paused-clients", Field: "mean_paused_clients", Unit: measure.Number,
 			Meaning: "closed loop: time-averaged number of clients that were pausing because the store had refused an operation"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "it has no record of its clients",
-			Meaning: "closed loop: Jain's fairness index of the number of operations that each client completed. It is 1 if all clients completed the same number, and k/n if k of n clients completed the same number and the other clients none. Only operations due in the window count",
+			Meaning: "closed loop: Jain's fairness index of the number of operations that each client completed. It is 1 if all clients completed the same number, and k/n if k of n clients completed the same number and the other clients none. Only operations that were due in the window are included",
 			of: func(t *Trial) Value {
 				if t.ByClient == nil || t.ByClient.Fairness == nil {
 					return Value{}
@@ -269,7 +269,7 @@ func disturbanceFigures() []Figure {
 		{Name: "run-slices", Field: "run_slices", Unit: measure.Number,
 			Meaning: "number of times that the event loops' threads were scheduled on a CPU; 0 if the system does not report it"},
 		{Name: "paused", Field: "paused_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "total delay of the event loops: late wake-ups, and the time by which iterations lasted longer than their work"},
+			Meaning: "total delay of the event loops: the delays of their wake-ups, and the part of each iteration that the loop's own work does not explain. Delays shorter than 1 ms are omitted"},
 		{Name: "throttled", Field: "throttled_ns", Unit: measure.Nanoseconds, Better: Less, Missing: unknown,
 			Meaning: "time for which the generator was stopped by the CPU limit of its control group (rule R6)"},
 		{Name: "steal", Field: "cpu_steal_share", Unit: measure.Share, Better: Less, Missing: unknown,

@@ -115,11 +115,11 @@ func replayFigures() []Figure {
 			return 0
 		}
 		return t.Replay.Held
-	}, None: "it replays no guarded transaction whose guard held in the recording"}
+	}, None: "it contains no guarded transaction whose guards were true in the recording"}
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
 			Missing: "it replays no recording, or every replayed call waited for another call",
-			Meaning: "replay: p99 of the errors of the times between calls. For two successive calls, the error is the difference between the recorded time between them, scaled by the replay's speed, and the time between them in the replay. Calls that waited for a response or a connection do not count",
+			Meaning: "replay: p99 of the timing errors between successive calls. The error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
 			of: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}
@@ -127,7 +127,7 @@ func replayFigures() []Figure {
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
 		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Total: held, Missing: held.None,
-			Meaning: "replay: share of guarded transactions whose guards also held in the replay, among those whose guards held in the recording",
+			Meaning: "replay: of the guarded transactions whose guards were true in the recording, the share whose guards were also true in the replay",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {
 					return 0, 0

@@ -97,8 +97,8 @@ func (f *fitted) drop() bool {
 	return true
 }
 
-// fold reduces the width to which names are folded until the table fits the screen. It does not
-// reduce the width below minimum.
+// fold folds names if the table is wider than the screen. It tries smaller and smaller widths for
+// the folded names until the table fits the screen, but no width below minimum.
 func (f *fitted) fold(minimum int) {
 	if f.width() <= text.ScreenWidth {
 		return

@@ -521,7 +521,8 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 }
 
-// reorder swaps the revisions of pairs of writes of which one had ended before the other began.
+// reorder chooses pairs of writes in which the first write ended before the second one began, and
+// swaps the revisions of the two writes.
 func (s *simulation) reorder() {
 	var writes []int
 	for i := range s.ops {

@@ -62,8 +62,8 @@ func (f *Folder) Path() string { return f.path }
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
 // CheckOwner returns an error, in one sentence, if another user owns the folder or can write to it.
-// Such a user could have listed any process in an owner file there, or could have put any file into
-// the folder.
+// Such a user could have entered any process in an owner file there, or could have put any file
+// into the folder.
 func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
 // errLink reports that a path is a symbolic link, but must be a file or folder.
@@ -416,9 +416,9 @@ func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 func checkOwned(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user (uid %d; this user has uid %d), who could have listed any process or file in it", what, ownerOf(info), os.Geteuid())
+		return fmt.Errorf("%s belongs to another user (uid %d; this user has uid %d), so the lists of processes and files in it cannot be trusted", what, ownerOf(info), os.Geteuid())
 	case info.Mode()&othersWrite != 0:
-		return fmt.Errorf("other users have write access to %s (mode %#o) and could have listed any process or file in it; check its contents, then remove the write access with chmod go-w", what, info.Mode().Perm())
+		return fmt.Errorf("other users have write access to %s (mode %#o), so the lists of processes and files in it cannot be trusted; check its contents, then remove the write access with chmod go-w", what, info.Mode().Perm())
 	}
 	return nil
 }

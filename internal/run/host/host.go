@@ -69,7 +69,8 @@ type Description struct {
 	// Folder is the folder that contains all of the host's files. It is empty if files may be in
 	// any folder.
 	Folder string `json:"folder,omitempty"`
-	// Process is the ID of the process that implements the host and generates load there.
+	// Process is the ID of the quorumbench process that runs on the machine. It executes the calls
+	// of the host's methods and generates load there.
 	Process int `json:"process,omitempty"`
 	// Network identifies the network namespace of Process. View identifies the user and the other
 	// namespaces of Process, because these determine which processes it can see. Both are empty if
@@ -78,7 +79,7 @@ type Description struct {
 	View    string `json:"view,omitempty"`
 }
 
-// SeesAs reports whether the processes that implement two hosts run in the same namespaces and can
+// SeesAs reports whether the quorumbench processes on two hosts run in the same namespaces and can
 // see the same processes.
 func (d *Description) SeesAs(other *Description) bool {
 	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place

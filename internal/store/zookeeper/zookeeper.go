@@ -25,7 +25,7 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store.
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
-		SlowAtFirst: "its Java virtual machine first interprets the server's code, compiles frequently executed code only during the load, and still enlarges its heap",
+		SlowAtFirst: "its Java virtual machine interprets the server's code at first, and needs some load before it has compiled frequently executed code and enlarged its heap",
 		Operations: map[kv.Kind]string{
 			kv.Put:       "setData; if the node does not exist, create follows (a second request, which the operation's time includes)",
 			kv.Get:       "getData",

@@ -173,8 +173,9 @@ var applied = map[string][]string{
 	"consul":    {"application: election-race", "application: catalog, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
 }
 
-// TestApplicationsLeaveARunningClusterUnchanged lets applications complete or kills them with
-// SIGKILL. No keys, leases, sessions or services may remain.
+// TestApplicationsLeaveARunningClusterUnchanged runs each application until it completes. Long
+// tests also run each application again, kill it with SIGKILL, and clean up. In both cases, no
+// keys, leases, sessions or services may remain.
 func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)

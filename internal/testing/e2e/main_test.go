@@ -65,7 +65,7 @@ func (w *world) path(names ...string) string {
 	return filepath.Join(append([]string{w.dir}, names...)...)
 }
 
-// file writes a file of the world and returns its path.
+// file writes a file to the folder of the world and returns the file's path.
 func (w *world) file(t *testing.T, name, contents string) string {
 	t.Helper()
 	path := w.path(name)

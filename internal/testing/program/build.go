@@ -52,9 +52,9 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// runOneMoreAtOnce lets one more test than there are CPUs run concurrently, because tests mostly
-// wait for their processes. It does nothing if a flag sets the maximum number. With twice as many
-// tests as CPUs, loads disturbed each other so much that their verdicts changed.
+// runOneMoreAtOnce sets the maximum number of concurrent tests to the number of CPUs plus one,
+// because tests mostly wait for their processes. It does nothing if a flag sets this maximum. With
+// twice as many tests as CPUs, loads disturbed each other so much that their verdicts changed.
 func runOneMoreAtOnce() {
 	flag.Parse()
 	given := false

@@ -294,7 +294,7 @@ func unchecked(t *testing.T, a store.Admin) string {
 	return why
 }
 
-// uncheckedWithout does the same as unchecked on a server without authentication.
+// uncheckedWithout is like unchecked, but for a server without authentication.
 func uncheckedWithout(t *testing.T, f Fixture) string {
 	t.Helper()
 	access := f.Start(t, Options{}).Access

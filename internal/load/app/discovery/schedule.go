@@ -57,8 +57,9 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	return s
 }
 
-// addChanges adds the registrations of new instances, their reads, and the deregistrations. The
-// oldest instance of a service is deregistered first.
+// addChanges adds the calls that register new instances and the calls that deregister old ones. The
+// oldest instance of a service is deregistered first. Without a catalog, addChanges also adds the
+// lookups in which clients read the new instances.
 func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []life, born int) {
 	order := r.Perm(s.services) // the order in which the services take turns
 	for i := range born {

@@ -92,8 +92,8 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 	return due, bad
 }
 
-// surelyBad returns how many operations in the interval were bad for a goal regardless of any
-// disturbance.
+// surelyBad returns the number of operations in the interval that would have been bad for a goal
+// even without the disturbance of the trial.
 func (s *Second) surelyBad(goal int) float64 {
 	if s.Surely == nil {
 		return s.Bad[goal]
@@ -101,8 +101,8 @@ func (s *Second) surelyBad(goal int) float64 {
 	return s.Surely[goal]
 }
 
-// surelyBad returns how many operations in the window were bad for a goal regardless of any
-// disturbance.
+// surelyBad returns the number of operations in the window that would have been bad for a goal even
+// without the disturbance of the trial.
 func (t *Trial) surelyBad(goal int) (bad float64) {
 	for i := range t.Seconds {
 		bad += t.Seconds[i].surelyBad(goal)

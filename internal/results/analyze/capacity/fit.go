@@ -83,8 +83,9 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 }
 
 // deviance sets the slope of the line to the slope that fits best. It returns the deviance of the
-// points from the line: twice the log of the likelihood ratio between the points' own shares and
-// the line.
+// points from the line: twice the log of A/B. A is the likelihood of the data if the true shares
+// are the points' measured shares. B is the likelihood of the data if the true shares are on the
+// line.
 func (f *fit) deviance(l *line) (least float64) {
 	least = math.Inf(1)
 	one := *l

@@ -153,7 +153,8 @@ func (h *History) keepOneLoad(s *Series) {
 		return reason != ""
 	})
 	if others > 0 {
-		h.note("%s: %s left out because of another load or store (%s).", s.Trial, text.Either(uint64(others), "run is", "runs are"), why)
+		h.note("%s: %s load or store differs (%s).", s.Trial,
+			text.Either(uint64(others), "run is left out because its", "runs are left out because their"), why)
 	}
 }
 

@@ -136,7 +136,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	if len(h.Series) != 1 || len(h.Series[0].Points) != 2 || h.Series[0].Counting() != 1 || h.Series[0].Points[0].LeftOut != "invalid" {
 		t.Fatalf("the series are %+v", h.Series)
 	}
-	if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "mixed: 1 run is left out because of another load or store (the value's size in bytes: 128, but 256 in the newest run).") {
+	if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "mixed: 1 run is left out because its load or store differs (the value's size in bytes: 128, but 256 in the newest run).") {
 		t.Errorf("the notes are %q", h.Notes)
 	}
 }
