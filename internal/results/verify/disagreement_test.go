@@ -105,7 +105,7 @@ func TestTwoMembersDisagree(t *testing.T) {
 	if got.Counts[Disagreement] != 1 {
 		t.Fatalf("found %v", got.Counts)
 	}
-	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 has") || !strings.Contains(text, "member 3 has it at") {
+	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 reports revision") || !strings.Contains(text, "member 3 reports revision") {
 		t.Error(text)
 	}
 	for _, o := range got.Violations[0].Ops {
