@@ -40,8 +40,8 @@ type live struct {
 	failed  uint64
 	done    float64 // successes of the phase
 	seconds float64 // of the phase
-	rows    map[string]*record.MachineRow
-	names   []string          // names of processes, in the order of their first samples
+	samples record.ProcessUses
+	names   []string          // names of processes, in the order in which their use became known
 	uses    map[string]string // by name
 	events  []liveEvent       // latest events, at most one per kind and member
 	count   int               // events of the trial
@@ -80,7 +80,7 @@ func (l *live) endTrial() {
 func (l *live) reset() {
 	l.trial = ""
 	l.rates, l.medians, l.tails, l.events, l.names, l.count = nil, nil, nil, nil, nil, 0
-	l.rows, l.uses = map[string]*record.MachineRow{}, map[string]string{}
+	l.samples, l.uses = record.ProcessUses{}, map[string]string{}
 	l.beginPhase(measure.Warmup)
 }
 
@@ -162,28 +162,25 @@ func (l *live) machines(rows []*record.MachineRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range rows {
-		if !(r.PID > 0) { // a machine or one of its disks
+		use, ok := l.samples.Add(r)
+		if !ok {
 			continue
 		}
-		before := l.rows[r.Name]
-		if before == nil {
+		if _, known := l.uses[r.Name]; !known {
 			l.names = append(l.names, r.Name)
-		} else if span := r.Time.Sub(before.Time).Seconds(); span > 0 && r.PID == before.PID {
-			l.uses[r.Name] = usedText(r, before, span)
 		}
-		kept := *r
-		l.rows[r.Name] = &kept
+		l.uses[r.Name] = usedText(use)
 	}
 }
 
 // usedText describes what a process used between two samples.
-func usedText(r, before *record.MachineRow, span float64) string {
-	words := "CPU " + text.Percent(max(r.User+r.System-before.User-before.System, 0)/span, 0)
-	if written := r.WriteBytes - before.WriteBytes; written > 0 {
-		words += ", writes " + text.Bytes(uint64(written/span)) + "/s"
+func usedText(use record.ProcessUse) string {
+	words := "CPU " + text.Percent(use.CPU, 0)
+	if use.Writes > 0 {
+		words += ", writes " + text.Bytes(uint64(use.Writes)) + "/s"
 	}
-	if r.RSS > 0 {
-		words += ", RSS " + text.Bytes(uint64(r.RSS))
+	if use.RSS > 0 {
+		words += ", RSS " + text.Bytes(uint64(use.RSS))
 	}
 	return words
 }
@@ -209,9 +206,7 @@ func (l *live) lines(width int) (all []string) {
 		all = append(all, strip("  p50          ", l.medians, text.Duration, width))
 	}
 	for _, name := range l.names {
-		if used := l.uses[name]; used != "" {
-			all = append(all, fmt.Sprintf("  %-12s %s", name, used))
-		}
+		all = append(all, fmt.Sprintf("  %-12s %s", name, l.uses[name]))
 	}
 	if l.count > 0 {
 		all = append(all, fmt.Sprintf("  events       %d", l.count))
@@ -266,11 +261,5 @@ func (d *Display) Follow(o *runner.Options) {
 		return
 	}
 	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines})
-	second := o.Second
-	o.Second = func(t *scenario.Trial, s *measure.Second) {
-		if second != nil {
-			second(t, s)
-		}
-		d.live.second(t, s)
-	}
+	o.AddSecond(d.live.second)
 }

@@ -31,6 +31,7 @@ func TestObserversAreChained(t *testing.T) {
 	o.Second(of, second(measure.Measured, 0, 10, 0))
 	o.Observer.Event(record.Event{Kind: "election", Time: noon})
 	o.Observer.Machines([]*record.MachineRow{sample(0, "m1", 1, 0)})
+	o.Observer.Machines([]*record.MachineRow{sample(1, "m1", 1, 0)})
 	o.Progress(runner.Progress{Stage: runner.TrialDone, Spec: of, Result: &record.Trial{}})
 	if want := []string{"progress", "second", "event", "progress"}; !slices.Equal(calls, want) {
 		t.Errorf("the first functions were called %v, not %v", calls, want)

@@ -6,10 +6,10 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -20,6 +20,8 @@ const (
 	pollEvery = 250 * time.Millisecond
 	// mostSeconds and mostEvents limit what a stream sends of a trial that began earlier.
 	mostSeconds, mostEvents = 600, 100
+	// mostProcesses limits the processes that a stream shows.
+	mostProcesses = 100
 	// keepAlive is the interval between comments, which keep proxies from closing an idle stream.
 	keepAlive = 15 * time.Second
 )
@@ -44,7 +46,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{to: w, control: http.NewResponseController(w), lanes: map[string]*record.MachineRow{}}
+	st := &stream{to: w, control: http.NewResponseController(w)}
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -90,7 +92,7 @@ type stream struct {
 	err     error
 	sent    time.Time // time of the latest write
 	trial   string
-	lanes   map[string]*record.MachineRow // latest row of each process
+	uses    record.ProcessUses
 }
 
 // send writes an event. A browser that does not read for a long time loses its connection.
@@ -131,7 +133,7 @@ func (st *stream) update(u *record.Update) {
 	}
 	if name := u.Trial.Folder; name != st.trial {
 		st.trial = name
-		clear(st.lanes)
+		st.uses = record.ProcessUses{}
 		st.send("trial", headOf(u))
 	}
 	if len(u.Rows) > 0 {
@@ -164,12 +166,8 @@ type trialHead struct {
 }
 
 func headOf(u *record.Update) trialHead {
-	name := u.Trial.Name
-	if u.Trial.Repeated() {
-		name += fmt.Sprintf(", repeat %d", u.Trial.Repeat)
-	}
 	number := 1 + slices.IndexFunc(u.Run.Trials, func(t record.Trial) bool { return t.Folder == u.Trial.Folder })
-	return trialHead{name, strings.TrimSpace(u.Trial.Store + " " + u.Trial.Version), number, u.Run.Planned, u.Trial.Arrival != scenario.Closed}
+	return trialHead{analyze.Label(u.Trial), analyze.Store(u.Trial), number, u.Run.Planned, u.Trial.Arrival != scenario.Closed}
 }
 
 // second is a row of timeline.csv, with numbers for charts and formatted figures.
@@ -222,35 +220,23 @@ type process struct {
 
 // processes returns the use of each process between its two latest samples.
 func (st *stream) processes(rows []record.MachineRow) (all []process) {
-	latest := map[string]process{}
 	for i := range rows {
-		r := &rows[i]
-		if !(r.PID > 0) { // a machine or one of its disks
+		use, ok := st.uses.Add(&rows[i])
+		if !ok || len(all) == mostProcesses {
 			continue
 		}
-		before := st.lanes[r.Name]
-		st.lanes[r.Name] = r
-		if before == nil || before.PID != r.PID {
+		p := process{Name: rows[i].Name, CPU: text.Percent(use.CPU, 0), Writes: text.Dash, RSS: text.Dash}
+		if use.Writes >= 0 { // not so for NaN, an unknown value
+			p.Writes = text.Bytes(uint64(use.Writes)) + "/s"
+		}
+		if use.RSS > 0 {
+			p.RSS = text.Bytes(uint64(use.RSS))
+		}
+		if at := slices.IndexFunc(all, func(o process) bool { return o.Name == p.Name }); at >= 0 {
+			all[at] = p
 			continue
 		}
-		span := r.Time.Sub(before.Time).Seconds()
-		if span <= 0 {
-			continue
-		}
-		p := process{Name: r.Name, CPU: text.Percent(max(r.User+r.System-before.User-before.System, 0)/span, 0), Writes: text.Dash, RSS: text.Dash}
-		if written := r.WriteBytes - before.WriteBytes; written >= 0 {
-			p.Writes = text.Bytes(uint64(written/span)) + "/s"
-		}
-		if r.RSS > 0 {
-			p.RSS = text.Bytes(uint64(r.RSS))
-		}
-		if _, known := latest[r.Name]; !known {
-			all = append(all, process{Name: r.Name})
-		}
-		latest[r.Name] = p
-	}
-	for i := range all {
-		all[i] = latest[all[i].Name]
+		all = append(all, p)
 	}
 	return all
 }

@@ -1,0 +1,36 @@
+package record
+
+import "math"
+
+// ProcessUse holds the resources that a process used between its two latest samples. Writes and RSS
+// are NaN if they are unknown.
+type ProcessUse struct {
+	CPU    float64 // CPUs, user and system
+	Writes float64 // bytes written to disk per second
+	RSS    float64 // bytes, now
+}
+
+// ProcessUses computes the use of each process from its samples. The zero value has no samples.
+type ProcessUses struct {
+	latest map[string]MachineRow // by name
+}
+
+// Add adds a sample. It returns what the process used since its previous sample. ok is false if
+// there is no previous sample, if the CPU time is unknown, or if the row does not describe a
+// process.
+func (u *ProcessUses) Add(r *MachineRow) (use ProcessUse, ok bool) {
+	if !(r.PID > 0) { // a machine or one of its parts
+		return use, false
+	}
+	before, known := u.latest[r.Name]
+	if u.latest == nil {
+		u.latest = map[string]MachineRow{}
+	}
+	u.latest[r.Name] = *r
+	if !known || !r.Continues(&before) {
+		return use, false
+	}
+	span := r.Time.Sub(before.Time).Seconds()
+	use = ProcessUse{CPU: (r.CPU() - before.CPU()) / span, Writes: (r.WriteBytes - before.WriteBytes) / span, RSS: r.RSS}
+	return use, !math.IsNaN(use.CPU)
+}
