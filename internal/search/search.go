@@ -52,13 +52,8 @@ const (
 // is called in addition to the display of the search.
 func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
 	s := newSearches(&o, r.Scenario.Trials)
-	reported := r.Progress
-	r.Progress, r.Next = func(p runner.Progress) {
-		s.show(p)
-		if reported != nil {
-			reported(p)
-		}
-	}, s.next
+	r.AddProgress(s.show)
+	r.Next = s.next
 	dir, err = runner.Run(ctx, r)
 	if dir == "" {
 		return "", nil, err

@@ -90,8 +90,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	}
 	v := newIntervals(g.interval, d.eraseBeforeWrite(g.lines), time.Now)
 	show := o.Progress
-	o.Second = v.second
-	o.Progress = func(p runner.Progress) {
+	o.AddSecond(v.second)
+	o.Progress = func(p runner.Progress) { // prints the last interval of a trial before its result
 		v.progress(p)
 		show(p)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// told is one printed line, parsed as a log collector would parse it.
-type told struct {
+// intervalLine is one printed line, parsed as a log collector would parse it.
+type intervalLine struct {
 	Schema, Trial, Phase, State, Verdict string
 	From                                 int `json:"from_second"`
 	Seconds                              *float64
@@ -27,11 +27,11 @@ type told struct {
 	InFlight                             int               `json:"in_flight"`
 }
 
-func readLines(t *testing.T, text string) []told {
+func readLines(t *testing.T, text string) []intervalLine {
 	t.Helper()
-	var all []told
+	var all []intervalLine
 	for line := range strings.Lines(text) {
-		var l told
+		var l intervalLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatalf("%v in %q", err, line)
 		}

@@ -9,11 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/metrics"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // publishFlags holds the values of --metrics and --push.
@@ -54,7 +52,7 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 		return nil, nil
 	}
 	began := time.Now()
-	run := metrics.Run{Name: metrics.RunName(o.Scenario.Name, began), Version: Tool().Version, Began: began}
+	run := metrics.Run{Name: record.DirName(o.Scenario.Name, began), Version: Tool().Version, Began: began}
 	c := metrics.NewCollector(run)
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(c); err != nil {
@@ -88,23 +86,14 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 // follow makes a run report to a collector, in addition to the functions that are already set.
 func follow(o *runner.Options, c *metrics.Collector) {
 	o.Observer = o.Observer.Join(record.Observer{Event: c.Event, Machines: c.Machines})
-	second, progress := o.Second, o.Progress
-	o.Second = func(t *scenario.Trial, s *measure.Second) {
-		if second != nil {
-			second(t, s)
-		}
-		c.Second(t, s)
-	}
-	o.Progress = func(p runner.Progress) {
-		if progress != nil {
-			progress(p)
-		}
+	o.AddSecond(c.Second)
+	o.AddProgress(func(p runner.Progress) {
 		if p.Stage == runner.TrialDone && p.Spec != nil && p.Result != nil {
 			c.EndTrial(p.Spec, p.Result)
 			return
 		}
 		c.EnterPhase(p.Spec, string(p.Stage))
-	}
+	})
 }
 
 // End stops publishing. It calls note with one sentence if pushes failed.

@@ -87,3 +87,26 @@ type Options struct {
 	// because the disk was full. It may be nil.
 	Unrecorded func(record.Trial)
 }
+
+// AddSecond makes the run call f for every recorded second, after the functions that were added
+// before.
+func (o *Options) AddSecond(f func(*scenario.Trial, *measure.Second)) {
+	before := o.Second
+	o.Second = func(t *scenario.Trial, s *measure.Second) {
+		if before != nil {
+			before(t, s)
+		}
+		f(t, s)
+	}
+}
+
+// AddProgress makes the run call f with its progress, after the functions that were added before.
+func (o *Options) AddProgress(f func(Progress)) {
+	before := o.Progress
+	o.Progress = func(p Progress) {
+		if before != nil {
+			before(p)
+		}
+		f(p)
+	}
+}
