@@ -86,7 +86,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(60) // long runs keep many rows in memory, and garbage collection is cheap here
 	}
-	runs, run, err := openAll(dirs)
+	runs, run, err := record.OpenAll(dirs)
 	if err != nil {
 		return err
 	}
@@ -111,23 +111,6 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
 	}
 	return nil
-}
-
-// openAll reads run directories. It returns each run, and one run that joins them all.
-func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
-	for _, dir := range dirs {
-		run, err := record.Open(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		run.ReadEvents(dir)
-		runs = append(runs, run)
-	}
-	if len(runs) == 1 {
-		return runs, runs[0], nil
-	}
-	all, err = record.Join(runs)
-	return runs, all, err
 }
 
 // refuse returns a usage error for flags that contradict each other.

@@ -52,14 +52,9 @@ type Collector struct {
 
 // Run identifies the run.
 type Run struct {
-	Name    string // differs between the runs of a scenario; see RunName
+	Name    string // differs between the runs of a scenario; see record.DirName
 	Version string // of quorumbench
 	Began   time.Time
-}
-
-// RunName returns a name for a run of a scenario. It has the form of the names of run directories.
-func RunName(scenario string, began time.Time) string {
-	return began.UTC().Format("20060102T150405Z") + "-" + record.Slug(scenario)
 }
 
 // trialKey identifies a trial. Its fields are label values.

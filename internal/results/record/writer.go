@@ -44,7 +44,7 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := checkRoot(root); err != nil { // in the meantime, another process may have created the folder
 		return nil, err
 	}
-	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
+	dir := filepath.Join(root, DirName(name, now))
 	if err := os.Mkdir(dir, folderMode); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("the run directory %s already exists, because another run with this name started in the same second; run the command again", dir)
@@ -52,6 +52,11 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 		return nil, writeError(dir, err)
 	}
 	return begin(dir, now, run, openFile)
+}
+
+// DirName returns the name of the run directory of a run that starts now: <UTC time>-<name>.
+func DirName(name string, now time.Time) string {
+	return now.UTC().Format("20060102T150405Z") + "-" + Slug(name)
 }
 
 // CreateAt works like Create, but uses a folder that the user has chosen. This folder must be

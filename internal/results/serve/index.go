@@ -103,16 +103,8 @@ func (x *Index) save() error {
 	if err := os.MkdirAll(filepath.Dir(x.file), 0o700); err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(filepath.Dir(x.file), filepath.Base(x.file)+".*")
-	if err != nil {
+	if err := files.Replace(x.file, 0o600, b); err != nil {
 		return err
-	}
-	_, err = part.Write(b)
-	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(part.Name(), x.file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
 	}
 	x.saved = true
 	return nil

@@ -74,7 +74,7 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 	case <-r.Context().Done():
 		return
 	}
-	run, err := openAll(dirs)
+	_, run, err := record.OpenAll(dirs)
 	if err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
@@ -87,23 +87,6 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 	w.Header().Set("Content-Security-Policy", web.Policy()+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
-}
-
-// openAll reads run directories, with their events, as one run.
-func openAll(dirs []string) (*record.Run, error) {
-	runs := make([]*record.Run, 0, len(dirs))
-	for _, dir := range dirs {
-		run, err := record.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		run.ReadEvents(dir)
-		runs = append(runs, run)
-	}
-	if len(runs) == 1 {
-		return runs[0], nil
-	}
-	return record.Join(runs)
 }
 
 // runFile is a file of a run directory in the list of files.

@@ -62,11 +62,14 @@ const stateRunning = "running"
 func summarize(id string, run *record.Run) *Summary {
 	s := &Summary{ID: id, Name: run.Name, Started: run.Started, Ended: run.Finished, State: string(run.State), Planned: run.Planned, Begun: len(run.Trials)}
 	for i := range run.Machines {
-		s.Machines = appendNew(s.Machines, run.Machines[i].Name)
+		s.Machines = analyze.AppendNew(s.Machines, run.Machines[i].Name)
 	}
 	for i := range run.Trials {
 		t := &run.Trials[i]
-		s.Stores, s.Versions, s.Labels = appendNew(s.Stores, t.Store), appendNew(s.Versions, t.Version), appendNew(s.Labels, t.Label)
+		s.Stores, s.Versions = analyze.AppendNew(s.Stores, t.Store), analyze.AppendNew(s.Versions, t.Version)
+		if t.Label != "" {
+			s.Labels = analyze.AppendNew(s.Labels, t.Label)
+		}
 	}
 	rows := analyze.Rows(run)
 	if len(rows) > 0 {
@@ -102,13 +105,6 @@ func numberOrNil(v record.Value) *float64 {
 // unreadable returns the summary of a run directory that cannot be read.
 func unreadable(id string, err error) *Summary {
 	return &Summary{ID: id, Name: filepath.Base(id), State: "unreadable", Problem: text.Line(err.Error(), text.MaxField)}
-}
-
-func appendNew(list []string, name string) []string {
-	if name == "" || slices.Contains(list, name) {
-		return list
-	}
-	return append(list, name)
 }
 
 // shownTrials is the number of trials that the list shows for a run.
