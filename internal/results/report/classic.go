@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -167,9 +167,9 @@ type (
 
 // WritePerfdash writes a trial's percentiles into a new file in the folder dir. It creates the
 // folder if needed, and returns the path of the file. operation is the name of the command.
-func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
+func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, recorded *record.Files, now time.Time) (string, error) {
 	report := perfdash{Version: "v1"}
-	parts := c.parts(t, files)
+	parts := c.parts(t, recorded)
 	for i := range parts {
 		p := &parts[i]
 		name := operation
@@ -189,27 +189,8 @@ func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *re
 		return "", fmt.Errorf("cannot create the folder for the perfdash report: %w", err)
 	}
 	name := fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", operation, now.UTC().Format(time.RFC3339))
-	if err := putFile(dir, name, append(b, '\n')); err != nil {
+	if err := files.Replace(filepath.Join(dir, name), 0o644, append(b, '\n')); err != nil {
 		return "", fmt.Errorf("cannot write the perfdash report: %w", err)
 	}
 	return filepath.Join(dir, name), nil
-}
-
-// putFile writes a file with a predictable name into a folder. If a link with this name exists,
-// putFile replaces the link and does not write to its target.
-func putFile(dir, name string, contents []byte) (err error) {
-	f, err := os.CreateTemp(dir, name+".")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(contents)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
