@@ -178,7 +178,8 @@ func (s suite) cannotStart(t *testing.T) {
 	} {
 		_, err := s.Start(t.Context(), c)
 		sentence(t, name, err)
-		if err != nil && !strings.Contains(err.Error(), "no such") && !strings.Contains(err.Error(), "cannot be used on this host") {
+		outside := name != "no such binary" && strings.Contains(fmt.Sprint(err), "cannot be used on this host") // an agent refuses paths outside its folder
+		if err != nil && !strings.Contains(err.Error(), "no such") && !outside {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
