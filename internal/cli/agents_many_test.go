@@ -124,7 +124,7 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 	}
 	for i, w := range trial.ByWorker {
 		if want := fmt.Sprintf("w%d on host%d", i+1, i+1); w.Name != want || w.Operations != 100 || w.Lost != "" {
-			t.Errorf("%s, which is to be %s, did %d: %s", w.Name, want, w.Operations, w.Lost)
+			t.Errorf("the worker is %s, want %s, with %d operations: %s", w.Name, want, w.Operations, w.Lost)
 		}
 	}
 	if last := trial.LastToBegin(); last == nil || last.BeganAfterNS != *trial.StartLatestNS || *trial.StartSpreadNS > *trial.StartLatestNS || *trial.MergedAfterNS <= 0 {
@@ -230,7 +230,7 @@ func BenchmarkAgentsCost(b *testing.B) {
 					},
 				})
 				ratio(b, "cpu", got["cpu"])
-				b.Logf("the conducting process took, in ns an operation: %.4g itself, %.4g beside the agent", got["controller"][0], got["controller"][1])
+				b.Logf("CPU time of the controller in ns per operation: %.4g with its own generator, %.4g with an agent", got["controller"][0], got["controller"][1])
 			}
 			f.stop()
 		})

@@ -72,7 +72,7 @@ func BenchmarkSearchesAgree(b *testing.B) {
 		b.ReportMetric(widths[searches/2], "%-wide")
 		b.ReportMetric(estimates[searches/2], "per-s")
 		b.ReportMetric(float64(found), "found")
-		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0 if no rate lies in all intervals
+		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0 if no rate is in all intervals
 	}
 }
 
@@ -128,7 +128,7 @@ func fromEnvironment(tb testing.TB, name string, otherwise int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		tb.Fatalf("%s is %q, and is to be a number", name, text)
+		tb.Fatalf("%s is %q, want a number", name, text)
 	}
 	return n
 }

@@ -396,7 +396,7 @@ type bar struct {
 	*command.Display
 	total float64 // number of units at which the bar is full
 	unit  string
-	sent  string // what the check sends
+	sent  string // noun for the requests of the check, such as writes
 	local bool   // set if the check sends no requests, so there are no errors to show
 }
 

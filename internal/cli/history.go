@@ -55,8 +55,8 @@ added.`,
 	r := command.NewFlags(c.Flags())
 	r.Text("runs", &f.runs, "DIR", "read all run directories in this folder and its subfolders")
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv")
-	command.Repeated(r, "metric", &f.metrics, "METRIC", one, "metric to follow, for example p99.9 or ns/op (default for runs: ops, p50 and p99; for files: all metrics)")
-	command.Repeated(r, "trial", &f.trials, "NAME", one, "trial to follow (default: all trials)")
+	command.Repeated(r, "metric", &f.metrics, "METRIC", parseName, "metric to follow, for example p99.9 or ns/op (default for runs: ops, p50 and p99; for files: all metrics)")
+	command.Repeated(r, "trial", &f.trials, "NAME", parseName, "trial to follow (default: all trials)")
 	r.Choice("by", &f.order, "property by which the runs are sorted", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
 	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
 	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs still serve as the baseline")
@@ -66,8 +66,8 @@ added.`,
 	return c
 }
 
-// one accepts any text that is not empty.
-func one(s string) (string, error) {
+// parseName accepts any text that is not empty.
+func parseName(s string) (string, error) {
 	if strings.TrimSpace(s) == "" {
 		return "", fmt.Errorf("the value is empty; give a name")
 	}

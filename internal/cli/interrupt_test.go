@@ -190,7 +190,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 }
 
 // After an interrupt, `break` prints how many operations had succeeded, and stops its cluster.
-func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
+func TestInterruptedBreakPrintsItsProgress(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "run")
 	b := start(t, "break", "kill leader", "--rate", "50", "--clients", "3", "--out", out)

@@ -99,19 +99,25 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 // startProcess is like startServing, but returns the process instead of a function that stops it.
 func startProcess(dir, command string, args ...string) (endpoints string, c *exec.Cmd, err error) {
 	c = exec.Command("quorumbench", append([]string{command}, args...)...)
+	endpoints, err = startCommand(dir, c)
+	return endpoints, c, err
+}
+
+// startCommand starts a command in a folder, and returns the first line that it prints.
+func startCommand(dir string, c *exec.Cmd) (line string, err error) {
 	c.Dir, c.Stderr = dir, os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
 	}
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), interrupt(c))
+		return "", errors.Join(fmt.Errorf("it printed no line: %w", err), interrupt(c))
 	}
-	return strings.TrimSpace(line), c, nil
+	return strings.TrimSpace(line), nil
 }
 
 // interrupt sends SIGINT to a process and waits for its end.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,9 @@ import (
 // startServe starts `serve` with arguments, and returns the URL that it prints.
 func startServe(t *testing.T, args ...string) (url string, stop func() error) {
 	t.Helper()
-	line, c, err := startProcess(t.TempDir(), "serve", append([]string{"--listen", "127.0.0.1:0"}, args...)...)
+	c := exec.Command("quorumbench", append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir()) // for the index file
+	line, err := startCommand(t.TempDir(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

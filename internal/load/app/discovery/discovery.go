@@ -2,7 +2,7 @@
 // about the instances of the services that they use. The package has two applications. In
 // membership, each instance is a key that is bound to the instance's session, as in Apache Curator.
 // In catalog, the store holds a catalog of services and health checks. In Consul, the servers
-// receive the contents of the catalog from the agents on many nodes.
+// receive the contents of the catalog from agents, which run on many nodes.
 // docs/explanation/applications.md gives the source of each number.
 package discovery
 
