@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/browser"
 )
 
-// open opens the list of the runs in a folder.
+// open opens the list page of a server for the runs in a folder, and returns the browser and the
+// URL of the server.
 func open(t *testing.T, dir string) (*browser.Browser, string) {
 	t.Helper()
 	h := httptest.NewServer(newServer(t, dir, Options{Loopback: true}))
@@ -36,7 +37,7 @@ func TestBrowserListsFiltersAndOverlays(t *testing.T) {
 	if n := rows(b); n != 3 {
 		t.Fatalf("the list has %d rows", n)
 	}
-	// The keyboard alone: the search field is the first one.
+	// The keyboard is enough: the first Tab selects the search field.
 	b.Do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("nightly"), chromedp.KeyEvent(kb.Enter))
 	b.WaitFor(`location.search.includes("q=nightly") && document.readyState === "complete"`)
 	if n, found := rows(b), b.Text("#found"); n != 2 || !strings.HasPrefix(found, "2 of 3 runs") {
@@ -55,7 +56,7 @@ func TestBrowserListsFiltersAndOverlays(t *testing.T) {
 	b.Click("form[action='/overlay'] button")
 	b.WaitFor(`location.pathname === "/overlay" && document.readyState === "complete"`)
 	if text := b.Text("#overview"); !strings.Contains(text, "3.6.0") || !strings.Contains(text, "3.7.3") {
-		t.Errorf("the overview of both runs is %s", text)
+		t.Errorf("the overview lacks a version: %s", text)
 	}
 	b.Do(chromedp.Navigate(url + "/runs/two"))
 	if title := b.Text("h1"); title != "nightly" {
@@ -76,24 +77,24 @@ func TestBrowserFollowsAnActiveRun(t *testing.T) {
 		if n < 2 {
 			continue
 		}
-		// A recorded second reaches the page within a second.
+		// The page shows a recorded second within one second.
 		browser.Value[string](b, `window.since = performance.now(), ""`)
 		b.WaitFor(`document.querySelector("#phase").textContent === "measured, second %d"`, active.Recorded()-1)
 		if ms := browser.Value[float64](b, "performance.now() - window.since"); ms > 1000 && n > 2 {
-			t.Errorf("second %d reached the page after %.0f ms", n, ms)
+			t.Errorf("the page showed second %d after %.0f ms", n, ms)
 		}
 	}
 	if title := b.Text("#trial"); title != "Trial 1 of 1: mixed (etcd 3.7.3)" {
-		t.Errorf("the trial is %q", title)
+		t.Errorf("the heading of the trial is %q", title)
 	}
 	if ops := b.Text("#ops"); !strings.Contains(ops, "/s of ") || !strings.HasSuffix(ops, "/s due") {
 		t.Errorf("the throughput is %q", ops)
 	}
 	if n := browser.Value[int](b, `document.querySelectorAll("#processes tr").length`); n != 4 {
-		t.Errorf("%d processes are shown", n)
+		t.Errorf("the page shows %d processes, want 4", n)
 	}
 	if points := browser.Value[string](b, `document.querySelector("#ops_chart polyline").getAttribute("points")`); strings.Count(points, ",") < 8 {
-		t.Errorf("the strip has the points %q", points)
+		t.Errorf("the throughput chart has the points %q", points)
 	}
 	for active.Next() {
 	}
@@ -122,15 +123,15 @@ func TestBrowserPagesFitEveryScreen(t *testing.T) {
 					t.Errorf("%s is %d px wider than a screen of %d px", path, over, width)
 				}
 				if small := browser.Value[float64](b, `parseFloat(getComputedStyle(document.body).fontSize)`); small < 12 {
-					t.Errorf("%s has letters of %g px", path, small)
+					t.Errorf("%s has a font size of %g px", path, small)
 				}
 			}
 		}
 	}
-	// Everything that can be used has a name for screen readers.
+	// Every control has a name for screen readers.
 	b.Do(chromedp.Navigate(url + "/"))
 	if n := browser.Value[int](b, `[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.ariaLabel || e.labels?.length || e.textContent.trim())).length`); n != 0 {
-		t.Error(fmt.Sprint(n, " elements have no name"))
+		t.Error(fmt.Sprint(n, " controls have no name"))
 	}
 	b.CheckErrors()
 }

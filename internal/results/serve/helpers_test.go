@@ -19,12 +19,12 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// short returns a run of a few seconds that begins on a day after runs.Noon.
+// short returns a run of a few seconds that begins the given number of days after runs.Noon.
 func short(name string, day int, version string) runs.Run {
 	return runs.Run{Name: name, Warmup: 1, Seconds: 3, PerSecond: 2000, Seed: 7, Day: day, Version: version}
 }
 
-// put records a run as the run directory at a path.
+// put records a run, moves the run directory to a path and returns that path.
 func put(tb testing.TB, r runs.Run, path ...string) (dir string) {
 	tb.Helper()
 	dir = filepath.Join(path...)
@@ -33,7 +33,7 @@ func put(tb testing.TB, r runs.Run, path ...string) (dir string) {
 	return dir
 }
 
-// scanned returns an index of the runs in a folder, without an index file.
+// scanned returns an index of the runs in a folder after one scan. The index has no index file.
 func scanned(tb testing.TB, dir string) *Index {
 	tb.Helper()
 	x, err := NewIndex(dir, "", time.Now)
@@ -55,7 +55,7 @@ func newServer(tb testing.TB, dir string, o Options) *Server {
 	return New(scanned(tb, dir), o)
 }
 
-// get returns the response to a request for a path. header holds pairs of names and values.
+// get returns the response to a request for a path. In header, names and values alternate.
 func get(tb testing.TB, s http.Handler, path string, header ...string) *httptest.ResponseRecorder {
 	tb.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil)

@@ -34,13 +34,13 @@ type Index struct {
 
 	mu      sync.Mutex // held during a scan
 	entries map[string]*entry
-	saved   bool // set if the file has all entries
+	saved   bool // set if the index file is up to date
 
 	list    atomic.Pointer[[]*Summary] // newest first; never changed in place
 	scanned atomic.Int64               // end of the latest scan, Unix time in nanoseconds
 }
 
-// entry is a run in the index file.
+// entry describes one run in the index file.
 type entry struct {
 	Stamp   record.Stamp `json:"stamp"`
 	Summary *Summary     `json:"summary"`
@@ -53,8 +53,8 @@ type indexFile struct {
 	Runs   []*entry `json:"runs"`
 }
 
-// NewIndex returns an index of the runs in dir. It keeps the index file in the folder cache; with an
-// empty cache, it keeps none. Scan must be called before the index is used.
+// NewIndex returns an index of the runs in dir. The index file is in the folder `cache`. If cache
+// is empty, the index has no index file. Call Scan before any other method.
 func NewIndex(dir, cache string, now func() time.Time) (*Index, error) {
 	full, err := filepath.Abs(dir)
 	if err != nil {
@@ -110,9 +110,9 @@ func (x *Index) save() error {
 	return nil
 }
 
-// Scan finds new, changed and removed runs. It reads the runs that changed since the previous scan,
-// and returns their number. The error of an index file that cannot be written is returned last: the
-// index is usable nevertheless.
+// Scan finds new, changed and removed runs. It reads the new and changed runs and returns their
+// number. If Scan fails only to write the index file, it returns an error, but the index is up to
+// date.
 func (x *Index) Scan() (read int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -133,7 +133,7 @@ func (x *Index) Scan() (read int, err error) {
 		id = filepath.ToSlash(id)
 		stamp, err := record.StampOf(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was removed
+			continue // the run was removed in the meantime
 		}
 		e := x.entries[id]
 		if err != nil || e == nil || e.Stamp != stamp || e.Summary.State == stateRunning {
@@ -155,7 +155,7 @@ func (x *Index) Scan() (read int, err error) {
 	x.list.Store(&list)
 	x.scanned.Store(x.now().UnixNano())
 	if err := x.save(); err != nil {
-		return len(changed), fmt.Errorf("cannot write the index, so that the next start reads all runs again: %w", err)
+		return len(changed), fmt.Errorf("cannot write the index file, so the next start will read all runs again: %w", err)
 	}
 	return len(changed), nil
 }
@@ -163,7 +163,7 @@ func (x *Index) Scan() (read int, err error) {
 // readers is the number of run directories that are read at the same time.
 const readers = 2
 
-// readAll reads the runs of entries.
+// readAll reads the run directory of each entry and sets the summary of the entry.
 func (x *Index) readAll(entries []*entry) {
 	next := atomic.Int64{}
 	var reading sync.WaitGroup
@@ -180,7 +180,7 @@ func (x *Index) readAll(entries []*entry) {
 // read returns the summary of a run directory.
 func (x *Index) read(id string) *Summary {
 	dir := x.path(id)
-	active := record.Active(dir, x.now()) // before reading: a run that ends now must not remain "running"
+	active := record.Active(dir, x.now()) // before Open, so that a run that ends between the calls is complete
 	run, err := record.Open(dir)
 	if err != nil {
 		return unreadable(id, err)
@@ -194,11 +194,11 @@ func (x *Index) read(id string) *Summary {
 
 func (x *Index) path(id string) string { return filepath.Join(x.dir, filepath.FromSlash(id)) }
 
-// Runs returns the summaries of all runs, the newest first. The caller must not change them.
+// Runs returns the summaries of all runs, newest first. The caller must not change them.
 func (x *Index) Runs() []*Summary { return *x.list.Load() }
 
-// Find returns the run directory with an ID, and its summary. ok is false if the latest scan did not
-// find the run. Only IDs of found runs lead to a path.
+// Find returns the run directory with an ID, and its summary. ok is false if the latest scan did
+// not find the run. Find never builds a path from an ID that the scan did not find.
 func (x *Index) Find(id string) (dir string, s *Summary, ok bool) {
 	for _, s := range x.Runs() {
 		if s.ID == id {
@@ -208,10 +208,10 @@ func (x *Index) Find(id string) (dir string, s *Summary, ok bool) {
 	return "", nil, false
 }
 
-// Scanned returns the time of the latest scan; zero before the first scan.
+// Scanned returns the end of the latest scan, or the zero time before the first scan.
 func (x *Index) Scanned() time.Time {
-	if at := x.scanned.Load(); at != 0 {
-		return time.Unix(0, at)
+	if end := x.scanned.Load(); end != 0 {
+		return time.Unix(0, end)
 	}
 	return time.Time{}
 }

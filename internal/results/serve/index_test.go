@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestIndexListsTheNewestRunFirst(t *testing.T) {
 		t.Errorf("the trial is %+v", trial)
 	}
 	if path, _, ok := x.Find("nightly/new"); !ok || path != filepath.Join(dir, "nightly", "new") {
-		t.Errorf("nightly/new is in %q, %v", path, ok)
+		t.Errorf("for nightly/new, Find returns %q, %v", path, ok)
 	}
 	for _, id := range []string{"", ".", "..", "nightly", "../" + filepath.Base(dir) + "/old", "nightly/../old", "/" + dir + "/old"} {
 		if path, _, ok := x.Find(id); ok {
@@ -60,7 +61,7 @@ func TestIndexFileSavesReading(t *testing.T) {
 		t.Errorf("the throughput is %q after a restart", got)
 	}
 
-	// A changed, a new and a removed run.
+	// One run changes, one is added, and one is removed.
 	must(t, os.Chtimes(filepath.Join(dir, "a", "run.json"), time.Now(), time.Now()))
 	put(t, short("c", 2, ""), dir, "c")
 	must(t, os.RemoveAll(filepath.Join(dir, "b")))
@@ -71,14 +72,14 @@ func TestIndexFileSavesReading(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(cache, "*"))
 	must(t, err)
 	if len(files) != 1 {
-		t.Fatalf("the cache has the files %q", files)
+		t.Fatalf("the cache contains the files %q, want one file", files)
 	}
 	good, err := os.ReadFile(files[0])
 	must(t, err)
 	for _, bad := range []string{"", "{", `{"schema":"other"}`, string(good[:len(good)/2]), `{"schema":"quorumbench/index/1","dir":` + quoted(t, dir) + `,"runs":[null,{},{"summary":{"id":"../x"}}]}`} {
 		must(t, os.WriteFile(files[0], []byte(bad), 0o600))
 		if x := scan(2); ids(x.Runs()) != "c a" {
-			t.Errorf("after the index file %.40q, the runs are %q", bad, ids(x.Runs()))
+			t.Errorf("with the index file %.40q, the runs are %q", bad, ids(x.Runs()))
 		}
 	}
 	if x := scan(0); ids(x.Runs()) != "c a" {
@@ -129,7 +130,7 @@ func TestIndexListsUnreadableRuns(t *testing.T) {
 		}
 	}
 	if _, err := (&Index{dir: filepath.Join(dir, "none"), now: time.Now}).Scan(); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("a missing folder: %v", err)
+		t.Errorf("the error for a missing folder is %v", err)
 	}
 }
 
@@ -141,8 +142,16 @@ func TestActiveRunIsRunningUntilItEnds(t *testing.T) {
 		t.Helper()
 		_, err := x.Scan()
 		must(t, err)
-		if s := x.Runs()[0]; s.State != state || s.Begun != begun {
+		s := x.Runs()[0]
+		if s.State != state || s.Begun != begun {
 			t.Errorf("the state is %q with %d trials, want %q with %d", s.State, s.Begun, state, begun)
+		}
+		// A run has no verdict before a trial has a result.
+		if ended := len(s.Trials) > 0 && s.Trials[0].PerSecond != nil; (s.Verdict != "") != ended {
+			t.Errorf("state %s with %d trials: the verdict is %q", state, begun, s.Verdict)
+		}
+		if list := encoded(t, x); regexp.MustCompile(`"(stores|versions|labels|machines|trials)":null`).MatchString(list) {
+			t.Errorf("a list is null, not empty: %s", list)
 		}
 	}
 	check("running", 0)
@@ -164,10 +173,10 @@ func TestActiveRunIsRunningUntilItEnds(t *testing.T) {
 // BenchmarkListOfTenThousandRuns measures a request for the list, with an index of 10,000 runs.
 func BenchmarkListOfTenThousandRuns(b *testing.B) {
 	s := newServer(b, b.TempDir(), Options{Now: func() time.Time { return time.Unix(0, 0) }})
-	one := summaryForBenchmark()
+	template := summaryForBenchmark()
 	list := make([]*Summary, 0, 10_000)
 	for i := range 10_000 {
-		run := *one
+		run := *template
 		run.ID = run.ID + string(rune('a'+i%26))
 		run.Started = run.Started.Add(time.Duration(i) * time.Hour)
 		list = append(list, &run)

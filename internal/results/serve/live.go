@@ -16,19 +16,22 @@ import (
 )
 
 const (
-	// pollEvery is the interval at which a stream reads the run directory. A run writes it each second.
+	// pollEvery is the interval at which a stream reads the run directory. A run writes to it once
+	// per second.
 	pollEvery = 250 * time.Millisecond
-	// mostSeconds and mostEvents limit what a stream sends of a trial that began earlier.
+	// mostSeconds and mostEvents are the maximum numbers of seconds and events in one update. They
+	// limit the first update of a stream that starts late in a trial.
 	mostSeconds, mostEvents = 600, 100
-	// mostProcesses limits the processes that a stream shows.
+	// mostProcesses is the maximum number of processes in one update.
 	mostProcesses = 100
-	// keepAlive is the interval between comments, which keep proxies from closing an idle stream.
+	// keepAlive is the time after which an idle stream sends a comment, so that proxies do not
+	// close the connection.
 	keepAlive = 15 * time.Second
 )
 
 // live streams the records of an active run as server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) until the run ends. The events
-// are trial, seconds, happened, processes, and at last end.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) until the run ends. The names of
+// the events are "trial", "seconds", "happened", "processes" and, at the end, "end".
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	dir, _, ok := s.find(w, r)
 	if !ok {
@@ -50,11 +53,11 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
-		active := record.Active(dir, s.o.Now()) // before reading: the last records must not be missed
+		active := record.Active(dir, s.o.Now()) // before reading, so that the last records are not missed
 		for {
 			u, err := tail.Next()
 			if err != nil {
-				st.send("end", ending{Text: text.Line("The run cannot be followed any longer: "+err.Error()+".", text.MaxOutput)})
+				st.send("end", ending{Text: text.Line("The run can no longer be followed: "+err.Error()+".", text.MaxOutput)})
 				return
 			}
 			st.update(u)
@@ -95,7 +98,8 @@ type stream struct {
 	uses    record.ProcessUses
 }
 
-// send writes an event. A browser that does not read for a long time loses its connection.
+// send writes an event. If the browser does not read for writeLimit, the write fails and the stream
+// ends.
 func (st *stream) send(event string, data any) {
 	b, err := json.Marshal(data)
 	if err == nil {
@@ -119,14 +123,14 @@ func (st *stream) write(text string) error {
 	return st.control.Flush()
 }
 
-// idle keeps an idle connection open.
+// idle sends a comment if the stream has sent nothing for keepAlive.
 func (st *stream) idle() {
 	if st.err == nil && time.Since(st.sent) > keepAlive {
 		st.err = st.write(": idle\n\n")
 	}
 }
 
-// update sends what a trial has recorded.
+// update sends the new records of a trial.
 func (st *stream) update(u *record.Update) {
 	if u.Trial == nil {
 		return
@@ -160,9 +164,9 @@ func (st *stream) update(u *record.Update) {
 type trialHead struct {
 	Name    string `json:"name"`
 	Store   string `json:"store"`
-	Number  int    `json:"number"` // of the trials that have begun
+	Number  int    `json:"number"` // position of the trial in the run, from 1
 	Planned int    `json:"planned"`
-	Open    bool   `json:"open"` // the load has a schedule
+	Open    bool   `json:"open"` // set if the load is an open loop
 }
 
 func headOf(u *record.Update) trialHead {
@@ -170,7 +174,7 @@ func headOf(u *record.Update) trialHead {
 	return trialHead{analyze.Label(u.Trial), analyze.Store(u.Trial), number, u.Run.Planned, u.Trial.Arrival != scenario.Closed}
 }
 
-// second is a row of timeline.csv, with numbers for charts and formatted figures.
+// second contains a row of timeline.csv as numbers for the charts and as formatted figures.
 type second struct {
 	Second   int      `json:"second"`
 	Phase    string   `json:"phase"`
@@ -178,7 +182,7 @@ type second struct {
 	OpsText  string   `json:"ops_text"`
 	DueText  string   `json:"due_text"`
 	P50Text  string   `json:"p50_text"`
-	P99      *float64 `json:"p99"` // nanoseconds; null if it is not known
+	P99      *float64 `json:"p99"` // nanoseconds; null if unknown or failed
 	P99Text  string   `json:"p99_text"`
 	P999Text string   `json:"p99_9_text"`
 	Errors   uint64   `json:"errors"`
@@ -210,7 +214,7 @@ type happening struct {
 	Text   string `json:"text"`
 }
 
-// process is what a process used between two samples.
+// process contains the resources that a process used between two samples.
 type process struct {
 	Name   string `json:"name"`
 	CPU    string `json:"cpu"`
@@ -218,7 +222,7 @@ type process struct {
 	RSS    string `json:"rss"`
 }
 
-// processes returns the use of each process between its two latest samples.
+// processes returns the resources that each process used between its two latest samples.
 func (st *stream) processes(rows []record.MachineRow) (all []process) {
 	for i := range rows {
 		use, ok := st.uses.Add(&rows[i])
@@ -226,14 +230,14 @@ func (st *stream) processes(rows []record.MachineRow) (all []process) {
 			continue
 		}
 		p := process{Name: rows[i].Name, CPU: text.Percent(use.CPU, 0), Writes: text.Dash, RSS: text.Dash}
-		if use.Writes >= 0 { // not so for NaN, an unknown value
+		if use.Writes >= 0 { // false for NaN, which represents an unknown value
 			p.Writes = text.Bytes(uint64(use.Writes)) + "/s"
 		}
 		if use.RSS > 0 {
 			p.RSS = text.Bytes(uint64(use.RSS))
 		}
-		if at := slices.IndexFunc(all, func(o process) bool { return o.Name == p.Name }); at >= 0 {
-			all[at] = p
+		if index := slices.IndexFunc(all, func(o process) bool { return o.Name == p.Name }); index >= 0 {
+			all[index] = p
 			continue
 		}
 		all = append(all, p)

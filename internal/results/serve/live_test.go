@@ -20,7 +20,7 @@ type follower struct {
 	lines *bufio.Scanner
 }
 
-// follow opens a stream. It ends with the test.
+// follow opens a stream, and closes the stream at the end of the test.
 func follow(t *testing.T, url string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -38,7 +38,7 @@ func follow(t *testing.T, url string) *follower {
 	return &follower{t, lines}
 }
 
-// next returns the name of the next event, and stores its data.
+// next returns the name of the next event, and decodes the data of the event into `data`.
 func (f *follower) next(data any) string {
 	f.t.Helper()
 	name := ""
@@ -58,7 +58,7 @@ func (f *follower) next(data any) string {
 	return ""
 }
 
-// until returns the data of the next event with a name.
+// until returns the data of the next event with the given name. It skips other events.
 func until[T any](f *follower, name string) T {
 	f.t.Helper()
 	for {
@@ -71,7 +71,8 @@ func until[T any](f *follower, name string) T {
 	}
 }
 
-// started returns a server with an active run, its URL, and the run.
+// started starts a run. It returns a server for the run, the URL of the page of the run, and the
+// run.
 func started(t *testing.T, r runs.Run) (s *Server, base string, active *runs.Active) {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +113,7 @@ func TestStreamSendsEverySecondOnce(t *testing.T) {
 				late = follow(t, base+"/live") // in the middle of a trial
 				until[trialHead](late, "trial")
 				if got := until[[]second](late, "seconds"); len(got) != n+1 {
-					t.Errorf("a late reader receives %d seconds at first, want %d", len(got), n+1)
+					t.Errorf("a stream that starts in the middle of a trial first sends %d seconds, want %d", len(got), n+1)
 				}
 			}
 		}

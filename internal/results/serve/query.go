@@ -24,7 +24,8 @@ type query struct {
 	fields                      []string
 }
 
-// choice is a parameter of a query that selects one of the values that runs have.
+// choice is a query parameter that selects the runs with a given value, for example the runs of a
+// given store.
 type choice struct {
 	key, title string
 	field      func(*query) *string
@@ -50,7 +51,7 @@ func parseQuery(values url.Values) (q query, err error) {
 	}
 	if page := values.Get("page"); page != "" {
 		if q.Page, err = strconv.Atoi(page); err != nil || q.Page < 1 {
-			return q, fmt.Errorf("page must be a number from 1, not %q", page)
+			return q, fmt.Errorf("page must be a positive number, not %q", page)
 		}
 	}
 	q.From, q.To = values.Get("from"), values.Get("to")
@@ -98,7 +99,7 @@ func (q *query) filter(runs []*Summary) []*Summary {
 	return selected
 }
 
-// encode returns the query for a URL, with another page.
+// encode returns the query as the parameters of a URL, with the given page.
 func (q *query) encode(page int) string {
 	values := url.Values{}
 	set := func(key, value string) {
@@ -121,14 +122,14 @@ func (q *query) encode(page int) string {
 // mostOptions is the maximum number of values that a form offers for one parameter.
 const mostOptions = 200
 
-// option is a form field that offers the values that runs have.
+// option is a form field for a choice. The field offers the values that occur in the runs.
 type option struct {
 	Key, Title, Chosen string
 	Values             []string
 }
 
-// options returns the values that the runs have for each choice. A choice with less than two values
-// is left out, unless the query uses it.
+// options returns a form field for each choice. It omits a choice that has fewer than two values in
+// the runs, unless the query uses the choice.
 func (q *query) options(runs []*Summary) (all []option) {
 	for _, c := range choices {
 		seen := map[string]bool{}

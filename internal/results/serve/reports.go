@@ -46,7 +46,7 @@ func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
 	ids := r.URL.Query()["run"]
 	switch {
 	case len(ids) == 0:
-		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, and then \"Show together\".")
+		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, then choose \"Show together\".")
 		return
 	case len(ids) > mostOverlaid:
 		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), mostOverlaid))
@@ -65,8 +65,8 @@ func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
 	s.writeReport(w, r, dirs...)
 }
 
-// writeReport writes the report of runs. Few reports are written at the same time, because a report
-// of a long run needs much memory.
+// writeReport writes one report for the given runs. It limits the number of reports that are
+// written at the same time, because the report of a long run needs much memory.
 func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...string) {
 	select {
 	case s.rendering <- struct{}{}:
@@ -89,7 +89,7 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
-// runFile is a file of a run directory in the list of files.
+// runFile describes a file in a run directory.
 type runFile struct {
 	Path string // relative to the run directory, with slashes
 	Size string
@@ -97,7 +97,7 @@ type runFile struct {
 	when time.Time
 }
 
-// Link returns the path for a URL.
+// Link returns the path, escaped for a URL.
 func (f runFile) Link() string {
 	parts := strings.Split(f.Path, "/")
 	for i := range parts {
@@ -123,7 +123,7 @@ func eachFile(dir string, visit func(runFile) error) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-			return nil // it was removed in the meantime, or is not for this user
+			return nil // the file was removed in the meantime, or this user has no permission to read it
 		case err != nil:
 			return err
 		case d.IsDir() && name == "data":
@@ -170,8 +170,8 @@ func (s *Server) files(w http.ResponseWriter, r *http.Request) {
 	s.page(w, "files.html", p)
 }
 
-// file sends a file of a run. Browsers save it and never show it, because its contents may come from
-// servers under test.
+// file sends a file of a run. Browsers save the file and do not show it, because its contents may
+// come from servers under test.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	dir, _, ok := s.find(w, r)
 	if !ok {
@@ -209,12 +209,12 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	err := eachFile(dir, func(file runFile) error {
 		f, err := files.OpenIn(dir, filepath.FromSlash(file.Path))
 		if err != nil {
-			return nil // it was removed in the meantime
+			return nil // the file was removed in the meantime
 		}
 		defer func() { _ = f.Close() }() // it was only read
-		to, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.when})
+		entry, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.when})
 		if err == nil {
-			_, err = io.Copy(to, f)
+			_, err = io.Copy(entry, f)
 		}
 		return err
 	})
@@ -222,7 +222,8 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 		err = z.Close()
 	}
 	if err != nil {
-		// The response has begun. Without its end, the client knows that the file is incomplete.
+		// The response has already begun. If it is aborted, the client knows that the file is
+		// incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -1,6 +1,6 @@
-// Package serve shows a folder of runs as web pages: a list with a search, the report of each run, the
-// reports of several runs together, and runs that are still active, second by second. It only reads
-// run directories. docs/how-to/browse-runs.md describes the pages for users.
+// Package serve shows a folder of runs as web pages: a searchable list, the report of each run, one
+// report for several runs, and a page for each active run that is updated every second. The package
+// never changes run directories. docs/how-to/browse-runs.md describes the pages for users.
 package serve
 
 import (
@@ -31,8 +31,9 @@ type Options struct {
 	// Token, if not empty, must accompany every request: in a header "Authorization: Bearer TOKEN", or
 	// in the form of the login page.
 	Token string
-	// Loopback makes the server accept only requests whose Host is a loopback name. Otherwise a web
-	// page on the Internet could read the runs by resolving its own name to 127.0.0.1.
+	// Loopback makes the server accept only requests whose Host header is a loopback name.
+	// Otherwise a web page on the Internet could read the runs by resolving its own name to
+	// 127.0.0.1.
 	Loopback bool
 	// Warn receives problems that concern the whole server. It may be called concurrently.
 	Warn func(problem string)
@@ -45,7 +46,7 @@ type Server struct {
 	index   *Index
 	mux     *http.ServeMux
 	pages   *template.Template
-	session string // value of the cookie of a browser that has sent the token
+	session string // cookie value that a browser receives when it has sent the token
 
 	rescan    chan struct{} // holds one element while no scan is under way
 	rendering chan struct{} // limits the number of reports that are written at the same time
@@ -59,9 +60,9 @@ const (
 	mostViewers = 64
 	// mostOverlaid is the maximum number of runs in one report.
 	mostOverlaid = 16
-	// staleAfter is the age at which a scan is repeated.
+	// staleAfter is the age of the latest scan at which a request starts a new scan.
 	staleAfter = time.Second
-	// patience is the time for which a request waits for a scan.
+	// patience is the maximum time that a request waits for a scan.
 	patience = 100 * time.Millisecond
 )
 
@@ -110,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		h.Set("WWW-Authenticate", "Bearer")
-		s.refuse(w, http.StatusUnauthorized, "The token is missing or wrong; send it in a header \"Authorization: Bearer TOKEN\".")
+		s.refuse(w, http.StatusUnauthorized, "The token is missing or wrong; send the token in a header \"Authorization: Bearer TOKEN\".")
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
@@ -128,7 +129,7 @@ func loopbackHost(host string) bool {
 
 const cookieName = "quorumbench"
 
-// authorized reports whether a request has the token or a cookie of the login page.
+// authorized reports whether a request contains the token or the cookie that the login page sets.
 func (s *Server) authorized(r *http.Request) bool {
 	if s.o.Token == "" {
 		return true
@@ -149,7 +150,7 @@ func equal(a, b string) bool {
 // maxLogin is the size limit of the login form in bytes.
 const maxLogin = 4 << 10
 
-// login shows the form for the token, and sets the cookie after the right token.
+// login shows the form for the token. If the form contains the right token, login sets the cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	wrong := false
 	if r.Method == http.MethodPost {
@@ -171,7 +172,7 @@ func (s *Server) page(w http.ResponseWriter, name string, values any) {
 	_ = s.pages.ExecuteTemplate(w, name, values) // the browser may have closed the connection
 }
 
-// refuse writes a page with one sentence.
+// refuse writes an error page with one sentence.
 func (s *Server) refuse(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -180,7 +181,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, sentence string) {
 	}{http.StatusText(status), text.Line(sentence, text.MaxOutput)})
 }
 
-// asset returns a handler for a file of the pages, after which other text follows.
+// asset returns a handler that responds with the bytes in `first` and then the embedded file.
 func (s *Server) asset(kind string, first []byte, name string) http.Handler {
 	b, err := pages.ReadFile(name)
 	if err != nil {
@@ -193,8 +194,9 @@ func (s *Server) asset(kind string, first []byte, name string) http.Handler {
 	})
 }
 
-// fresh returns the runs, after a scan if the latest one is old. In a folder with very many runs, it
-// does not wait for the end of the scan, and a new run appears on the next request.
+// fresh returns the runs. If the latest scan is old, fresh starts a new scan first. If that scan
+// takes longer than patience, fresh returns the runs of the previous scan, and a new run appears
+// only in a later request.
 func (s *Server) fresh(ctx context.Context) []*Summary {
 	if s.o.Now().Sub(s.index.Scanned()) >= staleAfter {
 		s.scan(ctx)
@@ -202,7 +204,8 @@ func (s *Server) fresh(ctx context.Context) []*Summary {
 	return s.index.Runs()
 }
 
-// scan scans the runs, unless a scan is under way. It waits for the end of the scan only briefly.
+// scan starts a scan, unless a scan is under way. It waits for the end of the scan, but at most for
+// the duration patience.
 func (s *Server) scan(ctx context.Context) {
 	done := make(chan struct{})
 	select {
@@ -225,7 +228,7 @@ func (s *Server) scan(ctx context.Context) {
 	}
 }
 
-// listPage holds the values for the list.
+// listPage holds the values for the template of the list page.
 type listPage struct {
 	Dir      string
 	Query    query

@@ -100,7 +100,7 @@ func TestReportsOfOneAndSeveralRuns(t *testing.T) {
 	} {
 		w := get(t, s, path)
 		if w.Code != http.StatusOK || !strings.Contains(w.Header().Get("Content-Security-Policy"), "script-src 'sha256-") {
-			t.Errorf("%s: %d with the policy %s", path, w.Code, w.Header().Get("Content-Security-Policy"))
+			t.Errorf("%s: status %d with the policy %s", path, w.Code, w.Header().Get("Content-Security-Policy"))
 		}
 		for _, text := range want {
 			if !strings.Contains(w.Body.String(), text) {
@@ -142,9 +142,9 @@ func TestFilesOfARun(t *testing.T) {
 			t.Errorf("the list of files lacks %q", want)
 		}
 	}
-	for _, not := range []string{"link", "secret", "wal", "<b>"} {
-		if strings.Contains(page, not+"<") || strings.Contains(page, not+`"`) {
-			t.Errorf("the list of files has %q", not)
+	for _, unwanted := range []string{"link", "secret", "wal", "<b>"} {
+		if strings.Contains(page, unwanted+"<") || strings.Contains(page, unwanted+`"`) {
+			t.Errorf("the list of files contains %q", unwanted)
 		}
 	}
 	w := get(t, s, "/runs/a/files/"+url.PathEscape(name))
@@ -168,7 +168,7 @@ func TestFilesOfARun(t *testing.T) {
 	found := false
 	for _, f := range z.File {
 		if strings.Contains(f.Name, "secret") || strings.Contains(f.Name, "wal") || strings.Contains(f.Name, "link") {
-			t.Errorf("the archive has %s", f.Name)
+			t.Errorf("the archive contains %s", f.Name)
 		}
 		if f.Name == "a/run.json" {
 			in, err := f.Open()
@@ -214,7 +214,7 @@ func TestTokenIsNeeded(t *testing.T) {
 		t.Errorf("with the token: status %d", w.Code)
 	}
 	if w := get(t, s, "/runs/a", "Accept", "text/html"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/login" {
-		t.Errorf("a browser is sent to %q with status %d", w.Header().Get("Location"), w.Code)
+		t.Errorf("a browser is redirected to %q with status %d", w.Header().Get("Location"), w.Code)
 	}
 	login := func(token string) (status int, cookies []*http.Cookie) {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
@@ -255,7 +255,7 @@ func TestHostileTextIsInert(t *testing.T) {
 	for _, path := range paths {
 		body := get(t, s, path).Body.String()
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img") {
-			t.Errorf("%s has foreign elements:\n%.2000s", path, body)
+			t.Errorf("%s contains elements from hostile text:\n%.2000s", path, body)
 		}
 	}
 }

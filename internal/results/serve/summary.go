@@ -20,22 +20,22 @@ type Summary struct {
 	ID      string     `json:"id"` // path of the run directory in the folder of runs, with slashes
 	Name    string     `json:"name"`
 	Started time.Time  `json:"started"`
-	Ended   *time.Time `json:"finished"` // null if the run did not end
+	Ended   *time.Time `json:"finished"` // null if the run has not ended
 	State   string     `json:"state"`    // as in run.json, or "running"
-	Verdict string     `json:"verdict"`  // worst verdict of the trials; empty before the first trial
+	Verdict string     `json:"verdict"`  // worst verdict of the trials that have a result; empty if none has
 	// Problem is the reason why the run directory cannot be read; the other fields are then empty.
 	Problem  string   `json:"problem,omitempty"`
 	Stores   []string `json:"stores"`
 	Versions []string `json:"versions"`
 	Labels   []string `json:"labels"` // names that the scenario gives to versions or builds
 	Machines []string `json:"machines"`
-	// Planned is the number of planned trials with their repeats, and Begun the number of those that
-	// have begun.
+	// Planned is the number of planned trials, and Begun the number of trials that have begun. Each
+	// repeat counts as a trial.
 	Planned int `json:"planned_trials"`
 	Begun   int `json:"begun_trials"`
-	// Trials are the first trials, with the medians of their repeats.
+	// Trials contains at most mostTrials trials, with the medians of their repeats.
 	Trials []TrialSummary `json:"trials"`
-	// More is the number of other trials.
+	// More is the number of trials that Trials does not contain.
 	More int `json:"more_trials"`
 }
 
@@ -44,8 +44,8 @@ type TrialSummary struct {
 	Name    string `json:"name"`
 	Store   string `json:"store"` // with version and label
 	Verdict string `json:"verdict"`
-	// Throughput and P99 are formatted. PerSecond and P99NS are the same figures as numbers; null if
-	// they are not known.
+	// Throughput and P99 are formatted. PerSecond and P99NS are the same figures as numbers, or
+	// null if they are unknown.
 	Throughput string   `json:"-"`
 	P99        string   `json:"-"`
 	PerSecond  *float64 `json:"operations_per_second"`
@@ -55,12 +55,13 @@ type TrialSummary struct {
 	Time      string `json:"time"` // the p99's kind: response time or service time
 }
 
-// The state of a run that a process is writing.
+// stateRunning is the state of a run while a process is writing the run directory.
 const stateRunning = "running"
 
 // summarize returns the summary of a run that was read from a run directory.
 func summarize(id string, run *record.Run) *Summary {
 	s := &Summary{ID: id, Name: run.Name, Started: run.Started, Ended: run.Finished, State: string(run.State), Planned: run.Planned, Begun: len(run.Trials)}
+	s.Stores, s.Versions, s.Labels, s.Machines, s.Trials = []string{}, []string{}, []string{}, []string{}, []TrialSummary{}
 	for i := range run.Machines {
 		s.Machines = analyze.AppendNew(s.Machines, run.Machines[i].Name)
 	}
@@ -72,8 +73,12 @@ func summarize(id string, run *record.Run) *Summary {
 		}
 	}
 	rows := analyze.Rows(run)
-	if len(rows) > 0 {
-		s.Verdict = string(run.Verdict())
+	var judged []*record.Trial // a trial in progress has no verdict yet
+	for _, r := range rows {
+		judged = append(judged, r.Done...)
+	}
+	if len(judged) > 0 {
+		s.Verdict = string(analyze.WorstVerdict(judged))
 	}
 	if more := len(rows) - mostTrials; more > 0 {
 		rows, s.More = rows[:mostTrials], more
@@ -104,7 +109,10 @@ func numberOrNil(v record.Value) *float64 {
 
 // unreadable returns the summary of a run directory that cannot be read.
 func unreadable(id string, err error) *Summary {
-	return &Summary{ID: id, Name: filepath.Base(id), State: "unreadable", Problem: text.Line(err.Error(), text.MaxField)}
+	return &Summary{
+		ID: id, Name: filepath.Base(id), State: "unreadable", Problem: text.Line(err.Error(), text.MaxField),
+		Stores: []string{}, Versions: []string{}, Labels: []string{}, Machines: []string{}, Trials: []TrialSummary{},
+	}
 }
 
 // shownTrials is the number of trials that the list shows for a run.
@@ -113,7 +121,8 @@ const shownTrials = 4
 // Hidden returns the number of trials that the list does not show.
 func (s *Summary) Hidden() int { return s.More + max(len(s.Trials)-shownTrials, 0) }
 
-// matches reports whether the summary contains a word in one of its texts. word is in lower case.
+// matches reports whether a text of the summary contains the given word, which must be in lower
+// case.
 func (s *Summary) matches(word string) bool {
 	contains := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), word) })
@@ -124,12 +133,12 @@ func (s *Summary) matches(word string) bool {
 	return slices.ContainsFunc(s.Trials, func(t TrialSummary) bool { return contains(t.Name) })
 }
 
-// newestFirst orders summaries by their start, the newest first.
+// newestFirst orders summaries by the start of the run, newest first.
 func newestFirst(a, b *Summary) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID))
 }
 
-// format fills the formatted figures, which the index file does not contain.
+// format sets the formatted figures, which the index file does not contain.
 func (s *Summary) format() {
 	for i := range s.Trials {
 		t := &s.Trials[i]

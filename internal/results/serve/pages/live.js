@@ -1,12 +1,13 @@
 "use strict";
-// This script follows an active run. The server sends formatted figures; the script only shows them
-// as text, and draws the last two minutes.
+// This script follows an active run. The server sends formatted figures; the script shows them
+// as text and draws charts of the last two minutes.
 (() => {
 const main = document.querySelector("main"), show = (id, text) => { document.getElementById(id).textContent = text; };
 const svgNS = "http://www.w3.org/2000/svg", width = 120, height = 40, mostEvents = 50;
 let open = false, errors = 0, seconds = [];
 
-// draw draws a strip of values, of which null ones are unknown. The newest value is at the right.
+// draw draws values as a line chart, with the newest value at the right. A null value is unknown
+// and leaves a gap.
 const draw = (id, values) => {
   const largest = Math.max(0, ...values.filter(v => v !== null));
   const lines = [[]];
@@ -32,7 +33,7 @@ const largestText = (value, text) => {
 const stream = new EventSource(main.dataset.stream);
 const on = (event, handle) => stream.addEventListener(event, e => handle(JSON.parse(e.data)));
 stream.addEventListener("open", () => show("state", "running"));
-stream.addEventListener("error", () => show("state", "the connection was lost; connecting again"));
+stream.addEventListener("error", () => show("state", "the connection was lost; reconnecting"));
 on("trial", t => {
   open = t.open;
   errors = 0;
@@ -79,6 +80,6 @@ on("processes", all => {
 on("end", e => {
   stream.close();
   show("state", e.text);
-  if (e.ended) location.reload(); // the page is now the report
+  if (e.ended) location.reload(); // the server now shows the report at this URL
 });
 })();
