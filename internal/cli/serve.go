@@ -34,22 +34,22 @@ func (a *commandLine) serveCommand() *cobra.Command {
 		Example: `  quorumbench serve
   quorumbench serve --runs /srv/runs --listen 10.0.0.1:7422 --cert web.crt --key web.key \
       --token-file token`,
-		Long: `Show the run directories in a folder as web pages: a list with a search, the report of
-each run, several runs together in one report, and the files for download. The page of an
-active run changes every second. The pages only read; they never slow down or change a run.
-The list is also available as JSON, at /runs.json.
+		Long: `Show the run directories in a folder as web pages: a searchable list, the report of each
+run, one report for several runs, and the files for download. The page of an active run is
+updated every second. The server never slows down or changes a run. The list is also
+available as JSON at /runs.json.
 
 On a loopback address, no token is needed. On any other address, the server needs a
-certificate and a token, which users enter in the browser, and scripts send in a header
+certificate and a token. Users enter the token in the browser; scripts send it in a header
 "Authorization: Bearer TOKEN".`,
 		Args: command.ArgsBetween(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("runs", &f.runs, "DIR", "show the run directories in this folder and its folders")
+	r.Text("runs", &f.runs, "DIR", "show the run directories in this folder and its subfolders")
 	r.Text("listen", &f.listen, "ADDR", "HOST:PORT at which to serve; port 0 selects a free port")
 	r.Text("cert", &f.cert, "FILE", "certificate of the server (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Text("token-file", &f.token, "FILE", "file that contains the token, at least 16 characters")
+	r.Text("token-file", &f.token, "FILE", "file that contains the token, which has at least 16 characters")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), f) }
 	return c
 }
@@ -70,9 +70,9 @@ func (a *commandLine) serve(ctx context.Context, f *serveFlags) error {
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return fmt.Errorf("--listen %s: cannot listen at this address: %w; choose another port", f.listen, err)
+		return fmt.Errorf("--listen %s: cannot listen at this address: %w; choose an address of this machine and a free port", f.listen, err)
 	}
-	defer func() { _ = l.Close() }() // Shutdown has closed it, unless the scan failed
+	defer func() { _ = l.Close() }() // Shutdown has already closed the listener, unless the scan failed
 	began := time.Now()
 	read, err := index.Scan()
 	switch {
@@ -124,7 +124,7 @@ func (f *serveFlags) options() (o serve.Options, certificates *tls.Config, err e
 	case (f.cert == "") != (f.key == ""):
 		return o, nil, command.Usage("--cert and --key belong together; give both")
 	case !o.Loopback && f.cert == "":
-		return o, nil, command.Usage("--listen %s: other machines can reach this address, and without TLS anybody in between could read the token; give --cert and --key, or listen at 127.0.0.1", f.listen)
+		return o, nil, command.Usage("--listen %s: other machines can reach this address, and without TLS other users of the network could read the token; give --cert and --key, or listen at 127.0.0.1", f.listen)
 	case !o.Loopback && f.token == "":
 		return o, nil, command.Usage("--listen %s: other machines can reach this address; give --token-file, or listen at 127.0.0.1", f.listen)
 	}
@@ -134,7 +134,7 @@ func (f *serveFlags) options() (o serve.Options, certificates *tls.Config, err e
 			return o, nil, command.Usage("--token-file: cannot read %s: %w", f.token, err)
 		}
 		if o.Token = strings.TrimSpace(string(b)); len(o.Token) < minToken {
-			return o, nil, command.Usage("--token-file: the token in %s is too short; it needs at least %d characters, for example from: openssl rand -hex 16", f.token, minToken)
+			return o, nil, command.Usage("--token-file: the token in %s is too short; write a token of at least %d characters to the file, for example the output of: openssl rand -hex 16", f.token, minToken)
 		}
 	}
 	if f.cert != "" {

@@ -50,7 +50,7 @@ func get(t *testing.T, client *http.Client, url, token string) (status int, body
 	return response.StatusCode, string(b)
 }
 
-// The server stops at once at SIGINT, even while a page follows an active run.
+// SIGINT stops the server immediately, even while a page follows an active run.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 	}
 	response, err := http.Get(url + "runs/" + strings.ReplaceAll(id, "/", "%2F") + "/live")
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("the stream: %v %+v", err, response)
+		t.Fatalf("cannot open the stream: %v %+v", err, response)
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
 	if err := stop(); err != nil {

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file completely or not at all: readers see the earlier contents or the new ones.
-// If a link has this path, Replace replaces the link and does not write to its target.
+// Replace writes a file completely or not at all: readers see either the earlier contents or the
+// new contents. If the path is a link, Replace replaces the link and does not write to the target
+// of the link.
 func Replace(path string, mode fs.FileMode, contents []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".")
 	if err != nil {

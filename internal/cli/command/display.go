@@ -50,8 +50,8 @@ const (
 
 // Display returns a display for the given stream. --progress selects the kind of display. With
 // NO_COLOR or TERM=dumb, or without a terminal, the display prints lines.
-func (a *App) Display(to io.Writer) *Display {
-	d := NewDisplay(to, nil)
+func (a *App) Display(stream io.Writer) *Display {
+	d := NewDisplay(stream, nil)
 	switch {
 	case a.Progress == progressNone:
 		d.quiet = true
@@ -72,8 +72,8 @@ func (a *App) AddProgress(r Flags) {
 // NewDisplay returns a display that writes to the given stream, which may be a terminal. width
 // returns the number of terminal columns, or 0 without a terminal. If width is nil, the display
 // asks the terminal.
-func NewDisplay(to io.Writer, width func() int) *Display {
-	d := &Display{to: cwriter.New(to), width: width}
+func NewDisplay(stream io.Writer, width func() int) *Display {
+	d := &Display{to: cwriter.New(stream), width: width}
 	if width == nil {
 		d.width = d.terminalWidth
 	}
@@ -121,9 +121,9 @@ func (d *Display) Update(step string, elapsed time.Duration, text string) {
 }
 
 // update shows the progress of a step. The function line returns the text. Its argument viewed is
-// true if a live view, which shows the figures, follows the line. Without a terminal, late is the
-// interval between the lines of a long step.
-func (d *Display) update(step string, elapsed time.Duration, line func(viewed bool) string, late time.Duration) {
+// true if a live view, which shows the figures, follows the line. Without a terminal,
+// `longInterval` is the interval between the lines of a step that takes long.
+func (d *Display) update(step string, elapsed time.Duration, line func(viewed bool) string, longInterval time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.quiet {
@@ -140,7 +140,7 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 	}
 	every := plainEvery
 	if elapsed-d.since >= long {
-		every = late
+		every = longInterval
 	}
 	switch {
 	case step != d.step:
@@ -199,8 +199,8 @@ func (d *Display) change(lines []string) {
 }
 
 // eraseBeforeWrite returns a writer that erases the progress line before each write. The underlying
-// writer may be the same terminal as the display's.
-func (d *Display) eraseBeforeWrite(to io.Writer) io.Writer { return between{d, to} }
+// writer may write to the same terminal as the display.
+func (d *Display) eraseBeforeWrite(stream io.Writer) io.Writer { return between{d, stream} }
 
 type between struct {
 	d  *Display

@@ -94,7 +94,7 @@ func (l *live) second(t *scenario.Trial, s *measure.Second) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if name := fmt.Sprint(t.Name, " ", t.Repeat); name != l.trial {
-		if l.trial != "" { // samples and events of the first trial may have arrived before
+		if l.trial != "" { // keep what the first trial reported before its first second
 			l.reset()
 		}
 		l.trial = name
@@ -106,17 +106,17 @@ func (l *live) second(t *scenario.Trial, s *measure.Second) {
 	if length <= 0 {
 		return
 	}
-	failed, of := s.Failed(), s.Response(l.scratch)
+	failed, responses := s.Failed(), s.Response(l.scratch)
 	open := t.Load.Arrival != scenario.Closed
 	l.last = liveFigures{
 		known: true, perSecond: float64(s.Done) / length, offers: float64(s.Due) / length, open: open,
 		inFlight: s.InFlight, failed: failed,
 	}
-	l.last.setTimes(of, failed)
+	l.last.setTimes(responses, failed)
 	l.rates = appendLatest(l.rates, l.last.perSecond)
 	l.medians = appendLatest(l.medians, numberOf(l.last.p50))
 	l.tails = appendLatest(l.tails, numberOf(l.last.p99))
-	measure.Add(l.times, of)
+	measure.Add(l.times, responses)
 	l.failed, l.done, l.seconds = l.failed+failed, l.done+float64(s.Done), l.seconds+length
 	l.whole = liveFigures{known: true, perSecond: l.done / l.seconds, failed: l.failed}
 	l.whole.setTimes(l.times, l.failed)
@@ -173,7 +173,7 @@ func (l *live) machines(rows []*record.MachineRow) {
 	}
 }
 
-// usedText describes what a process used between two samples.
+// usedText describes the resources that a process used between two samples.
 func usedText(use record.ProcessUse) string {
 	words := "CPU " + text.Percent(use.CPU, 0)
 	if use.Writes > 0 {

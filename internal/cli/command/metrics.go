@@ -25,7 +25,7 @@ func (a *App) AddMetrics(r Flags) {
 	Value(r, "metrics", &a.publish.listen, "HOST:PORT", parseListen, func(s string) string { return s },
 		"serve the figures of the run to Prometheus at this address, until the run ends; port 0 selects a free port")
 	Value(r, "push", &a.publish.push, "URL", metrics.ParseDestination, (*metrics.Destination).String,
-		"send the figures of the run to this URL every 5s with Prometheus' remote write; credentials are NAME:env:VARIABLE@ in the URL, or a bearer token in "+metrics.TokenVariable)
+		"send the figures of the run to this URL every 5s with Prometheus remote write; for credentials, write NAME:env:VARIABLE@ in the URL, or set a bearer token in the environment variable "+metrics.TokenVariable)
 }
 
 // parseListen checks an address at which to listen.
@@ -37,15 +37,16 @@ func parseListen(s string) (string, error) {
 	return s, nil
 }
 
-// Published publishes the metrics of a run, if --metrics or --push is given. It may be nil.
+// Published publishes the metrics of a run. A nil pointer publishes nothing.
 type Published struct {
 	server *metrics.Server
 	pusher *metrics.Pusher
 }
 
-// Publish makes a run report to the metrics that --metrics and --push request. It must be called
-// before the run, after all other functions in the options have been set. It refuses an address at
-// which it cannot listen. Without the flags, it returns nil. note prints a sentence.
+// Publish publishes the metrics of a run as --metrics and --push request. Call it before the run,
+// and after all other functions in the options have been set. If it cannot listen at the address of
+// --metrics, it returns an error. Without these flags, it returns nil. The function `note` prints a
+// message.
 func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) {
 	f := a.publish
 	if f.listen == "" && f.push == nil {
@@ -77,13 +78,14 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 		}
 	}
 	if p.server != nil {
-		note("metrics at " + p.server.URL() + " until the run ends")
+		note("metrics are served at " + p.server.URL() + " until the run ends")
 	}
 	follow(o, c)
 	return p, nil
 }
 
-// follow makes a run report to a collector, in addition to the functions that are already set.
+// follow makes a run report to a collector, in addition to the functions that are already set in
+// the options.
 func follow(o *runner.Options, c *metrics.Collector) {
 	o.Observer = o.Observer.Join(record.Observer{Event: c.Event, Machines: c.Machines})
 	o.AddSecond(c.Second)
@@ -96,7 +98,7 @@ func follow(o *runner.Options, c *metrics.Collector) {
 	})
 }
 
-// End stops publishing. It calls note with one sentence if pushes failed.
+// End stops publishing. If pushes failed, it calls `note` with one sentence.
 func (p *Published) End(note func(string)) {
 	if p == nil {
 		return

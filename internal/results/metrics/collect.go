@@ -11,7 +11,7 @@ import (
 // The parts of help texts that several metrics share.
 const (
 	onlyWindow = " Only operations that became due in the measurement window are included, not those of the warm-up."
-	onlyGood   = " The histogram contains completed operations. Failed operations are not in it, but quorumbench_operations_total counts them by outcome; the results of a run rank them as slower than every completed operation."
+	onlyGood   = " The histogram contains only completed operations. quorumbench_operations_total counts failed operations by outcome. The results of a run rank failed operations as slower than every completed operation."
 )
 
 // ofTrial lists the labels of every metric of a trial.
@@ -27,41 +27,41 @@ func newTrialDesc(name, help string, labels ...string) *prometheus.Desc {
 	return newDesc(name, help, append(append([]string(nil), ofTrial...), labels...)...)
 }
 
-// The metrics.
+// The descriptions of the metrics.
 var (
 	operationsDesc = newTrialDesc("operations_total", "Operations that have ended, by outcome. An operation is added to this counter once all operations that became due in the same second have ended. The outcomes ok, miss, conflict, stale and unverifiable are completions; all other outcomes are errors."+onlyWindow, "operation", "outcome")
 	dueDesc        = newTrialDesc("operations_due_total", "Operations that became due, including those that failed or were never sent."+onlyWindow)
-	doneDesc       = newTrialDesc("operations_done_total", "Operations that were completed in the measurement window, in the second of their completion. Their rate is the throughput.", "operation")
+	doneDesc       = newTrialDesc("operations_done_total", "Operations that were completed in the measurement window. Each operation is counted in the second of its completion, so the rate of this counter is the throughput.", "operation")
 	responseDesc   = newTrialDesc("response_time_seconds", "Time from when an operation became due until it was completed."+onlyWindow+onlyGood, "operation")
 	serviceDesc    = newTrialDesc("service_time_seconds", "Time from when an operation was sent until it was completed."+onlyWindow+onlyGood, "operation")
 	inFlightDesc   = newTrialDesc("in_flight", "Operations in flight at the end of the last recorded second.")
 	connsDesc      = newTrialDesc("connections", "Open connections of the load at the end of the last recorded second.")
 	clientsDesc    = newTrialDesc("clients", "Clients of a closed loop. 0 for an open loop.")
-	phaseDesc      = newTrialDesc("phase", "1 for the phase in which the run is. The labels of the trial are missing while a cluster starts, stops or is cleaned up.", "phase")
+	phaseDesc      = newTrialDesc("phase", "1 for the current phase of the run. The labels of the trial are missing while a cluster starts, stops or is cleaned up.", "phase")
 	throughputDesc = newTrialDesc("trial_throughput", "Completed operations per second in the measurement window of an ended trial.")
-	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial, as the report shows it: service times of a closed loop, response times of an open loop. Failed operations count as slower than every completed operation, and the value is +Inf if the percentile is a failed operation.")
+	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial, as in the report: of the service times in a closed loop, or of the response times in an open loop. Failed operations count as slower than every completed operation. The value is +Inf if the operation at the rank of the percentile failed.")
 	verdictDesc    = newTrialDesc("trial_verdict", "1 for the verdict of an ended trial.", "verdict")
 	cpuDesc        = newDesc("process_cpu_seconds_total", "CPU time, user and system, of a member of the store or of the load generator.", "process")
 	writtenDesc    = newDesc("process_write_bytes_total", "Bytes that a member of the store or the load generator caused to be written to disk.", "process")
 	residentDesc   = newDesc("process_resident_memory_bytes", "Resident memory of a member of the store or of the load generator.", "process")
-	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. The kind \"other\" counts the events after the limit of different kinds and members was reached.", "kind", "member")
-	infoDesc       = newDesc("run_info", "1. The labels identify the run and the version of quorumbench.", "run", "version")
+	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. The kind \"other\" counts events of further kinds and members after the limit on their number was reached.", "kind", "member")
+	infoDesc       = newDesc("run_info", "Always 1. The labels identify the run and the version of quorumbench.", "run", "version")
 )
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		operationsDesc, dueDesc, doneDesc, responseDesc, serviceDesc, inFlightDesc, connsDesc, clientsDesc, phaseDesc,
 		throughputDesc, p99Desc, verdictDesc, cpuDesc, writtenDesc, residentDesc, eventsDesc, infoDesc,
 	} {
-		to <- d
+		descs <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
+func (c *Collector) Collect(collected chan<- prometheus.Metric) {
 	for _, m := range c.metrics() {
-		to <- m
+		collected <- m
 	}
 }
 
@@ -73,7 +73,7 @@ func (l *list) counter(d *prometheus.Desc, n float64, labels ...string) {
 	*l = append(*l, prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...))
 }
 
-// gauge appends a gauge, unless its value is not known.
+// gauge appends a gauge, unless its value is NaN, which represents an unknown value.
 func (l *list) gauge(d *prometheus.Desc, x float64, labels ...string) {
 	if !math.IsNaN(x) {
 		*l = append(*l, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, labels...))
@@ -113,7 +113,8 @@ func (c *Collector) metrics() []prometheus.Metric {
 	return all
 }
 
-// freeze builds the metrics of all trials for the last time, because a new trial begins.
+// freeze builds and stores the metrics of all trials when a new trial begins, because earlier
+// trials no longer change.
 func (c *Collector) freeze() {
 	for _, t := range c.trials {
 		if t.built == nil {
@@ -122,8 +123,8 @@ func (c *Collector) freeze() {
 	}
 }
 
-// ofTrial returns the metrics of a trial. For the current trial, they include gauges, and counters
-// with the value 0, so that a rate includes the first increase.
+// ofTrial returns the metrics of a trial. For the current trial, the metrics include the gauges,
+// and also counters with the value 0, so that the rate of a counter includes its first increase.
 func (c *Collector) ofTrial(t *trial, current bool) []prometheus.Metric {
 	var all list
 	labels := func(more ...string) []string {

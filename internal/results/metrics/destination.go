@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// TokenVariable is the environment variable with the bearer token for pushes.
+// TokenVariable is the name of the environment variable that contains the bearer token for pushes.
 const TokenVariable = "QUORUMBENCH_PUSH_TOKEN" // #nosec G101 -- a name, not a token
 
 // fromEnv is the prefix of a reference to a password in an environment variable.
 const fromEnv = "env:"
 
-// Destination is a URL to which a Pusher sends metrics. It contains no secrets, only the names of
-// the environment variables with the secrets.
+// Destination is a URL to which a Pusher sends metrics. It contains no secrets, but it can contain
+// the name of an environment variable with a password.
 type Destination struct {
 	url            string // without user information
 	user, variable string // the user, and the environment variable with the password; both may be empty
@@ -35,16 +35,16 @@ func ParseDestination(s string) (*Destination, error) {
 		}
 		return nil, fmt.Errorf("%q is not a URL (%w); write http://HOST:PORT/api/v1/write", s, err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("%q has no scheme http or https, or no host; write http://HOST:PORT/api/v1/write", u.Redacted())
+		return nil, fmt.Errorf("%q does not begin with http:// or https://, or contains no host; write http://HOST:PORT/api/v1/write", u.Redacted())
 	case u.Fragment != "":
-		return nil, fmt.Errorf("%q contains a fragment, which is not sent; remove it", u.Redacted())
+		return nil, fmt.Errorf("%q contains a fragment (the part after #), which is never sent; remove the fragment", u.Redacted())
 	}
 	d := &Destination{}
 	if u.User != nil {
 		password, _ := u.User.Password()
 		variable, found := strings.CutPrefix(password, fromEnv)
 		if !found || variable == "" || u.User.Username() == "" {
-			return nil, errors.New("the URL contains a name without a reference to a password, or a password that every user of this machine could read; write http://NAME:env:VARIABLE@HOST:PORT/..., and set VARIABLE to the password")
+			return nil, errors.New("the URL contains a user name without a password variable, or a password, which every user of this machine could read; write http://NAME:env:VARIABLE@HOST:PORT/..., and set VARIABLE to the password")
 		}
 		d.user, d.variable = u.User.Username(), variable
 		u.User = nil
@@ -61,8 +61,8 @@ func (d *Destination) String() string {
 	return d.url
 }
 
-// credentials returns the user and the password, or else the bearer token. All are empty if pushes
-// need no credentials.
+// credentials returns the user and the password, or the bearer token if the URL contains no user.
+// All results are empty if no credentials are set.
 func (d *Destination) credentials(getenv func(string) string) (user, password, token string, err error) {
 	if d.variable == "" {
 		return "", "", getenv(TokenVariable), nil

@@ -10,10 +10,10 @@ import (
 )
 
 // schema is the resolution of the native histograms. Each bucket is 2^(1/2^schema) times as wide as
-// the previous one, which is 2.2 %. The steps of an HDR histogram are at most 0.1 % wide.
+// the previous bucket, that is, 2.2 % wider. The steps of an HDR histogram are at most 0.1 % wide.
 const schema = 5
 
-// perDouble is the number of buckets between a value and its double.
+// perDouble is the number of buckets between a value and twice that value.
 const perDouble = 1 << schema
 
 // bucketOf returns the number of the native bucket that contains a positive value. Bucket i
@@ -45,26 +45,26 @@ type bucketTable struct {
 func newBucketTable() bucketTable {
 	t := bucketTable{of: make([]int16, measure.NumSteps)}
 	t.lowest = bucketOf(middle(0))
-	for at := range t.of {
-		t.of[at] = int16(bucketOf(middle(at)) - t.lowest) // #nosec G115 -- there are about 1,300 buckets
+	for step := range t.of {
+		t.of[step] = int16(bucketOf(middle(step)) - t.lowest) // #nosec G115 -- there are about 1,300 buckets
 	}
 	t.size = int(t.of[measure.NumSteps-1]) + 1
 	return t
 }
 
 // middle returns the middle of a step in seconds.
-func middle(at int) float64 { return float64(measure.StepAt(at)+measure.StepAt(at+1)) / 2e9 }
+func middle(step int) float64 { return float64(measure.StepAt(step)+measure.StepAt(step+1)) / 2e9 }
 
-// native is a native histogram that only grows.
+// native accumulates the counts of a native histogram.
 type native struct {
-	counts []uint64 // by number of the bucket minus the table's lowest
+	counts []uint64 // by number of the bucket minus bucketTable.lowest
 	count  uint64
 	sum    float64 // in seconds
 }
 
 func newNative(t *bucketTable) *native { return &native{counts: make([]uint64, t.size)} }
 
-// add adds the times in an HDR histogram.
+// add adds the times of an HDR histogram, which `steps` contains.
 func (n *native) add(t *bucketTable, steps measure.Steps) {
 	for _, step := range steps.All {
 		times := uint64(step.N) // #nosec G115 -- positive

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// width is the ratio of the bounds of a bucket.
+// width is the ratio of the upper bound of a bucket to its lower bound.
 var width = math.Exp2(1.0 / perDouble)
 
 // written returns a histogram as Prometheus receives it.
@@ -29,22 +29,22 @@ func written(t testing.TB, n *native, table *bucketTable) *dto.Histogram {
 
 // countsOf decodes the positive buckets of a native histogram.
 func countsOf(h *dto.Histogram) map[int]int64 {
-	all, at, last, next := map[int]int64{}, 0, int64(0), 0
+	all, bucket, last, next := map[int]int64{}, 0, int64(0), 0
 	for _, s := range h.GetPositiveSpan() {
-		at += int(s.GetOffset())
+		bucket += int(s.GetOffset())
 		for range s.GetLength() {
 			last += h.GetPositiveDelta()[next]
 			next++
 			if last != 0 {
-				all[at] = last
+				all[bucket] = last
 			}
-			at++
+			bucket++
 		}
 	}
 	return all
 }
 
-// drawn returns random times in nanoseconds of many magnitudes.
+// drawn returns n random times in nanoseconds, whose magnitudes differ widely.
 func drawn(rng *rand.Rand, n int) (all []int64) {
 	low, high := rng.Float64()*10, 10+rng.Float64()*18
 	for range n {
@@ -53,9 +53,9 @@ func drawn(rng *rand.Rand, n int) (all []int64) {
 	return all
 }
 
-// The number of times in each native bucket is exact: a time is in the bucket that contains the
-// middle of its step in the HDR histogram. Each percentile differs from that of the original times
-// at most by the width of a bucket and a step.
+// A native histogram counts each time in the bucket that contains the middle of the HDR step of
+// that time. Each percentile differs from the percentile of the original times by at most the width
+// of a bucket plus the width of a step.
 func TestNativeHistogramHasTheTimesOfTheHDRHistogram(t *testing.T) {
 	table := newBucketTable()
 	for seed := range uint64(60) {
@@ -77,7 +77,7 @@ func TestNativeHistogramHasTheTimesOfTheHDRHistogram(t *testing.T) {
 			t.Fatalf("seed %d: the buckets are %v, not %v", seed, counts, want)
 		}
 		if got.GetSampleCount() != uint64(len(times)) || got.GetSchema() != schema || got.GetZeroCount() != 0 {
-			t.Errorf("seed %d: %v of %d times", seed, got.GetSampleCount(), len(times))
+			t.Errorf("seed %d: the histogram contains %v of %d times", seed, got.GetSampleCount(), len(times))
 		}
 		if off := math.Abs(got.GetSampleSum()-sum) / sum; off > 0.001 && math.Abs(got.GetSampleSum()-sum) > 4e-9*float64(len(times)) {
 			t.Errorf("seed %d: the sum is %v, not %v", seed, got.GetSampleSum(), sum)
@@ -90,7 +90,7 @@ func TestNativeHistogramHasTheTimesOfTheHDRHistogram(t *testing.T) {
 			}
 			low, high := quantile(countsOf(got), q)
 			if exact < low/1.008 || exact > high*1.008 { // a step of 8 ns is 0.8 % of a microsecond
-				t.Errorf("seed %d: the quantile %v is %v, not from %v to %v", seed, q, exact, low, high)
+				t.Errorf("seed %d: the quantile %v is %v, not between %v and %v", seed, q, exact, low, high)
 			}
 		}
 	}
@@ -123,21 +123,21 @@ func quantile(counts map[int]int64, q float64) (low, high float64) {
 	return math.NaN(), math.NaN()
 }
 
-// Each step of the HDR histogram is in the bucket whose bounds contain its middle.
+// The table assigns each HDR step to the bucket that contains the middle of the step.
 func TestBucketsContainTheirSteps(t *testing.T) {
 	table := newBucketTable()
-	for at := range measure.NumSteps {
-		i := table.lowest + int(table.of[at])
-		if m := middle(at); m > upperBound(i) || m <= upperBound(i-1) {
-			t.Fatalf("step %d with %v s is in bucket %d, from %v to %v", at, m, i, upperBound(i-1), upperBound(i))
+	for step := range measure.NumSteps {
+		i := table.lowest + int(table.of[step])
+		if m := middle(step); m > upperBound(i) || m <= upperBound(i-1) {
+			t.Fatalf("step %d with the middle %v s is in bucket %d, from %v to %v", step, m, i, upperBound(i-1), upperBound(i))
 		}
 	}
 	for i := -900; i < 400; i++ {
-		if at := bucketOf(upperBound(i)); at != i {
-			t.Errorf("the upper bound of bucket %d is in bucket %d", i, at)
+		if got := bucketOf(upperBound(i)); got != i {
+			t.Errorf("the upper bound of bucket %d is in bucket %d", i, got)
 		}
-		if at := bucketOf(upperBound(i) * math.Sqrt(width)); at != i+1 {
-			t.Errorf("a value above bucket %d is in bucket %d", i, at)
+		if got := bucketOf(upperBound(i) * math.Sqrt(width)); got != i+1 {
+			t.Errorf("a value above bucket %d is in bucket %d", i, got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package metrics publishes the figures of a run as Prometheus metrics while the run is in
-// progress. A Collector receives what the run records, a Server lets Prometheus scrape it, and a
-// Pusher sends it with Prometheus' remote write protocol.
+// progress. A Collector receives the records of the run. A Server lets Prometheus scrape the
+// metrics, and a Pusher sends the metrics with Prometheus' remote write protocol.
 package metrics
 
 import (
@@ -27,15 +27,16 @@ const (
 	mostLabel     = 100 // bytes in a label value
 )
 
-// otherEvents is the kind with which events are counted after mostEvents is reached.
+// otherEvents is the kind under which events with a new kind or member are counted after mostEvents
+// is reached.
 const otherEvents = "other"
 
 // endedPhase is the phase of a trial whose result is known.
 const endedPhase = "done"
 
-// Collector holds the figures of a run, and implements prometheus.Collector. The run updates it
-// once per second, and waits at most for the copying of the figures of one trial, never for the
-// network. All methods may be called concurrently.
+// Collector holds the figures of a run, and implements prometheus.Collector. The run updates the
+// collector once per second. An update may wait while a scrape copies the figures of the current
+// trial, but it never waits for the network. All methods may be called concurrently.
 type Collector struct {
 	run   Run
 	table bucketTable
@@ -66,14 +67,14 @@ func keyOf(t *scenario.Trial) trialKey {
 
 type eventKey struct{ kind, member string }
 
-// process holds the latest sample of a process. A figure that is not known is NaN.
+// process holds the latest sample of a process. An unknown figure is NaN.
 type process struct{ cpu, written, resident float64 }
 
 // trial holds the figures of the measurement window of one trial.
 type trial struct {
 	key      trialKey
 	outcomes [kv.NumKinds][kv.NumOutcomes]uint64
-	// unknown counts outcomes whose operations are not known. This happens only if a second is
+	// unknown counts outcomes that cannot be attributed to an operation, because a second is
 	// inconsistent.
 	unknown           [kv.NumOutcomes]uint64
 	due               uint64
@@ -83,12 +84,12 @@ type trial struct {
 	inFlight, connections, clients int
 
 	result *result
-	built  []prometheus.Metric // the metrics after the trial ended and another trial began
+	built  []prometheus.Metric // the metrics that freeze stored; nil if they can still change
 }
 
 // result is the result of a trial that has ended.
 type result struct {
-	throughput, p99 float64 // p99 in seconds; NaN if it is not known
+	throughput, p99 float64 // p99 in seconds; NaN if unknown
 	verdict         string
 }
 
@@ -98,15 +99,17 @@ func NewCollector(run Run) *Collector {
 	return &Collector{run: run, table: newBucketTable(), processes: map[string]*process{}, events: map[eventKey]uint64{}}
 }
 
-// label returns a foreign text as a label value: printable UTF-8 of limited length.
+// label converts text from an outside source to a label value, which is printable UTF-8 of limited
+// length.
 func label(s string) string { return text.Line(s, mostLabel) }
 
-// Second adds a recorded second of a trial. Operations count only in the measurement window.
-func (c *Collector) Second(of *scenario.Trial, s *measure.Second) {
-	key := keyOf(of)
+// Second adds a recorded second of a trial. Second counts only the operations of the measurement
+// window.
+func (c *Collector) Second(spec *scenario.Trial, s *measure.Second) {
+	key := keyOf(spec)
 	steps := make([]measure.Steps, 0, 2*len(s.Cells))
 	if s.Phase == measure.Measured {
-		for _, cell := range s.Cells { // outside of the lock, because it takes most of the time
+		for _, cell := range s.Cells { // without the lock, because this loop takes most of the time
 			steps = append(steps, stepsOf(cell.Response), stepsOf(cell.Service))
 		}
 	}
@@ -140,8 +143,7 @@ func stepsOf(h *measure.Histogram) measure.Steps {
 	return measure.StepsOf(h)
 }
 
-// trial returns the figures of a trial. A new trial becomes the current trial, and the earlier ones
-// do not change any more.
+// trial returns the figures of a trial. A new trial becomes the current trial.
 func (c *Collector) trial(key trialKey) *trial {
 	if i := slices.IndexFunc(c.trials, func(t *trial) bool { return t.key == key }); i >= 0 {
 		c.trials[i].built = nil
@@ -155,7 +157,7 @@ func (c *Collector) trial(key trialKey) *trial {
 	return t
 }
 
-// begin creates the histograms of an operation.
+// begin creates the histograms of an operation, unless they already exist.
 func (t *trial) begin(k kv.Kind, table *bucketTable) {
 	if k < kv.NumKinds && t.response[k] == nil {
 		t.response[k], t.service[k] = newNative(table), newNative(table)
@@ -167,8 +169,8 @@ var conflicting = [...]kv.Kind{kv.CAS, kv.Txn, kv.STM, kv.Ephemeral, kv.Put, kv.
 
 // countOutcomes adds the outcomes of a second. Errors and misses are recorded by operation. A
 // conflict, a stale read and an unverifiable read are recorded only for the whole second, so
-// countOutcomes attributes them to an operation that can have this outcome. This is exact unless
-// several operations of the load can.
+// countOutcomes attributes them to an operation that can have this outcome. The attribution is
+// exact unless several operations of the load can have this outcome.
 func (t *trial) countOutcomes(s *measure.Second) {
 	var completed [kv.NumKinds]uint64
 	left := s.Outcomes
@@ -219,16 +221,17 @@ func total(h *measure.Histogram) uint64 {
 	return uint64(max(h.TotalCount(), 0))
 }
 
-// EnterPhase records what the run is doing. The trial is nil while a cluster starts or stops.
-func (c *Collector) EnterPhase(of *scenario.Trial, phase string) {
+// EnterPhase records the current phase of the run. The trial is nil while a cluster starts or
+// stops.
+func (c *Collector) EnterPhase(spec *scenario.Trial, phase string) {
 	key := trialKey{}
-	if of != nil {
-		key = keyOf(of)
+	if spec != nil {
+		key = keyOf(spec)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if of != nil && key != c.now && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
-		// The processes of a new trial may be others.
+	if spec != nil && key != c.now && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
+		// A new trial may run on other processes.
 		c.processes, c.names = map[string]*process{}, nil
 		c.freeze()
 	}
@@ -236,7 +239,7 @@ func (c *Collector) EnterPhase(of *scenario.Trial, phase string) {
 }
 
 // EndTrial records the result of a trial.
-func (c *Collector) EndTrial(of *scenario.Trial, r *record.Trial) {
+func (c *Collector) EndTrial(spec *scenario.Trial, r *record.Trial) {
 	figure := r.Headline().Percentile(99)
 	p99 := math.NaN()
 	switch {
@@ -247,13 +250,13 @@ func (c *Collector) EndTrial(of *scenario.Trial, r *record.Trial) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.trial(keyOf(of))
+	t := c.trial(keyOf(spec))
 	t.inFlight, t.connections, t.clients = 0, 0, 0
 	t.result = &result{throughput: r.PerSecond, p99: p99, verdict: string(r.Verdict.State)}
 	c.now, c.phase = t.key, endedPhase
 }
 
-// Event counts an event. It is a function of a record.Observer.
+// Event counts an event. It serves as the function Event of a record.Observer.
 func (c *Collector) Event(e record.Event) {
 	key := eventKey{label(e.Kind), label(e.Member)}
 	c.mu.Lock()
@@ -269,12 +272,12 @@ func (c *Collector) Event(e record.Event) {
 	c.events[key] += e.Occurrences()
 }
 
-// Machines stores samples of processes. It is a function of a record.Observer.
+// Machines stores samples of processes. It serves as the function Machines of a record.Observer.
 func (c *Collector) Machines(rows []*record.MachineRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range rows {
-		if !(r.PID > 0) { // a machine or one of its parts
+		if !(r.PID > 0) { // the row describes a machine or a part of a machine
 			continue
 		}
 		name := label(r.Name)

@@ -26,7 +26,7 @@ func spec(name string, repeat int) *scenario.Trial {
 	return &scenario.Trial{Name: name, Repeat: repeat, Cluster: scenario.Cluster{Store: "a-store"}}
 }
 
-// second returns a second with n completed puts and some timeouts.
+// second returns a second with n completed puts and the given number of timeouts.
 func second(phase measure.Phase, n, failed int) *measure.Second {
 	cell := &measure.Cell{Series: measure.Series{Kind: kv.Put}}
 	addTimes(cell, n)
@@ -50,8 +50,9 @@ func addTimes(c *measure.Cell, n int) {
 	}
 }
 
-// gather returns the values of all series, as {name}{label=value,...}. The value of a histogram is
-// its count. It checks the consistency of all metrics.
+// gather returns the values of all series by name and labels, for example
+// "events_total{kind=election,member=}". The value of a histogram is its count. gather also checks
+// that the metrics are consistent.
 func gather(t testing.TB, c *Collector) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -94,17 +95,17 @@ func TestOnlyTheWindowCounts(t *testing.T) {
 	c := newTestCollector()
 	c.EnterPhase(nil, "starting")
 	expect(t, gather(t, c), map[string]float64{"phase{phase=starting,repeat=,store=,trial=}": 1, "run_info{run=run,version=v1}": 1})
-	of := spec("put", 2)
-	c.EnterPhase(of, "warming up")
-	c.Second(of, second(measure.Warmup, 50, 1))
+	put := spec("put", 2)
+	c.EnterPhase(put, "warming up")
+	c.Second(put, second(measure.Warmup, 50, 1))
 	expect(t, gather(t, c), map[string]float64{
 		"operations_total{operation=put,outcome=ok,repeat=2,store=a-store,trial=put}":      0,
 		"operations_total{operation=put,outcome=timeout,repeat=2,store=a-store,trial=put}": 0,
 		"in_flight{repeat=2,store=a-store,trial=put}":                                      3,
 		"phase{phase=warming up,repeat=2,store=a-store,trial=put}":                         1,
 	})
-	c.Second(of, second(measure.Measured, 100, 2))
-	c.Second(of, second(measure.Measured, 10, 0))
+	c.Second(put, second(measure.Measured, 100, 2))
+	c.Second(put, second(measure.Measured, 10, 0))
 	expect(t, gather(t, c), map[string]float64{
 		"operations_total{operation=put,outcome=ok,repeat=2,store=a-store,trial=put}":      110,
 		"operations_total{operation=put,outcome=timeout,repeat=2,store=a-store,trial=put}": 2,
@@ -117,7 +118,7 @@ func TestOnlyTheWindowCounts(t *testing.T) {
 	})
 	r := &record.Trial{}
 	r.PerSecond, r.Verdict.State = 110, "suspect"
-	c.EndTrial(of, r)
+	c.EndTrial(put, r)
 	got := gather(t, c)
 	expect(t, got, map[string]float64{
 		"trial_throughput{repeat=2,store=a-store,trial=put}":              110,
@@ -126,14 +127,14 @@ func TestOnlyTheWindowCounts(t *testing.T) {
 		"phase{phase=done,repeat=2,store=a-store,trial=put}":              1,
 	})
 	if _, has := got["trial_p99_seconds{repeat=2,store=a-store,trial=put}"]; has {
-		t.Error("an unknown p99 has a value")
+		t.Error("the series of the p99 exists although the p99 is unknown")
 	}
 	r.ServiceTime = record.Times{Summary: measure.Summarize(second(measure.Measured, 2000, 0).Cells[0].Service, 500)}
-	c.EndTrial(of, r)
+	c.EndTrial(put, r)
 	expect(t, gather(t, c), map[string]float64{"trial_p99_seconds{repeat=2,store=a-store,trial=put}": math.Inf(1)})
 }
 
-// The outcomes of all operations add up to the outcomes of the second, also if several operations
+// The outcomes of all operations add up to the outcomes of the second, even if several operations
 // can have the same outcome, or if the second is inconsistent.
 func TestOutcomesByOperationAddUp(t *testing.T) {
 	s := &measure.Second{Phase: measure.Measured, Length: 1e9}
@@ -144,17 +145,17 @@ func TestOutcomesByOperationAddUp(t *testing.T) {
 	}
 	s.Missed[kv.Get] = 7
 	s.Outcomes[kv.OK], s.Outcomes[kv.Miss], s.Outcomes[kv.Conflict], s.Outcomes[kv.Stale] = 83, 7, 6, 4
-	s.Outcomes[kv.Refused] = 5 // of no operation
+	s.Outcomes[kv.Refused] = 5 // no cell contains these errors
 	s.Due = 105
 	c := newTestCollector()
 	c.Second(spec("mix", 1), s)
-	at := func(operation, outcome string) string {
+	counter := func(operation, outcome string) string {
 		return fmt.Sprintf("operations_total{operation=%s,outcome=%s,repeat=1,store=a-store,trial=mix}", operation, outcome)
 	}
 	got := gather(t, c)
 	expect(t, got, map[string]float64{
-		at("get", "miss"): 7, at("cas", "conflict"): 6, at("get", "stale"): 4,
-		at("cas", "ok"): 24, at("get", "ok"): 39, at("put", "ok"): 20, at("unknown", "refused"): 5,
+		counter("get", "miss"): 7, counter("cas", "conflict"): 6, counter("get", "stale"): 4,
+		counter("cas", "ok"): 24, counter("get", "ok"): 39, counter("put", "ok"): 20, counter("unknown", "refused"): 5,
 	})
 	sum := 0.0
 	for name, n := range got {
@@ -163,7 +164,7 @@ func TestOutcomesByOperationAddUp(t *testing.T) {
 		}
 	}
 	if sum != 105 {
-		t.Errorf("%v of 105 operations", sum)
+		t.Errorf("the outcomes add up to %v, want 105", sum)
 	}
 }
 
@@ -195,18 +196,19 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-// The series of earlier trials keep their counts, lose their gauges, and are dropped after the
-// limit. Processes belong to the current trial.
+// When a new trial begins, the counters of earlier trials remain and their gauges are dropped.
+// After mostTrials trials, all series of the earliest trials are dropped. Only processes of the
+// current trial have series.
 func TestManyTrials(t *testing.T) {
 	c := newTestCollector()
 	for i := range mostTrials + 5 {
-		of := spec("put", i+1)
-		c.EnterPhase(of, "connecting")
+		put := spec("put", i+1)
+		c.EnterPhase(put, "connecting")
 		row := record.NewMachineRow(time.Unix(1, 0), fmt.Sprint("m", i))
 		row.PID, row.User, row.System, row.RSS = 7, 1, 0.5, 1<<20
 		c.Machines([]*record.MachineRow{row, record.NewMachineRow(time.Unix(1, 0), record.MachineName)})
-		c.Second(of, second(measure.Measured, 10, 0))
-		c.EndTrial(of, &record.Trial{})
+		c.Second(put, second(measure.Measured, 10, 0))
+		c.EndTrial(put, &record.Trial{})
 	}
 	got := gather(t, c)
 	expect(t, got, map[string]float64{
@@ -222,7 +224,7 @@ func TestManyTrials(t *testing.T) {
 		"process_cpu_seconds_total{process=m103}", "process_write_bytes_total{process=m104}", "process_cpu_seconds_total{process=machine}",
 	} {
 		if x, has := got[gone]; has {
-			t.Errorf("%s is %v", gone, x)
+			t.Errorf("%s still exists and is %v", gone, x)
 		}
 	}
 }
@@ -255,7 +257,7 @@ func TestScrapesDuringUpdates(t *testing.T) {
 }
 
 func BenchmarkSecond(b *testing.B) {
-	c, of := newTestCollector(), spec("mix", 1)
+	c, mix := newTestCollector(), spec("mix", 1)
 	s := second(measure.Measured, 0, 20)
 	for _, k := range []kv.Kind{kv.Put, kv.Get} {
 		cell := &measure.Cell{Series: measure.Series{Kind: k}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
@@ -268,17 +270,17 @@ func BenchmarkSecond(b *testing.B) {
 	s.Outcomes[kv.OK], s.Due = 10_000, 10_020
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Second(of, s)
+		c.Second(mix, s)
 	}
 }
 
 func BenchmarkScrape(b *testing.B) {
 	c := newTestCollector()
 	for i := range 10 {
-		of := spec("put", i+1)
-		c.EnterPhase(of, "measuring")
-		c.Second(of, second(measure.Measured, 5000, 20))
-		c.EndTrial(of, &record.Trial{})
+		put := spec("put", i+1)
+		c.EnterPhase(put, "measuring")
+		c.Second(put, second(measure.Measured, 5000, 20))
+		c.EndTrial(put, &record.Trial{})
 	}
 	r := prometheus.NewRegistry()
 	if err := r.Register(c); err != nil {

@@ -25,7 +25,8 @@ const (
 
 // Pusher sends metrics with Prometheus' remote write protocol, version 1
 // (https://prometheus.io/docs/specs/prw/remote_write_spec/), every five seconds and once at the
-// end. It never repeats a push: the next push has newer values of the same series.
+// end. It never repeats a failed push, because the next push contains newer values of the same
+// series.
 type Pusher struct {
 	to                    *Destination
 	user, password, token string
@@ -36,17 +37,17 @@ type Pusher struct {
 	stop                  context.CancelFunc
 	ended                 chan struct{}
 
-	// These fields belong to the goroutine of the pusher until it has ended.
+	// Only the goroutine of the pusher uses these fields until it has ended.
 	pushes, failed int
 	last           error // reason of the last failed push
 	latest         int64 // time of the latest push in milliseconds
 }
 
-// StartPushing starts to push metrics. The series get the labels job and instance, which a
-// Prometheus that scrapes would add, and run, so that the series of different runs differ. getenv
-// returns the environment variables with the credentials.
-func StartPushing(to *Destination, from prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
-	p, err := newPusher(to, from, run, instance, getenv, now)
+// StartPushing starts to push metrics. Each series receives the labels `job` and `instance`, which
+// Prometheus adds when it scrapes, and the label `run`, which distinguishes the series of different
+// runs. getenv returns the environment variables with the credentials.
+func StartPushing(destination *Destination, source prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
+	p, err := newPusher(destination, source, run, instance, getenv, now)
 	if err != nil {
 		return nil, err
 	}
@@ -56,17 +57,17 @@ func StartPushing(to *Destination, from prometheus.Gatherer, run, instance strin
 	return p, nil
 }
 
-// newPusher returns a pusher that only pushes when it is closed.
-func newPusher(to *Destination, from prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
-	p := &Pusher{to: to, from: from, now: now, stop: func() {}, ended: make(chan struct{})}
+// newPusher returns a pusher without a goroutine, which pushes only in its methods push and Close.
+func newPusher(destination *Destination, source prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
+	p := &Pusher{to: destination, from: source, now: now, stop: func() {}, ended: make(chan struct{})}
 	var err error
-	if p.user, p.password, p.token, err = to.credentials(getenv); err != nil {
+	if p.user, p.password, p.token, err = destination.credentials(getenv); err != nil {
 		return nil, err
 	}
 	p.external = []pair{{"job", "quorumbench"}, {"instance", label(instance)}, {"run", label(run)}}
 	p.client = &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, MaxResponseHeaderBytes: 64 << 10},
-		// Credentials and metrics go only to the given server.
+		// No redirect is followed, so that credentials and metrics reach only the given server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p, nil
@@ -128,7 +129,7 @@ func (p *Pusher) send(ctx context.Context) error {
 		return reason(err)
 	}
 	defer func() { _ = reply.Body.Close() }()
-	words, _ := io.ReadAll(io.LimitReader(reply.Body, mostReply)) // also lets the connection be reused
+	words, _ := io.ReadAll(io.LimitReader(reply.Body, mostReply)) // after a complete read, the client can reuse the connection
 	if reply.StatusCode/100 != 2 {
 		if shown := text.Line(string(bytes.TrimSpace(words)), text.MaxServerText); shown != "" {
 			return fmt.Errorf("HTTP status %d: %s", reply.StatusCode, shown)
@@ -138,21 +139,21 @@ func (p *Pusher) send(ctx context.Context) error {
 	return nil
 }
 
-// reason returns the cause of a failed request without its URL, which the sentence about the
-// failure contains once.
+// reason returns the cause of a failed request. It omits the URL, because the message about the
+// failure already contains the URL.
 func reason(err error) error {
-	var of *url.Error
+	var failed *url.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no reply within %v", pushTimeout)
-	case errors.As(err, &of):
-		return of.Err
+	case errors.As(err, &failed):
+		return failed.Err
 	}
 	return err
 }
 
-// Close pushes the last values, and ends the pusher. It waits for the last push for at most four
-// seconds. It returns one sentence if pushes failed, or else an empty string.
+// Close pushes the last values and ends the pusher. It waits at most four seconds for the last
+// push. If pushes failed, it returns one sentence about them, and otherwise an empty string.
 func (p *Pusher) Close() (problem string) {
 	p.stop()
 	<-p.ended

@@ -21,14 +21,14 @@ func TestDestinations(t *testing.T) {
 		"http://127.0.0.1:9090/api/v1/write":      "http://127.0.0.1:9090/api/v1/write",
 		"https://me:env:PW@prom/api/v1/write?t=a": "https://prom/api/v1/write?t=a",
 		"127.0.0.1:9090":                          "is not a URL",
-		"prometheus":                              "has no scheme http or https, or no host",
-		"ftp://h/":                                "has no scheme http or https, or no host",
-		"http:///api":                             "has no scheme http or https, or no host",
+		"prometheus":                              "does not begin with http:// or https://, or contains no host",
+		"ftp://h/":                                "does not begin with http:// or https://, or contains no host",
+		"http:///api":                             "does not begin with http:// or https://, or contains no host",
 		"http://h/#a":                             "fragment",
 		"http://me:hidden@h/":                     "NAME:env:VARIABLE",
 		"http://me@h/":                            "NAME:env:VARIABLE",
 		"http://me:env:@h/":                       "NAME:env:VARIABLE",
-		"ftp://me:hidden@h/":                      "has no scheme http or https",
+		"ftp://me:hidden@h/":                      "does not begin with http:// or https://",
 		"http://me:hidden@h:port/":                "the URL is invalid",
 		"http://me:hidden@h/\x7f":                 "the URL is invalid",
 	} {
@@ -65,8 +65,8 @@ func testPusher(t *testing.T, user string, env map[string]string, handle http.Ha
 	return p
 }
 
-// The last values are pushed when the pusher is closed, with the headers of the protocol and with
-// credentials. The times of the samples increase even if the clock does not.
+// Close pushes the last values, with the headers of the protocol and with credentials. The times of
+// the samples increase even if the clock does not.
 func TestPushes(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, want string
@@ -89,11 +89,11 @@ func TestPushes(t *testing.T) {
 				if h.Get("Content-Encoding") != "snappy" || h.Get("Content-Type") != "application/x-protobuf" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" || h.Get("Authorization") != c.want || r.Method != http.MethodPost || r.URL.Path != "/write" {
 					t.Errorf("%s %s has the headers %v", r.Method, r.URL, h)
 				}
-				one := decodeWrite(t, body)[`__name__="quorumbench_operations_due_total",instance="host",job="quorumbench",repeat="1",run="the-run",store="a-store",trial="put"`]
-				if one.value != 1002 {
-					t.Errorf("%v operations are due", one.value)
+				due := decodeWrite(t, body)[`__name__="quorumbench_operations_due_total",instance="host",job="quorumbench",repeat="1",run="the-run",store="a-store",trial="put"`]
+				if due.value != 1002 {
+					t.Errorf("%v operations are due", due.value)
 				}
-				times = append(times, one.ms)
+				times = append(times, due.ms)
 			})
 			p.push(t.Context())
 			if problem := p.Close(); problem != "" {
@@ -117,10 +117,10 @@ func TestFailedPushes(t *testing.T) {
 		},
 		func(w http.ResponseWriter) { http.Error(w, "out of \x1b[31morder\nsample", http.StatusBadRequest) },
 	}
-	at := 0
+	next := 0
 	p := testPusher(t, "", nil, func(w http.ResponseWriter, _ *http.Request) {
-		replies[at](w)
-		at++
+		replies[next](w)
+		next++
 	})
 	for range replies[1:] {
 		p.push(t.Context())
@@ -163,8 +163,8 @@ func TestPushNeedsItsPassword(t *testing.T) {
 	}
 }
 
-// The server negotiates protobuf, which has native histograms, and ends although a scrape is under
-// way.
+// The server negotiates protobuf, which supports native histograms. Close returns even if a scrape
+// is under way.
 func TestServer(t *testing.T) {
 	c := newTestCollector()
 	c.Second(spec("put", 1), second(measure.Measured, 1000, 2))
@@ -172,7 +172,7 @@ func TestServer(t *testing.T) {
 	r.MustRegister(c)
 	begun, hold := make(chan struct{}), make(chan struct{})
 	blocking := false
-	from := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+	gatherer := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		if blocking {
 			close(begun)
 			<-hold
@@ -183,7 +183,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Serve(l, from)
+	s := Serve(l, gatherer)
 	for accept, kind := range map[string]string{
 		"":                             "text/plain",
 		"application/openmetrics-text": "application/openmetrics-text",
@@ -201,7 +201,7 @@ func TestServer(t *testing.T) {
 		body, err := io.ReadAll(reply.Body)
 		_ = reply.Body.Close()
 		if got := reply.Header.Get("Content-Type"); err != nil || reply.StatusCode != http.StatusOK || !strings.HasPrefix(got, kind) || !strings.Contains(string(body), "quorumbench_operations") {
-			t.Errorf("for %q the server replied %d with %s: %v", accept, reply.StatusCode, got, err)
+			t.Errorf("for the Accept header %q, the server replied with status %d and type %s: %v", accept, reply.StatusCode, got, err)
 		}
 	}
 	blocking = true

@@ -37,9 +37,9 @@ const (
 // pair is a label of a series.
 type pair struct{ name, value string }
 
-// encodeWrite returns a WriteRequest with one sample of each metric, all at the same time in
-// milliseconds. external labels are added to each series that does not have them. Other kinds of
-// metrics than counters, gauges and native histograms are left out.
+// encodeWrite returns a WriteRequest with one sample of each counter, gauge and native histogram.
+// It omits other metrics. All samples have the time `ms` in milliseconds. An external label is
+// added to each series that does not already have a label of this name.
 func encodeWrite(families []*dto.MetricFamily, external []pair, ms int64) (request []byte) {
 	var series, part, spans []byte
 	for _, f := range families {
@@ -67,8 +67,8 @@ func encodeWrite(families []*dto.MetricFamily, external []pair, ms int64) (reque
 	return request
 }
 
-// labelsOf returns the labels of a series in the order that the protocol demands: sorted by name.
-// An empty value means that the series does not have the label.
+// labelsOf returns the labels of a series, sorted by name as the protocol requires. It omits labels
+// with empty values, because an empty value means that the series does not have the label.
 func labelsOf(name string, m *dto.Metric, external []pair) []pair {
 	all := []pair{{"__name__", name}}
 	for _, l := range m.GetLabel() {
@@ -89,7 +89,8 @@ func appendSample(b []byte, value float64, ms int64) []byte {
 	return appendNumber(b, sampleTime, uint64(ms)) // #nosec G115 -- int64 is encoded as its bits
 }
 
-// appendHistogram appends a native histogram without negative buckets. spans is memory for reuse.
+// appendHistogram appends a native histogram without negative buckets. It uses the memory of
+// `spans`, and returns that memory for the next call.
 func appendHistogram(b, spans []byte, h *dto.Histogram, ms int64) (message, reusable []byte) {
 	b = appendNumber(b, histogramCount, h.GetSampleCount())
 	b = appendDouble(b, histogramSum, h.GetSampleSum())

@@ -61,8 +61,8 @@ type received struct {
 	histogram *dto.Histogram
 }
 
-// decodeWrite decodes a WriteRequest. It returns the series by their labels, and checks that the
-// labels are sorted.
+// decodeWrite decodes a WriteRequest. It maps the labels of each series to the series, and checks
+// that the labels are sorted.
 func decodeWrite(t testing.TB, b []byte) map[string]received {
 	t.Helper()
 	all := map[string]received{}
@@ -73,24 +73,24 @@ func decodeWrite(t testing.TB, b []byte) map[string]received {
 		var names, labels []string
 		r := received{}
 		for _, f := range decode(t, series.bytes) {
-			of := decode(t, f.bytes)
+			parts := decode(t, f.bytes)
 			switch f.number {
 			case 1:
-				if len(of) != 2 || of[0].number != 1 || of[1].number != 2 || len(of[1].bytes) == 0 || !utf8.Valid(of[1].bytes) {
-					t.Fatalf("a label has the fields %v", of)
+				if len(parts) != 2 || parts[0].number != 1 || parts[1].number != 2 || len(parts[1].bytes) == 0 || !utf8.Valid(parts[1].bytes) {
+					t.Fatalf("a label has the fields %v", parts)
 				}
-				names = append(names, string(of[0].bytes))
-				labels = append(labels, fmt.Sprintf("%s=%q", of[0].bytes, of[1].bytes))
+				names = append(names, string(parts[0].bytes))
+				labels = append(labels, fmt.Sprintf("%s=%q", parts[0].bytes, parts[1].bytes))
 			case 2:
-				r.value, r.ms = math.Float64frombits(of[0].n), int64(of[1].n)
+				r.value, r.ms = math.Float64frombits(parts[0].n), int64(parts[1].n)
 			case 4:
-				r.histogram, r.ms = decodeHistogram(t, of)
+				r.histogram, r.ms = decodeHistogram(t, parts)
 			default:
 				t.Fatalf("a series has a field %d", f.number)
 			}
 		}
 		if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
-			t.Errorf("the labels are not sorted, or not different: %v", names)
+			t.Errorf("the labels are not sorted, or not unique: %v", names)
 		}
 		key := strings.Join(labels, ",")
 		if _, has := all[key]; has {
@@ -101,10 +101,10 @@ func decodeWrite(t testing.TB, b []byte) map[string]received {
 	return all
 }
 
-func decodeHistogram(t testing.TB, of []field) (*dto.Histogram, int64) {
+func decodeHistogram(t testing.TB, fields []field) (*dto.Histogram, int64) {
 	t.Helper()
 	h, ms := &dto.Histogram{}, int64(0)
-	for _, f := range of {
+	for _, f := range fields {
 		switch f.number {
 		case 1:
 			h.SampleCount = &f.n
@@ -215,15 +215,15 @@ func FuzzEncodeWrite(f *testing.F) {
 type fixed []prometheus.Metric
 
 // Describe implements prometheus.Collector.
-func (f fixed) Describe(to chan<- *prometheus.Desc) {
+func (f fixed) Describe(descs chan<- *prometheus.Desc) {
 	for _, m := range f {
-		to <- m.Desc()
+		descs <- m.Desc()
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (f fixed) Collect(to chan<- prometheus.Metric) {
+func (f fixed) Collect(collected chan<- prometheus.Metric) {
 	for _, m := range f {
-		to <- m
+		collected <- m
 	}
 }

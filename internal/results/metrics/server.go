@@ -14,7 +14,7 @@ import (
 const (
 	mostScrapes   = 4 // at the same time
 	scrapeTimeout = 10 * time.Second
-	closeTimeout  = time.Second // time that a scrape has to finish after the run has ended
+	closeTimeout  = time.Second // time in which a scrape must finish after the run has ended
 )
 
 // Server serves the metrics of a run to Prometheus until it is closed.
@@ -24,11 +24,12 @@ type Server struct {
 	ended   chan struct{}
 }
 
-// Serve serves metrics at the path /metrics of a listener, which it closes at the end. It
-// negotiates the format: text, OpenMetrics, or protobuf, which native histograms need.
-func Serve(l net.Listener, from prometheus.Gatherer) *Server {
+// Serve serves metrics to clients of a listener, at the path /metrics. Server.Close closes the
+// listener. Serve negotiates the format: text, OpenMetrics, or protobuf, which native histograms
+// need.
+func Serve(l net.Listener, gatherer prometheus.Gatherer) *Server {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}))
 	s := &Server{address: l.Addr().String(), ended: make(chan struct{}), server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: scrapeTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 	}}

@@ -12,11 +12,11 @@ import (
 // mostDeep is the number of folder levels below the given folder that FindRuns searches.
 const mostDeep = 3
 
-// FindRuns returns the run directories in a folder and in its folders, in alphabetical order. It
-// does not follow links. A run directory is not searched for further ones.
+// FindRuns returns the run directories in a folder and in its subfolders, in alphabetical order. It
+// does not follow links, and does not search inside run directories.
 func FindRuns(dir string) (all []string, err error) {
-	var walk func(dir string, deep int) error
-	walk = func(dir string, deep int) error {
+	var walk func(dir string, levels int) error
+	walk = func(dir string, levels int) error {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return err
@@ -26,11 +26,11 @@ func FindRuns(dir string) (all []string, err error) {
 			return nil
 		}
 		for _, e := range entries {
-			if !e.IsDir() || deep == 0 {
+			if !e.IsDir() || levels == 0 {
 				continue
 			}
-			err := walk(filepath.Join(dir, e.Name()), deep-1)
-			if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) { // it may have been removed
+			err := walk(filepath.Join(dir, e.Name()), levels-1)
+			if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) { // the folder may have been removed
 				return err
 			}
 		}

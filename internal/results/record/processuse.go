@@ -7,19 +7,20 @@ import "math"
 type ProcessUse struct {
 	CPU    float64 // CPUs, user and system
 	Writes float64 // bytes written to disk per second
-	RSS    float64 // bytes, now
+	RSS    float64 // bytes at the latest sample
 }
 
-// ProcessUses computes the use of each process from its samples. The zero value has no samples.
+// ProcessUses computes the resource use of each process from its samples. The zero value has no
+// samples.
 type ProcessUses struct {
 	latest map[string]MachineRow // by name
 }
 
-// Add adds a sample. It returns what the process used since its previous sample. ok is false if
-// there is no previous sample, if the CPU time is unknown, or if the row does not describe a
-// process.
+// Add adds a sample. It returns the resources that the process used since its previous sample. ok
+// is false if there is no previous sample, if the CPU time is unknown, or if the row does not
+// describe a process.
 func (u *ProcessUses) Add(r *MachineRow) (use ProcessUse, ok bool) {
-	if !(r.PID > 0) { // a machine or one of its parts
+	if !(r.PID > 0) { // the row describes a machine or a part of a machine
 		return use, false
 	}
 	before, known := u.latest[r.Name]

@@ -17,10 +17,10 @@ func TestProcessUses(t *testing.T) {
 		t.Errorf("the first sample returns %+v", use)
 	}
 	if use, ok := sample(1, "machine", math.NaN(), 10, 0); ok {
-		t.Errorf("a machine returns %+v", use)
+		t.Errorf("the row of a machine returns %+v", use)
 	}
 	if _, ok := sample(1, "m2", 8, 1, 0); ok {
-		t.Error("the processes are not told apart")
+		t.Error("the first sample of a second process returns a use")
 	}
 	if use, ok := sample(3, "m1", 7, 13, 5000); !ok || use != (ProcessUse{CPU: 1.5, Writes: 2000, RSS: 100}) {
 		t.Errorf("the use is %+v, %v", use, ok)

@@ -36,7 +36,7 @@ type Update struct {
 	Machines []MachineRow
 }
 
-// Empty reports whether the trial recorded nothing.
+// Empty reports whether the update contains no records.
 func (u *Update) Empty() bool { return len(u.Rows)+len(u.Events)+len(u.Machines) == 0 }
 
 // NewTail returns a Tail for a run directory. It returns the errors of Open.
@@ -60,8 +60,8 @@ func (t *Tail) reload() error {
 }
 
 // Next returns what the run recorded since the previous call. When a new trial has begun, the
-// remaining records of the previous trial come first, in an Update of their own. The first call
-// returns everything that the newest trial recorded so far.
+// remaining records of the previous trial come first, in a separate Update. The first call returns
+// everything that the newest trial recorded so far.
 func (t *Tail) Next() (*Update, error) {
 	if err := t.reload(); err != nil {
 		return nil, err
@@ -102,7 +102,8 @@ type tailFile struct {
 	header []byte // the first line of a CSV file
 }
 
-// tailed reads the complete lines that were appended to a file. The file may be missing.
+// tailed parses the complete lines that were appended to a file since the previous call. The file
+// may be missing.
 func tailed[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]T, error)) ([]T, error) {
 	path := filepath.Join(folder, name)
 	b, err := f.lines(dir, path)
@@ -123,7 +124,7 @@ func tailed[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]
 	return all, nil
 }
 
-// lines returns the new complete lines of a file.
+// lines returns the complete lines that were appended to a file since the previous call.
 func (f *tailFile) lines(dir, path string) ([]byte, error) {
 	in, err := files.OpenIn(dir, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,8 +170,8 @@ func stampOfFile(dir, name string) (size, modified int64, err error) {
 	return info.Size(), info.ModTime().UnixNano(), nil
 }
 
-// Active reports whether a process is writing a run directory. Without support for locks in the file
-// system, a run counts as active for a minute after it last wrote run.json.
+// Active reports whether a process is writing a run directory. If the file system does not support
+// locks, a run counts as active for one minute after its last write to run.json or to the journal.
 func Active(dir string, now time.Time) bool {
 	lock, err := shareRun(dir)
 	if lock != nil {

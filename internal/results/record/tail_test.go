@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// A tail of a file that grows by arbitrary pieces returns the same rows as reading the whole file.
+// A Tail returns the same rows as one read of the whole file, even if the file grows in arbitrary
+// pieces.
 func TestTailReadsEveryLineOnce(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), time.Unix(1000, 0))
@@ -94,7 +95,7 @@ func TestTailFollowsTheNewestTrial(t *testing.T) {
 	}
 	w.Abandon()
 	if Active(w.Dir(), time.Now()) {
-		t.Error("the run is active although its writer has left")
+		t.Error("the run is active although its writer has released the lock")
 	}
 }
 
@@ -112,6 +113,6 @@ func TestFindRunsSearchesThreeLevels(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := FindRuns(filepath.Join(dir, "none")); err == nil {
-		t.Error("a missing folder is no error")
+		t.Error("FindRuns returns no error for a missing folder")
 	}
 }

@@ -31,12 +31,12 @@ type Browser struct {
 const limit = 2 * time.Minute
 
 // Open starts a browser with a window of 1200×900 pixels and opens a page. It skips the test if
-// Chromium is not installed. The browser ends with the test.
+// Chromium is not installed. The browser is closed at the end of the test.
 func Open(t *testing.T, url string) *Browser {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("there is no chromium on this machine: the package chromium of Debian has it, and make browser installs it")
+		t.Skip("Chromium is not installed; run make browser, or install the Debian package chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
 	if os.Geteuid() == 0 { // Chromium refuses its sandbox as root
@@ -70,7 +70,7 @@ func (b *Browser) handleEvent(ev any) {
 	case *runtime.EventExceptionThrown:
 		b.wrong = append(b.wrong, fmt.Sprintf("%+v", e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
-		b.wrong = append(b.wrong, fmt.Sprintf("the console has %s", e.Type))
+		b.wrong = append(b.wrong, fmt.Sprintf("the page called console.%s", e.Type))
 	case *browserlog.EventEntryAdded:
 		b.wrong = append(b.wrong, e.Entry.Text)
 	}
@@ -88,7 +88,7 @@ func (b *Browser) Click(selector string) {
 	b.Do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Value returns the value of an expression in the page.
+// Value evaluates a JavaScript expression in the page and returns its value.
 func Value[V any](b *Browser, format string, args ...any) V {
 	b.T.Helper()
 	v, err := chromedp.Run(b.Ctx, chromedp.Evaluate[V](fmt.Sprintf(format, args...)))
@@ -102,14 +102,16 @@ func (b *Browser) Text(selector string) string {
 	return Value[string](b, "document.querySelector(%q).textContent", selector)
 }
 
-// WaitFor waits until an expression in the page is true. The page may be replaced meanwhile.
+// WaitFor waits until an expression in the page is true. The browser may load another page in the
+// meantime.
 func (b *Browser) WaitFor(format string, args ...any) {
 	b.T.Helper()
 	expression := fmt.Sprintf(format, args...)
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		// Without a document, an expression can fail: the next attempt finds the new page.
+		// While the browser loads a page, the expression can fail. A later attempt evaluates the
+		// expression in the new page.
 		done, err := chromedp.Run(b.Ctx, chromedp.Evaluate[bool](`Boolean(`+expression+`)`))
 		if err == nil && done {
 			return
@@ -132,14 +134,14 @@ func (b *Browser) CheckErrors() {
 	}
 }
 
-// CheckRequests fails the test if the browser sent a request to another URL than those that begin
-// with prefix, and returns the number of requests.
+// CheckRequests fails the test if the browser sent a request to a URL that does not begin with the
+// given prefix. It returns the number of requests.
 func (b *Browser) CheckRequests(prefix string) (count int) {
 	b.T.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.requests {
-		if !strings.HasPrefix(r, prefix) && !strings.HasPrefix(r, "data:") { // data: is in the page itself
+		if !strings.HasPrefix(r, prefix) && !strings.HasPrefix(r, "data:") { // a data: URL needs no server
 			b.T.Errorf("the browser sent a request to %s", r)
 		}
 	}

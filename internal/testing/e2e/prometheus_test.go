@@ -14,13 +14,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// bucketWidth is the ratio of the bounds of a bucket in the native histograms, with schema 5. The
-// steps of the record's histograms add 0.1 %.
+// bucketWidth is the ratio of the upper bound of a bucket in the native histograms to its lower
+// bound, with schema 5. The steps of the recorded histograms add 0.1 %.
 var bucketWidth = math.Exp2(1.0/32) * 1.001
 
-// A real Prometheus that scrapes a run has exactly the figures of the record, and every query of
-// the dashboard returns samples. The first repeat is compared, because Prometheus may miss the last
-// moments of a run.
+// After a real Prometheus has scraped a run, its figures are exactly the recorded figures, and
+// every query of the dashboard returns samples. Only the first repeat is compared, because
+// Prometheus may miss the last moments of a run.
 func TestPrometheusScrapesARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -28,15 +28,15 @@ func TestPrometheusScrapesARun(t *testing.T) {
 	began := time.Now()
 	dir := w.path("run")
 	out := benchForPrometheus(t, w, dir, "--duration", "5s", "--repeats", "2", "--metrics", p.Target)
-	if note := "metrics at http://" + p.Target + "/metrics until the run ends\n"; strings.Count(out.stderr.String(), note) != 1 {
-		t.Errorf("it does not say once %q", note)
+	if note := "metrics are served at http://" + p.Target + "/metrics until the run ends\n"; strings.Count(out.stderr.String(), note) != 1 {
+		t.Errorf("stderr does not contain %q exactly once", note)
 	}
 	comparePrometheus(t, p, dir, began, "")
 	checkDashboard(t, p, began, "4s")
 }
 
-// A real Prometheus that receives the pushes of a run has exactly the figures of the record, also
-// those of its last moments.
+// After a real Prometheus has received the pushes of a run, its figures are exactly the recorded
+// figures, including those of the last moments of the run.
 func TestPrometheusReceivesARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,7 +64,8 @@ func benchForPrometheus(t *testing.T, w *world, dir string, args ...string) *sta
 	return out
 }
 
-// comparePrometheus compares the figures of the first trial in Prometheus with the record.
+// comparePrometheus compares the figures of the first trial in Prometheus with the recorded
+// figures. The parameter `labels` contains further label matchers, each after a comma.
 func comparePrometheus(t *testing.T, p *servers.Prometheus, dir string, began time.Time, labels string) {
 	t.Helper()
 	run, err := record.Open(dir)

@@ -1,6 +1,6 @@
-// Package runs records runs that would take too long in tests, for example an hour with 100 million
-// operations. Every operation passes through the histograms and the recorder that a real trial
-// uses, but in simulated time.
+// Package runs records simulated runs. Real runs would take too long in tests, for example an hour
+// with 100 million operations. Every simulated operation passes through the same histograms and
+// recorder as the operations of a real trial, but in simulated time.
 package runs
 
 import (
@@ -47,14 +47,14 @@ var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 10
 // Noon is the time at which runs with Day 0 begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
-// StallTime is the response time of one operation in every run, one third into the window. Two
-// thirds into the window, one second has no completions.
+// StallTime is the response time of one slow operation, which every run has one third into the
+// window. Two thirds into the window, one second has no completions.
 const StallTime = 1_062 * time.Millisecond
 
 const shards = 2 // event loops of the generator
 
-// Record writes the run into a new run directory in the folder dir and returns its
-// path.
+// Record writes the whole run to a new run directory in the folder dir, and returns the path of the
+// run directory.
 func (r Run) Record(tb testing.TB, dir string) string {
 	tb.Helper()
 	a := r.Start(tb, dir)
@@ -86,13 +86,13 @@ func (r Run) Start(tb testing.TB, dir string) *Active {
 	return &Active{w: w, began: began, maker: &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}}
 }
 
-// start returns when a trial begins.
+// start returns the time at which a trial begins.
 func (a *Active) start(trial int) time.Time {
 	length := time.Duration(a.Seconds+a.Warmup+5) * time.Second
 	return a.began.Add(time.Duration(trial-1) * length)
 }
 
-// opened returns when the window of the current trial opens.
+// opened returns the time at which the window of the current trial opens.
 func (a *Active) opened() time.Time {
 	return a.start(a.trial).Add(time.Duration(a.Warmup) * time.Second)
 }
@@ -147,7 +147,7 @@ func (a *Active) Recorded() int { return a.recorded }
 // Dir returns the run directory.
 func (a *Active) Dir() string { return a.w.Dir() }
 
-// Kill leaves the run directory as a process does that is killed.
+// Kill leaves the run directory in the state in which a killed process leaves it.
 func (a *Active) Kill() { a.w.Abandon() }
 
 // Finish ends the run and returns its run directory.
@@ -197,7 +197,7 @@ func (r *Run) conditions(n int) record.Conditions {
 	}
 }
 
-// kinds lists the series of responses, each with its share of the operations in percent and its
+// kinds lists the series of responses. Each series has a share of the operations, in percent, and a
 // median time.
 var kinds = [...]struct {
 	measure.Series
@@ -230,23 +230,23 @@ func (m *maker) histogram() *measure.Histogram {
 	return measure.NewHistogram()
 }
 
-// second returns one event loop's part of a one-second interval. at counts from the start of the
-// window; it is negative in the warm-up.
-func (m *maker) second(shard, at int) *measure.Second {
-	s := &measure.Second{Phase: measure.Measured, Index: at, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
-	if at < 0 {
-		s.Phase, s.Index = measure.Warmup, at+m.Warmup
+// second returns the part of one event loop in a one-second interval. The index of the interval
+// counts from the start of the window and is negative in the warm-up.
+func (m *maker) second(shard, index int) *measure.Second {
+	s := &measure.Second{Phase: measure.Measured, Index: index, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
+	if index < 0 {
+		s.Phase, s.Index = measure.Warmup, index+m.Warmup
 	}
 	s.Lateness = m.histogram()
 	for i := range kinds {
 		s.Cells = append(s.Cells, &measure.Cell{Series: kinds[i].Series, Response: m.histogram(), Service: m.histogram()})
 	}
-	if at == m.Seconds*2/3 {
+	if index == m.Seconds*2/3 {
 		return s
 	}
 	// A wave with a period of one minute, noise that changes every second, and an occasional
 	// slow second.
-	pace := (1 + m.Slower) * (1 + 0.1*math.Sin(float64(at)/60*2*math.Pi) + 0.05*m.rng.Float64())
+	pace := (1 + m.Slower) * (1 + 0.1*math.Sin(float64(index)/60*2*math.Pi) + 0.05*m.rng.Float64())
 	if m.rng.IntN(60) == 0 {
 		pace *= 1 + 3*m.rng.Float64()
 	}
@@ -256,7 +256,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 		if m.rng.IntN(1000) == 0 {
 			ns *= 20 // a slow response, which belongs to the distribution's second mode
 		}
-		if at == m.Seconds/3 && n == 1 && shard == 0 {
+		if index == m.Seconds/3 && n == 1 && shard == 0 {
 			ns = float64(StallTime)
 		}
 		late := m.rng.ExpFloat64() * 30e3
@@ -275,18 +275,18 @@ func (m *maker) second(shard, at int) *measure.Second {
 	return s
 }
 
-// member contains the resources that a member's process has used so far, and the times that it has
-// measured.
+// member contains the resources that a member's process has used so far, and the timers that the
+// member has reported.
 type member struct {
 	cpu, written float64
 	timers       [3]store.Reading // readings of the timer metrics
 }
 
-// samples writes the samples for the end of a one-second interval.
-func (m *maker) samples(at time.Time, second int) {
+// samples writes the samples that are taken at the end of a one-second interval.
+func (m *maker) samples(end time.Time, second int) {
 	elapsed := float64(second + m.Warmup + 1)
 	process := func(name string, cpu, rss, written float64) *record.MachineRow {
-		r := record.NewMachineRow(at, name)
+		r := record.NewMachineRow(end, name)
 		r.PID, r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 100, 0.8*cpu, 0.2*cpu, rss, 0, written
 		return r
 	}
@@ -298,9 +298,9 @@ func (m *maker) samples(at time.Time, second int) {
 		u.written += 8e6 + 2e6*m.rng.Float64()
 		total += u.cpu
 		rows = append(rows, process(fmt.Sprintf("m%d", i+1), u.cpu, float64(400<<20+second*100_000), u.written))
-		m.stores(at, i, second)
+		m.stores(end, i, second)
 	}
-	whole := record.NewMachineRow(at, record.MachineName)
+	whole := record.NewMachineRow(end, record.MachineName)
 	whole.User, whole.System, whole.ReadSectors, whole.WrittenSectors = 0.8*total+elapsed, 0.2*total, 0, 60_000*elapsed
 	whole.Received, whole.Sent, whole.Loopback = 5e6*elapsed, 6e6*elapsed, 9e6*elapsed
 	whole.IOStalled, whole.IOFull, whole.CPUStalled, whole.Busy, whole.Queue = 0.1*elapsed, 0.02*elapsed, 0.3*elapsed, 0.4*elapsed, 0.9*elapsed
@@ -317,13 +317,13 @@ func (m *maker) samples(at time.Time, second int) {
 	if kind != "" {
 		name := fmt.Sprintf("m%d", 1+m.rng.IntN(len(ids)))
 		took := time.Duration(20+m.rng.IntN(200)) * time.Millisecond
-		check(m.tb, m.tw.Event(record.Event{Time: at.Add(-time.Duration(m.rng.IntN(900)) * time.Millisecond), Kind: string(kind), Member: name, Text: name + ": " + text, Line: text, Duration: took}))
+		check(m.tb, m.tw.Event(record.Event{Time: end.Add(-time.Duration(m.rng.IntN(900)) * time.Millisecond), Kind: string(kind), Member: name, Text: name + ": " + text, Line: text, Duration: took}))
 	}
 }
 
 // stores writes the metrics that a member itself reports. Its timers have as many buckets as
 // etcd's.
-func (m *maker) stores(at time.Time, i, second int) {
+func (m *maker) stores(when time.Time, i, second int) {
 	u := &m.used[i]
 	for t := range u.timers {
 		r := &u.timers[t]
@@ -345,7 +345,7 @@ func (m *maker) stores(at time.Time, i, second int) {
 		}
 	}
 	value := func(x float64) store.Reading { return store.Reading{Value: x} }
-	check(m.tb, m.tw.Store(&record.StoreRow{Time: at.Add(time.Duration(i) * time.Millisecond), Name: fmt.Sprintf("m%d", i+1), Endpoint: endpoint(i),
+	check(m.tb, m.tw.Store(&record.StoreRow{Time: when.Add(time.Duration(i) * time.Millisecond), Name: fmt.Sprintf("m%d", i+1), Endpoint: endpoint(i),
 		Connect: 90 * time.Microsecond, Answer: 3 * time.Millisecond, Metrics: store.Sample{
 			store.FsyncSeconds: u.timers[0], store.CommitSeconds: u.timers[1], store.PeerRoundTripSeconds: u.timers[2],
 			store.CPUSeconds: value(u.cpu), store.Processors: value(8), store.ResidentBytes: value(float64(400<<20 + second*100_000)),

@@ -19,10 +19,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Prometheus is a running Prometheus with native histograms, which also receives remote writes.
+// Prometheus is a running Prometheus server that supports native histograms and receives remote
+// writes.
 type Prometheus struct {
 	URL    string // without a slash at the end
-	Target string // HOST:PORT that Prometheus scrapes four times per second; no server listens there yet
+	Target string // HOST:PORT that Prometheus scrapes four times per second; the test starts the server
 	client http.Client
 }
 
@@ -32,7 +33,7 @@ func StartPrometheus(t testing.TB) *Prometheus {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
-		t.Skip("there is no prometheus on this machine: the package prometheus of Debian has it, and make prometheus installs it")
+		t.Skip("Prometheus is not installed; run make prometheus, or install the Debian package prometheus")
 	}
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 2)
 	if err != nil {
@@ -59,7 +60,7 @@ func StartPrometheus(t testing.TB) *Prometheus {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // a signal ends it
+		_ = cmd.Wait() // the error is expected, because a signal ends Prometheus
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -78,7 +79,7 @@ func StartPrometheus(t testing.TB) *Prometheus {
 	settle.Eventually(t, "Prometheus is ready", func() bool {
 		select {
 		case <-ended:
-			return true // the first query fails
+			return true // Prometheus has failed, so the first query fails the test
 		default:
 		}
 		reply, err := p.client.Get(p.URL + "/-/ready")
@@ -91,8 +92,8 @@ func StartPrometheus(t testing.TB) *Prometheus {
 	return p
 }
 
-// PrometheusSeries is a series in the result of a query. Values holds the samples in the order of
-// their times.
+// PrometheusSeries is a series in the result of a query. Values contains the samples in
+// chronological order.
 type PrometheusSeries struct {
 	Labels map[string]string
 	Values []float64
@@ -101,12 +102,12 @@ type PrometheusSeries struct {
 // Last returns the last sample.
 func (s *PrometheusSeries) Last() float64 { return s.Values[len(s.Values)-1] }
 
-// Query evaluates a PromQL expression four times per second of a period. An expression whose result
-// is a histogram is refused.
-func (p *Prometheus) Query(t testing.TB, expression string, from, to time.Time) []PrometheusSeries {
+// Query evaluates a PromQL expression over a period, at four times in each second. It fails the
+// test if the result contains histograms.
+func (p *Prometheus) Query(t testing.TB, expression string, start, end time.Time) []PrometheusSeries {
 	t.Helper()
-	unix := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1e3, 'f', 3, 64) }
-	reply, err := p.client.PostForm(p.URL+"/api/v1/query_range", url.Values{"query": {expression}, "start": {unix(from)}, "end": {unix(to)}, "step": {"0.25"}})
+	unix := func(when time.Time) string { return strconv.FormatFloat(float64(when.UnixMilli())/1e3, 'f', 3, 64) }
+	reply, err := p.client.PostForm(p.URL+"/api/v1/query_range", url.Values{"query": {expression}, "start": {unix(start)}, "end": {unix(end)}, "step": {"0.25"}})
 	if err != nil {
 		t.Fatal(err)
 	}

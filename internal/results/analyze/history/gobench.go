@@ -17,9 +17,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goBench reads the output of go test -bench. Reports in quorumbench's own gobench format are such
-// output, too. Lines with the same name are repeats of one benchmark. The configuration line
-// "commit" identifies the measured version, and the line "commit-time" or "date" contains its time.
+// goBench reads the output of go test -bench. It also reads reports in quorumbench's own gobench
+// format. Lines with the same name are repeats of one benchmark. The configuration line "commit"
+// identifies the measured version, and the line "commit-time" or "date" contains the time of that
+// version.
 func (s *Source) goBench(b []byte) error {
 	type key struct{ name, unit string }
 	var order []key
@@ -99,8 +100,8 @@ func goMetric(unit string) (Metric, float64) {
 	return metricOf(unit, unit)
 }
 
-// repeatsOf returns a point for the values of repeats. The point contains their median and, if the
-// repeats are sufficient, the confidence interval.
+// repeatsOf returns a point that summarizes the values of all repeats. The point contains their
+// median and, if the number of repeats is sufficient, a confidence interval.
 func repeatsOf(values []float64, factor float64, better record.Better) Point {
 	all := make([]record.Value, 0, len(values))
 	numbers := make([]float64, 0, len(values))
