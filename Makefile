@@ -119,8 +119,8 @@ $(HDRHISTOGRAM):
 
 # Runs unit and integration tests with the race detector, against real servers. On a shared machine
 # a real server sometimes misses a deadline, so up to five failed tests are run once more and listed
-# at the end. Tests with a data race are not run again. Tests that call settle.Unraced or
-# settle.Drawn skip under the race detector and then run without it. They use simulated time,
+# at the end. Tests with a data race are not run again. Tests that call settle.SkipUnderRace or
+# settle.RandomCases skip under the race detector and then run without it. They use simulated time,
 # statistics, random samples or counts of allocations. vet is off (-vet=off) because `make lint`
 # runs it, and -w omits debug information. The slowest packages start first, so that none of them
 # runs alone at the end. internal/load measures short times, so it starts after the end-to-end
@@ -132,15 +132,15 @@ unit: $(GOTESTSUM)
 	$(MAKE) unraced
 
 # Finds the files that contain tests which run without the race detector.
-UNRACED = grep -rlE --include='*_test.go' 'settle\.(Unraced|Drawn)\(' internal
+UNRACED = grep -rlE --include='*_test.go' 'settle\.(SkipUnderRace|RandomCases)\(' internal
 
 .PHONY: unraced
 unraced: $(GOTESTSUM)
-	@test -n "$$($(UNRACED))" || { echo "No test calls settle.Unraced."; exit 1; }
+	@test -n "$$($(UNRACED))" || { echo "No test calls settle.SkipUnderRace."; exit 1; }
 	@echo "Without the race detector:" && $(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped \
 		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test \
 		--packages "$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,' | paste -sd ' ' -)" -- -vet=off -timeout 20m \
-		-run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$"
+		-run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(SkipUnderRace|RandomCases)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$"
 
 # Runs every case of every test (QUORUMBENCH_LONG) with the full numbers of trials, histories, lies
 # and kills; `make test` runs a fixed sample. Also vets the code for other systems. The program that

@@ -54,8 +54,8 @@ listens. The agent runs until it receives SIGINT, SIGTERM or SIGHUP.`,
 	r.Text("dir", &f.dir, "DIR", "folder in which the agent keeps all its files")
 	r.Text("address", &f.address, "IP", "IP address at which this machine's servers listen; default: the address of --listen")
 	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server binary on this machine that scenarios may select with the key exec")
-	r.Span("heartbeat", &f.heartbeat, "interval between the controller's heartbeats; if two are missing, the load on this machine stops")
-	r.Span("lease", &f.lease, "how long servers keep running after the connection to the controller is lost")
+	r.Duration("heartbeat", &f.heartbeat, "interval between the controller's heartbeats; if two are missing, the load on this machine stops")
+	r.Duration("lease", &f.lease, "how long servers keep running after the connection to the controller is lost")
 	r.Toggle("once", &f.once, "serve one controller, then exit; if the controller is lost, exit when the lease expires; also exit at the end of standard input, or if no controller connects within one minute")
 	r.Toggle("reach", &f.reach, "read the state and metrics of members on behalf of a controller that cannot connect to them")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
@@ -69,7 +69,7 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 		return err
 	}
 	if f.once {
-		overssh.ClaimOwnFolder(o.Self, a.say)
+		overssh.ClaimOwnFolder(o.Self, a.logf)
 	}
 	s, err := agent.New(o)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 // agentOptions checks the flags and reads the files that they name.
 func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	o := agent.Options{
-		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, Once: f.once, Reach: f.reach, Say: a.say,
+		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, SingleSession: f.once, AllowConnections: f.reach, Logf: a.logf,
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	ip := net.ParseIP(host)
@@ -131,7 +131,7 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 		o.Address = ip.String()
 	}
 	if certificates {
-		if err := agent.KeepOutside(f.dir, f.cert, f.key, f.ca); err != nil {
+		if err := agent.CheckOutsideFolder(f.dir, f.cert, f.key, f.ca); err != nil {
 			return o, command.Usage("%w", err)
 		}
 		if o.TLS, err = agent.ServerTLS(f.ca, f.cert, f.key); err != nil {
@@ -142,8 +142,8 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	return o, err
 }
 
-// say prints a message to standard error.
-func (a *commandLine) say(format string, args ...any) { a.PrintNote(format, args...) }
+// logf prints a message to standard error.
+func (a *commandLine) logf(format string, args ...any) { a.PrintNote(format, args...) }
 
 // agentVersion returns the program's version and revision. Both must be the same in the agent and
 // in the controller.
@@ -175,7 +175,7 @@ HOST.crt, HOST.key and ca.crt to each host.`,
 	r := command.NewFlags(c.Flags())
 	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses of the hosts, as the controller reaches them")
 	r.Text("dir", &f.dir, "DIR", "folder for the new files, which only this user can read; existing files are not overwritten")
-	r.Span("valid", &f.valid, "how long the certificates are valid")
+	r.Duration("valid", &f.valid, "how long the certificates are valid")
 	c.RunE = func(*cobra.Command, []string) error { return a.agentCerts(f) }
 	return c
 }

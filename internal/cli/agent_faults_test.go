@@ -107,7 +107,7 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 		t.Fatalf("%+v, %v: %s", run, err, said)
 	}
 	for _, f := range run.Trials[0].Faults {
-		if f.Failure != "" || f.Ready == nil {
+		if f.Failure != "" || f.RecoveredAt == nil {
 			t.Errorf("the fault came to nothing: %+v", f)
 		}
 	}

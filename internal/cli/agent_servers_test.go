@@ -17,7 +17,7 @@ import (
 // machine needs no server. If an agent's machine lacks the server, the run fails before anything is
 // recorded, and the error names the agent.
 func TestServersAreInstalledWhereMembersAre(t *testing.T) {
-	servers.Installed(t, zetcd.New())
+	servers.InstalledServer(t, zetcd.New())
 	conduct := func(m *machine, dir string, env ...string) (string, error) {
 		c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent-certs", filepath.Dir(m.target.CACert))
 		c.Env = append(os.Environ(), env...)

@@ -142,7 +142,7 @@ func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
 	l.Complete()
 	access := c.Access()
 	return &load.Assignment{
-		Load: l, Store: etcd.Name, Endpoints: access.Endpoints, Access: scenario.Attach{Endpoints: access.Endpoints, DialTimeout: time.Minute},
+		Load: l, Store: etcd.Name, Endpoints: access.Endpoints, Access: scenario.RunningCluster{Endpoints: access.Endpoints, DialTimeout: time.Minute},
 	}
 }
 
@@ -193,7 +193,7 @@ func TestAClusterBehindAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.Merged().Response.TotalCount() != 3001 || len(res.Used) != 2 {
+	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.MergedCell().Response.TotalCount() != 3001 || len(res.Used) != 2 {
 		t.Errorf("due %d, %v %v, used %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
 	}
 	if n, err := puts(members[0].Endpoint); err != nil || n-before != 3001 {

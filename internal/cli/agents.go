@@ -18,7 +18,7 @@ import (
 type agents struct {
 	certs  string         // folder that "agent certs" created; empty if not given
 	access overssh.Access // for hosts reached via ssh
-	say    func(format string, args ...any)
+	logf   func(format string, args ...any)
 
 	mu      sync.Mutex
 	remotes map[*scenario.Host]*agent.Remote
@@ -31,8 +31,8 @@ func (a *agents) check(s *scenario.Scenario) error {
 	needed, overSSH := "", false
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
-		overSSH = overSSH || h.Via == scenario.ViaSSH
-		if h.Via == scenario.ViaAgent && !h.Unix() {
+		overSSH = overSSH || h.Transport == scenario.TransportSSH
+		if h.Transport == scenario.TransportAgent && !h.UsesUnixSocket() {
 			needed = h.Name
 		}
 	}
@@ -50,23 +50,23 @@ func (a *agents) check(s *scenario.Scenario) error {
 // dial starts a session with the agent on a host. It may be called concurrently for different
 // hosts.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
-	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
+	target := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
 	switch {
-	case h.Via == scenario.ViaSSH:
-		way, err := a.overSSH(ctx, h)
+	case h.Transport == scenario.TransportSSH:
+		direction, err := a.overSSH(ctx, h)
 		if err != nil {
 			return nil, err
 		}
-		to.Transport = way
-	case !h.Unix():
-		to.CACert, to.Cert, to.Key = filepath.Join(a.certs, "ca.crt"), filepath.Join(a.certs, "controller.crt"), filepath.Join(a.certs, "controller.key")
+		target.Transport = direction
+	case !h.UsesUnixSocket():
+		target.CACert, target.Cert, target.Key = filepath.Join(a.certs, "ca.crt"), filepath.Join(a.certs, "controller.crt"), filepath.Join(a.certs, "controller.key")
 	}
-	return a.keep(h)(agent.Dial(ctx, to))
+	return a.storeRemote(h)(agent.Dial(ctx, target))
 }
 
-// keep returns a function that takes the result of a dial. If the dial succeeded, the function
+// storeRemote returns a function that takes the result of a dial. If the dial succeeded, the function
 // stores the agent. It returns the result unchanged.
-func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
+func (a *agents) storeRemote(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
 	return func(r *agent.Remote, err error) (*agent.Remote, error) {
 		if err == nil {
 			a.mu.Lock()
@@ -82,7 +82,7 @@ func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remot
 
 // overSSH starts an agent on a host over ssh.
 func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machine, error) {
-	user, at, err := h.SSH()
+	user, at, err := h.SSHAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 	}
 	return overssh.Reach(ctx, overssh.Target{
 		Name: h.Name, User: user, Address: at, Dir: h.Dir, Binary: self, Access: a.access,
-		Copying: func(bytes int64) {
+		OnCopy: func(bytes int64) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.say("copying quorumbench (%s) to host %s", text.Bytes(uint64(bytes)), h.Name)
+			a.logf("copying quorumbench (%s) to host %s", text.Bytes(uint64(bytes)), h.Name)
 		},
 	})
 }
@@ -103,7 +103,7 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 // inPods returns the dial function for hosts that are Kubernetes pods.
 func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.Remote, error) {
 	return func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
-		return a.keep(h)(p.dial(ctx, h))
+		return a.storeRemote(h)(p.dial(ctx, h))
 	}
 }
 
@@ -116,13 +116,13 @@ func (a *agents) clocks() (lines []string) {
 			continue
 		}
 		o := r.Offset()
-		way := "ahead of"
+		direction := "ahead of"
 		if o.Ahead < 0 {
-			way = "behind"
+			direction = "behind"
 		}
-		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
+		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), direction, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf("; the agent's clock was changed %s, by %v in total, and times before each change have been corrected with the offset that was valid before that change", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf("; the agent's clock was changed %s, by %v in total, and times before each change have been corrected with the offset that was valid before that change", text.Plural(uint64(o.Jumps), "time"), o.ChangeSinceFirst.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

@@ -127,7 +127,7 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 			t.Errorf("the worker is %s, want %s, with %d operations: %s", w.Name, want, w.Operations, w.Lost)
 		}
 	}
-	if last := trial.LastToBegin(); last == nil || last.BeganAfterNS != *trial.StartLatestNS || *trial.StartSpreadNS > *trial.StartLatestNS || *trial.MergedAfterNS <= 0 {
+	if last := trial.LastToBegin(); last == nil || last.StartDelayNS != *trial.StartLatestNS || *trial.StartSpreadNS > *trial.StartLatestNS || *trial.MergedAfterNS <= 0 {
 		t.Errorf("the last to begin was %+v, and half began within %d ns", last, *trial.StartSpreadNS)
 	}
 	if rss > controllerMost {

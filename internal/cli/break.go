@@ -25,8 +25,8 @@ var breakLoad string
 
 // Default start and duration of the fault that `break` injects.
 const (
-	faultAt  = " at 5s"
-	faultFor = " for 3s"
+	defaultFaultStart    = " at 5s"
+	defaultFaultDuration = " for 3s"
 )
 
 // breakFlags holds the flags of `break`.
@@ -36,7 +36,7 @@ type breakFlags struct {
 	rate     float64
 	clients  int
 	duration time.Duration
-	given    func(flag string) bool
+	isGiven  func(flag string) bool
 }
 
 func (a *commandLine) breakCommand() *cobra.Command {
@@ -59,36 +59,36 @@ The exit code is 0 if the fault was injected as requested, whatever its effect.`
 	r.Text("store", &f.store, "NAME[@VERSION]", "store (default etcd)")
 	r.Number("rate", &f.rate, "R", "reads and writes per second")
 	r.Int("clients", &f.clients, "number of connections")
-	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before the measurement does")
+	r.Duration("duration", &f.duration, "duration of the measurement; the fault must end before the measurement does")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
 	a.AddMetrics(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.given = c.Flags().Changed
+		f.isGiven = c.Flags().Changed
 		return a.breakMember(c.Context(), f, args[0])
 	}
 	return c
 }
 
-// oneFault returns the fault's text, with the default start and duration added if they are missing.
-func oneFault(words string) (string, error) {
+// completeFault returns the fault's text, with the default start and duration added if they are missing.
+func completeFault(words string) (string, error) {
 	whole := strings.TrimSpace(words)
 	if !strings.Contains(whole, " at ") {
-		whole += faultAt
+		whole += defaultFaultStart
 	}
-	f, err := fault.ParseOne(whole)
+	f, err := fault.ParseFault(whole)
 	if err != nil {
 		return "", command.Usage("%s", strings.ReplaceAll(err.Error(), whole, words))
 	}
 	if f.Every > 0 || f.Repeat > 0 {
 		return "", command.Usage("break injects a fault only once, but %q asks for repeats; remove \"every\" and \"repeat\" from the fault, or use run --set faults=...", words)
 	}
-	if f.For == 0 && !strings.Contains(whole, " for ") {
-		f.For = 1
+	if f.Duration == 0 && !strings.Contains(whole, " for ") {
+		f.Duration = 1
 		if f.Problem() == "" {
-			whole += faultFor
+			whole += defaultFaultDuration
 		}
 	}
 	return whole, nil
@@ -97,7 +97,7 @@ func oneFault(words string) (string, error) {
 // scenario returns the scenario that `break` runs, including the fault that the parameter words
 // describes.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
-	whole, err := oneFault(words)
+	whole, err := completeFault(words)
 	if err != nil {
 		return nil, err
 	}
@@ -105,20 +105,20 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 	if err != nil {
 		return nil, err
 	}
-	o := scenario.Options{Store: name, Version: version, Set: []scenario.Assignment{{Key: "faults", Value: whole}}}
-	for _, of := range []struct{ flag, key, value string }{
+	o := scenario.Options{Store: name, Version: version, Assignments: []scenario.Assignment{{Key: "faults", Value: whole}}}
+	for _, setting := range []struct{ flag, key, value string }{
 		{"rate", "rate", strconv.FormatFloat(f.rate, 'g', -1, 64)},
 		{"clients", "connections", strconv.Itoa(f.clients)},
 		{"clients", "clients", strconv.Itoa(f.clients)},
 		{"duration", "duration", f.duration.String()},
 	} {
-		if f.given(of.flag) {
-			o.Set = append(o.Set, scenario.Assignment{Key: of.key, Value: of.value})
+		if f.isGiven(setting.flag) {
+			o.Assignments = append(o.Assignments, scenario.Assignment{Key: setting.key, Value: setting.value})
 		}
 	}
 	s, err := scenario.Parse("break.yaml", []byte(breakLoad), a.Catalog, o)
 	if err != nil {
-		return nil, inFlags(err)
+		return nil, toFlagError(err)
 	}
 	s.Reseed(f.seed)
 	return s, nil
@@ -128,9 +128,9 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 // of `break` give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// inFlags turns err into a usage error that describes only the first problem. It replaces --set KEY
+// toFlagError turns err into a usage error that describes only the first problem. It replaces --set KEY
 // with the argument or flag of `break` that sets this parameter.
-func inFlags(err error) error {
+func toFlagError(err error) error {
 	var all scenario.Errors
 	words := err.Error()
 	if errors.As(err, &all) {
@@ -147,7 +147,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	}
 	a.Warn(s.Warnings...)
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
-	b.sent = "operations"
+	b.requestNoun = "operations"
 	err = a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		if t.State == record.Interrupted {
 			if f.format == "text" {
@@ -159,13 +159,13 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 		if err != nil {
 			return err
 		}
-		return judged(e.Fault.Failure == "", false, a.Report(f.format, report.Effect(e)))
+		return checkError(e.Fault.Failure == "", false, a.Report(f.format, report.Effect(e)))
 	})
 	if err == nil && f.format == "text" {
 		if f.out == "" {
-			a.Next("%s (keeps the run directory for quorumbench report)", a.CommandAgain("--out", "DIR"))
+			a.SuggestNext("%s (keeps the run directory for quorumbench report)", a.RepeatCommand("--out", "DIR"))
 		} else {
-			a.Next("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
+			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
 		}
 	}
 	return err

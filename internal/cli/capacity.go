@@ -33,9 +33,9 @@ type capacityFlags struct {
 	objective size.Objective
 	until     time.Duration
 	width     float64
-	from      float64
-	most      float64 // highest rate
-	mostValue float64 // highest value of the searched parameter
+	firstRate float64
+	maxRate   float64 // highest rate
+	maxValue  float64 // highest value of the searched parameter
 	trial     string
 	exec      string
 	dataDir   string
@@ -44,13 +44,13 @@ type capacityFlags struct {
 	format    string
 	seed      uint64
 	set       []scenario.Assignment
-	over      over
+	over      overFlag
 	warmUp    time.Duration
-	given     func(flag string) bool
+	isGiven   func(flag string) bool
 }
 
 func (a *commandLine) capacityCommand() *cobra.Command {
-	f := &capacityFlags{until: 10 * time.Minute, warmUp: search.MostWarmUp, width: capacity.DefaultWidth, from: search.FirstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
+	f := &capacityFlags{until: 10 * time.Minute, warmUp: search.MaxWarmUp, width: capacity.DefaultWidth, firstRate: search.FirstRate, maxRate: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml|NAME]",
 		Short: "Search for the highest rate at which an objective is met",
@@ -79,13 +79,13 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
 		"objective to meet: limits for percentiles of response times and for the share of errors, for example 'p99<20ms, errors<0.1%'")
-	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "time limit for the search; no trial starts that would end after this limit")
+	command.Value(r, "until", &f.until, "DURATION", scenario.ParseTimeLimit, text.FormatDuration, "time limit for the search; no trial starts that would end after this limit")
 	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the interval is at most this wide")
-	r.Number("from", &f.from, "R", "first rate to try; with --over KEY, the first value of KEY to try, which by default is the value in the scenario")
-	r.Number("max-rate", &f.most, "R", "highest rate to try")
-	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values searches for the highest value of an application's parameter that determines the load, for example nodes")
-	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
+	r.Number("from", &f.firstRate, "R", "first rate to try; with --over KEY, the first value of KEY to try, which by default is the value in the scenario")
+	r.Number("max-rate", &f.maxRate, "R", "highest rate to try")
+	r.Number("max-value", &f.maxValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, overFlag.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values searches for the highest value of an application's parameter that determines the load, for example nodes")
+	r.Duration("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load the search uses, if the file has several trials")
 	a.AddProgress(r)
 	a.AddMetrics(r)
@@ -98,7 +98,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.given = c.Flags().Changed
+		f.isGiven = c.Flags().Changed
 		return a.capacity(c.Context(), f, args)
 	}
 	c.AddCommand(a.capacityShareCommand())
@@ -110,31 +110,31 @@ func (f *capacityFlags) check() error {
 	switch {
 	case len(f.objective.Parts) == 0:
 		return command.Usage("--objective is missing; give an objective, for example --objective 'p99<20ms, errors<0.1%%'")
-	case f.out != "" && f.given("runs-dir"):
+	case f.out != "" && f.isGiven("runs-dir"):
 		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
-	case f.over.searched() && f.given("max-rate"):
+	case f.over.searchesParameter() && f.isGiven("max-rate"):
 		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit it with --max-value", f.over.key)
-	case f.over.searched() && f.given("warm-up"):
+	case f.over.searchesParameter() && f.isGiven("warm-up"):
 		return command.Usage("--warm-up warms up the cluster with a closed loop, but --over %s searches with an application's load, which is not a closed loop; remove --warm-up", f.over.key)
-	case !f.over.searched() && f.given("max-value"):
+	case !f.over.searchesParameter() && f.isGiven("max-value"):
 		return command.Usage("--max-value limits the searched parameter, but this search is for a rate; remove --max-value, or search for the value of a parameter: %s", overLine())
-	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:
-		return command.Usage("--max-rate must be from %d to %d, not %g", search.LeastRate, scenario.MaxRate, f.most)
-	case f.over.searched(): // the method parameter checks --from, because the scenario determines the bounds
-	case !(f.from >= search.LeastRate) || f.from > f.most:
-		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.LeastRate, strconv.FormatFloat(f.most, 'f', -1, 64), f.from)
-	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
+	case !(f.maxRate >= search.MinRate) || f.maxRate > scenario.MaxRate:
+		return command.Usage("--max-rate must be from %d to %d, not %g", search.MinRate, scenario.MaxRate, f.maxRate)
+	case f.over.searchesParameter(): // the method parameter checks --from, because the scenario determines the bounds
+	case !(f.firstRate >= search.MinRate) || f.firstRate > f.maxRate:
+		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.MinRate, strconv.FormatFloat(f.maxRate, 'f', -1, 64), f.firstRate)
+	case f.isGiven("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
 		return command.Usage("--warm-up must be from 0 to %s (the time limit --until), not %s", f.until, f.warmUp)
 	}
 	for _, a := range f.set {
 		of, _, _ := strings.Cut(a.Key, ".")
 		switch {
-		case slices.Contains(bySearch, of) && (!f.over.searched() || of != "warmup"):
-			return command.Usage("--set %s: the search sets %s itself; remove this flag", a.Shown(load.Applications()), of)
+		case slices.Contains(searchParameters, of) && (!f.over.searchesParameter() || of != "warmup"):
+			return command.Usage("--set %s: the search sets %s itself; remove this flag", a.Redacted(load.Applications()), of)
 		case of == "arrival" && a.Value == scenario.Closed.String():
-			return command.Usage("--set %s: a search uses only open loops; remove this flag, or use quorumbench run", a.Shown(load.Applications()))
+			return command.Usage("--set %s: a search uses only open loops; remove this flag, or use quorumbench run", a.Redacted(load.Applications()))
 		}
 	}
 	return f.over.check(f)
@@ -159,9 +159,9 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	if err != nil {
 		return nil, err
 	}
-	o := scenario.Options{Store: name, Version: version, Exec: server, Set: set, Attach: attach}
-	if f.given("target") {
-		o.Set = append(o.Set, scenario.Assignment{Key: "target", Value: f.Target.String()})
+	o := scenario.Options{Store: name, Version: version, Exec: server, Assignments: set, RunningCluster: attach}
+	if f.isGiven("target") {
+		o.Assignments = append(o.Assignments, scenario.Assignment{Key: "target", Value: f.Target.String()})
 	}
 	var s *scenario.Scenario
 	if len(args) == 0 {
@@ -175,19 +175,19 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	if err := a.UseEnvironmentIn(s, f.Plain()); err != nil {
 		return nil, err
 	}
-	if s.Until = nil; f.given("seed") {
+	if s.RepeatRule = nil; f.isGiven("seed") {
 		s.Reseed(f.seed)
 	}
 	if err := keepTrial(s, f.trial); err != nil {
 		return nil, err
 	}
-	return s, f.over.fits(&s.Trials[0])
+	return s, f.over.checkLoad(&s.Trials[0])
 }
 
-// rereading lets the scenario be read several times even if it comes from standard input. It
+// bufferStdin lets the scenario be read several times even if it comes from standard input. It
 // buffers standard input and returns the function rewind, which must be called before each further
 // read.
-func (a *commandLine) rereading(args []string) (rewind func(), err error) {
+func (a *commandLine) bufferStdin(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
 	}
@@ -259,7 +259,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	if err := f.check(); err != nil {
 		return err
 	}
-	rewind, err := a.rereading(args)
+	rewind, err := a.bufferStdin(args)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 		return err
 	}
 	var parameter *search.Parameter
-	if f.over.searched() {
+	if f.over.searchesParameter() {
 		if parameter, err = f.parameter(&s.Trials[0], func(value string) (*scenario.Scenario, error) {
 			rewind()
 			return a.template(f, args, &scenario.Assignment{Key: f.over.key, Value: value})
@@ -302,7 +302,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
-	asked := record.Asked{Exec: f.exec}
+	asked := record.CommandLineSettings{Exec: f.exec}
 	if f.dataDir != "" {
 		if asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {
 			return err
@@ -310,17 +310,17 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	}
 	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // template has already returned the error for an invalid value
 	for _, one := range f.set {
-		asked.Set = append(asked.Set, one.Shown(load.Applications()))
+		asked.Set = append(asked.Set, one.Redacted(load.Applications()))
 	}
-	o := search.Options{Objective: f.objective, Until: f.until, Width: f.width, Most: f.most, Over: f.over.key, Values: f.over.values, Parameter: parameter, SlowAtFirst: a.slowAtFirst, Display: d, Now: measure.Now}
-	if f.given("from") {
-		o.From = &f.from
+	o := search.Options{Objective: f.objective, TimeLimit: f.until, Width: f.width, MaxRate: f.maxRate, OverKey: f.over.key, Values: f.over.values, Parameter: parameter, SlowStartReason: a.slowStartReason, Display: d, Now: measure.Now}
+	if f.isGiven("from") {
+		o.InitialRate = &f.firstRate
 	}
-	if f.given("warm-up") {
+	if f.isGiven("warm-up") {
 		o.WarmUp = &f.warmUp
 	}
 	ro := runner.Options{
-		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Say: say,
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Notify: say,
 	}
 	d.Follow(&ro)
 	published, err := a.Publish(&ro, say)
@@ -336,40 +336,40 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	if err := a.Report(f.format, report.Capacity(found, dir)); err != nil {
 		return errors.Join(runErr, err)
 	}
-	err = searched(found, runErr)
+	err = searchError(found, runErr)
 	if f.format == "text" && runErr == nil {
-		a.nextOfSearch(f, dir, found, err)
+		a.suggestAfterSearch(f, dir, found, err)
 	}
 	return err
 }
 
-// nextOfSearch suggests a command to run after a search that returned err.
-func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
+// suggestAfterSearch suggests a command to run after a search that returned err.
+func (a *commandLine) suggestAfterSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
 	switch code := command.ExitCode(err); {
-	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
-		a.Next("repeat the search on a quieter machine, or with the load generator on another machine")
-	case code == command.ExitNotKnown:
-		a.Next("%s (searches for twice as long)", a.CommandAgain("--until", text.FormatDuration(2*f.until)))
-	case code != command.ExitDone || f.over.key != "":
-		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.ShellQuote(dir))
+	case code == command.ExitUndecided && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
+		a.SuggestNext("repeat the search on a quieter machine, or with the load generator on another machine")
+	case code == command.ExitUndecided:
+		a.SuggestNext("%s (searches for twice as long)", a.RepeatCommand("--until", text.FormatDuration(2*f.until)))
+	case code != command.ExitSuccess || f.over.key != "":
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws every trial)", command.ShellQuote(dir))
 	default:
-		a.Next("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
+		a.SuggestNext("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
 	}
 }
 
-// slowAtFirst returns the reason why a store is slow right after its start, or an empty string if
+// slowStartReason returns the reason why a store is slow right after its start, or an empty string if
 // no reason is known.
-func (a *commandLine) slowAtFirst(name string) string {
+func (a *commandLine) slowStartReason(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {
 		return ""
 	}
-	return st.Capabilities().SlowAtFirst
+	return st.Capabilities().SlowStartReason
 }
 
-// searched returns the error that determines the exit code of a search, after its findings have
+// searchError returns the error that determines the exit code of a search, after its findings have
 // been printed.
-func searched(found *size.CapacityFindings, err error) error {
+func searchError(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
@@ -378,7 +378,7 @@ func searched(found *size.CapacityFindings, err error) error {
 	case slices.ContainsFunc(found.All, (*size.CapacityFinding).HoldsNowhere):
 		return &command.Exit{Code: command.ExitFailed}
 	case slices.ContainsFunc(found.All, func(f *size.CapacityFinding) bool { return !f.Known() }):
-		return &command.Exit{Code: command.ExitNotKnown}
+		return &command.Exit{Code: command.ExitUndecided}
 	}
 	return nil
 }

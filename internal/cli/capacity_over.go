@@ -13,10 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/search"
 )
 
-// over is the value of --over: a parameter and the values for which the search runs. Without
+// overFlag is the value of --over: a parameter and the values for which the search runs. Without
 // values, the command searches for the largest value of the parameter. The zero value means that
 // the flag was not given.
-type over struct {
+type overFlag struct {
 	key    string
 	values []string
 }
@@ -24,8 +24,8 @@ type over struct {
 // overStore is the key that --over uses for the store and its version.
 const overStore = "store"
 
-// mostOver is the maximum number of values in --over.
-const mostOver = 100
+// maxOverValues is the maximum number of values in --over.
+const maxOverValues = 100
 
 // overSentence explains the two forms of --over.
 const overSentence = `--over KEY=VALUE,... searches for the highest rate with each value, and --over KEY
@@ -35,35 +35,35 @@ as nodes`
 // overLine returns overSentence as one line, for errors.
 func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 
-// searched reports whether the command searches for the largest value of the parameter.
-func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
+// searchesParameter reports whether the command searches for the largest value of the parameter.
+func (o *overFlag) searchesParameter() bool { return o.key != "" && len(o.values) == 0 }
 
-// fits returns a usage error if the trial's load does not fit the search. A search for a rate needs
+// checkLoad returns a usage error if the trial's load does not fit the search. A search for a rate needs
 // a load that is not the load of an application. A search for a parameter's value needs an
 // application whose load depends on that parameter.
-func (o *over) fits(t *scenario.Trial) error {
+func (o *overFlag) checkLoad(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
-		if o.searched() {
+		if o.searchesParameter() {
 			return command.Usage("--over %s needs a trial with an application, but the trial %s has none; note that %s", o.key, t.Name, overLine())
 		}
 		return nil
 	}
 	d := app.Definition()
 	switch {
-	case len(d.Scales) == 0:
-		return command.Usage("the trial %s has the load of %s, for which no capacity search is possible, because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.Unsearched)
-	case !o.searched():
-		return command.Usage("the trial %s has the load of an application, and its rate depends on parameters (%s); name one of these parameters with --over: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
-	case d.Scaling(o.key) == nil:
-		return command.Usage("--over %s: this parameter does not determine the load of %s; choose one of %s", o.key, d.Name, strings.Join(d.Scales, ", "))
+	case len(d.SizeParameters) == 0:
+		return command.Usage("the trial %s has the load of %s, for which no capacity search is possible, because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.NoSearchReason)
+	case !o.searchesParameter():
+		return command.Usage("the trial %s has the load of an application, and its rate depends on parameters (%s); name one of these parameters with --over: %s", t.Name, strings.Join(d.SizeParameters, ", "), overLine())
+	case d.SizeParameter(o.key) == nil:
+		return command.Usage("--over %s: this parameter does not determine the load of %s; choose one of %s", o.key, d.Name, strings.Join(d.SizeParameters, ", "))
 	}
 	return nil
 }
 
 // parseOver parses `KEY` or `KEY=VALUE,VALUE,...`. Commas inside brackets and braces do not
 // separate values, for example in `mix={put: 20, get: 80}`.
-func parseOver(text string) (o over, err error) {
+func parseOver(text string) (o overFlag, err error) {
 	key, list, ok := strings.Cut(text, "=")
 	if o.key = strings.TrimSpace(key); o.key == "" {
 		return o, fmt.Errorf("%q names no parameter; write KEY=VALUE,VALUE such as value-size=128,1KiB, or KEY such as nodes", text)
@@ -96,53 +96,53 @@ func parseOver(text string) (o over, err error) {
 			return o, fmt.Errorf("%q contains the value %s twice", text, v)
 		}
 	}
-	if n := len(o.values); n == 0 || n > mostOver {
-		return o, fmt.Errorf("%q has %d values, but must have from 1 to %d", text, n, mostOver)
+	if n := len(o.values); n == 0 || n > maxOverValues {
+		return o, fmt.Errorf("%q has %d values, but must have from 1 to %d", text, n, maxOverValues)
 	}
 	return o, nil
 }
 
 // String returns o in the syntax that parseOver accepts.
-func (o over) String() string {
-	if o.key == "" || o.searched() {
+func (o overFlag) String() string {
+	if o.key == "" || o.searchesParameter() {
 		return o.key
 	}
 	return o.key + "=" + strings.Join(o.values, ",")
 }
 
-// bySearch lists the parameters that the search sets itself.
-var bySearch = []string{"rate", "duration", "warmup", "total", "repeats"}
+// searchParameters lists the parameters that the search sets itself.
+var searchParameters = []string{"rate", "duration", "warmup", "total", "repeats"}
 
 // check returns a usage error if --over contradicts another flag or names an unsuitable parameter.
-func (o over) check(f *capacityFlags) error {
+func (o overFlag) check(f *capacityFlags) error {
 	switch {
 	case o.key == "":
 		return nil
-	case slices.Contains(bySearch, o.key):
+	case slices.Contains(searchParameters, o.key):
 		return command.Usage("--over %s: the search sets this parameter itself; choose another parameter", o.key)
-	case o.searched() && !ofApplication(o.key):
+	case o.searchesParameter() && !isApplicationParameter(o.key):
 		return command.Usage("--over %s has no values; write KEY=VALUE,VALUE such as value-size=128,1KiB: %s", o.key, overLine())
-	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
+	case o.key == overStore && (f.isGiven("store") || f.isGiven("exec") || f.isGiven("endpoints")):
 		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove these flags, or remove --over")
-	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
-		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.IsAttachment)]
+	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.SelectsRunningCluster):
+		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.SelectsRunningCluster)]
 		return command.Usage("--over store starts each store in turn, but --set %s is for a cluster that is already running; remove one of them", of.Key)
 	case o.key == "version" || o.key == "exec":
 		return command.Usage("--over %s: to compare versions, give them with their stores: --over store=NAME@VERSION,NAME@VERSION", o.key)
-	case f.sets(o.key):
+	case f.hasSet(o.key):
 		return command.Usage("--set and --over both set %s; remove one of them", o.key)
 	}
 	return nil
 }
 
-// sets reports whether a --set flag sets the parameter.
-func (f *capacityFlags) sets(key string) bool {
+// hasSet reports whether a --set flag sets the parameter.
+func (f *capacityFlags) hasSet(key string) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
-// ofApplication reports whether at least one application has the parameter. Later, fits checks
+// isApplicationParameter reports whether at least one application has the parameter. Later, fits checks
 // whether the load depends on this parameter.
-func ofApplication(key string) bool {
+func isApplicationParameter(key string) bool {
 	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
@@ -154,27 +154,27 @@ func ofApplication(key string) bool {
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
 	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits rejects trials without an application
-	p := search.NewParameter(d.Scaling(f.over.key), app.Values()[f.over.key], read)
+	p := search.NewParameter(d.SizeParameter(f.over.key), app.Values()[f.over.key], read)
 	within := func(flag string, value float64) error {
-		if value >= p.Least && value <= p.Most {
+		if value >= p.Min && value <= p.Max {
 			return nil
 		}
-		return command.Usage("%s must be from %s to %s (the limits for %s in this scenario), not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
+		return command.Usage("%s must be from %s to %s (the limits for %s in this scenario), not %s", flag, p.Text(p.Min), p.Text(p.Max), p.Key, application.Format(value))
 	}
-	if f.given("max-value") {
-		if err := within("--max-value", f.mostValue); err != nil {
+	if f.isGiven("max-value") {
+		if err := within("--max-value", f.maxValue); err != nil {
 			return nil, err
 		}
-		p.Most = f.mostValue
-		p.From = min(p.From, p.Most)
+		p.Max = f.maxValue
+		p.Initial = min(p.Initial, p.Max)
 	}
-	if f.given("from") {
-		if err := within("--from", f.from); err != nil {
+	if f.isGiven("from") {
+		if err := within("--from", f.firstRate); err != nil {
 			return nil, err
 		}
-		p.From = f.from
+		p.Initial = f.firstRate
 	}
-	if p.Integer && (p.From != math.Trunc(p.From) || p.Most != math.Trunc(p.Most)) {
+	if p.Integer && (p.Initial != math.Trunc(p.Initial) || p.Max != math.Trunc(p.Max)) {
 		return nil, command.Usage("--from and --max-value must be whole numbers, because %s is a whole number", p.Key)
 	}
 	return p, nil

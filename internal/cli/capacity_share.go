@@ -25,7 +25,7 @@ type shareFlags struct {
 	history time.Duration
 	network int
 	format  string
-	given   func(flag string) bool
+	isGiven func(flag string) bool
 }
 
 func (a *commandLine) capacityShareCommand() *cobra.Command {
@@ -51,11 +51,11 @@ The load is that of the recorded search, at the rate in --rate and with the chan
 	r.Text("load", &f.load, "FILE", "scenario file with the load")
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load to use, if the file has several trials")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "change a parameter of the load, for example value-size=1KiB")
-	r.Span("history", &f.history, "time between compactions; until the next compaction, the store keeps overwritten values")
+	r.Duration("history", &f.history, "time between compactions; until the next compaction, the store keeps overwritten values")
 	r.Size("network", &f.network, "bandwidth of a member's network interface in bytes per second, for example 125MB; without it, the share of the network is not known")
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.given = c.Flags().Changed
+		f.isGiven = c.Flags().Changed
 		return a.capacityShare(f, args)
 	}
 	return c
@@ -65,13 +65,13 @@ func (f *shareFlags) check() error {
 	switch {
 	case f.load == "" && f.trial != "":
 		return command.Usage("--trial selects a trial in a scenario file, but no file is given; give a file with --load")
-	case f.load == "" && !f.given("rate"):
+	case f.load == "" && !f.isGiven("rate"):
 		return command.Usage("--rate is missing; give the load's operations per second, or give the load as a scenario file with --load")
-	case f.given("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
+	case f.isGiven("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
 		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, f.rate)
-	case f.given("rate") && f.sets(scenario.Assignment{Key: "rate"}):
+	case f.isGiven("rate") && f.replacesRecorded(scenario.Assignment{Key: "rate"}):
 		return command.Usage("--rate and --set rate both set the rate; give only one of them")
-	case slices.ContainsFunc(f.set, scenario.Assignment.IsAttachment):
+	case slices.ContainsFunc(f.set, scenario.Assignment.SelectsRunningCluster):
 		return command.Usage("a --set flag sets a parameter for connecting to a cluster, but this command contacts no server; remove that flag")
 	case f.history < 0:
 		return command.Usage("--history is %s, but must be at least 0", f.history)
@@ -121,7 +121,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	if err := a.Report(f.format, report.Sizes(sizes)); err != nil || f.format != "text" {
 		return err
 	}
-	a.Next("quorumbench check perf --rate %g --endpoints HOST:PORT,... (checks whether the cluster can carry this rate)", load.Rate)
+	a.SuggestNext("quorumbench check perf --rate %g --endpoints HOST:PORT,... (checks whether the cluster can carry this rate)", load.Rate)
 	return nil
 }
 
@@ -129,15 +129,15 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 // load in the scenario file. Otherwise, this is the load of the recorded search with the changes
 // that --set requests.
 func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load size.Load, err error) {
-	o := scenario.Options{Set: f.set}
+	o := scenario.Options{Assignments: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
 		s, err = a.load([]string{f.load}, o)
 	} else if name := recorded.Application.Name; name != "" {
 		return load, command.Usage("this run searched with the load of an application (%s), so its result is not a rate, and no share can be estimated; record a search for a rate, or give another run", name)
 	} else {
-		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so no memory is needed for operations in flight
-		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
+		o.Assignments = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so no memory is needed for operations in flight
+		o.Assignments = append(slices.DeleteFunc(o.Assignments, f.replacesRecorded), f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.CapacityFile(), a.Catalog, o)
 	}
@@ -151,7 +151,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 		return load, command.Usage("the trial %s has the load of an application (%s), for which no search was recorded; use quorumbench capacity --over to find the highest load that the cluster can carry", s.Trials[0].Name, name)
 	}
 	load = size.Load{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
-	if f.given("rate") {
+	if f.isGiven("rate") {
 		load.Rate = f.rate
 	}
 	if load.Rate <= 0 {
@@ -160,20 +160,20 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 	return load, nil
 }
 
-// sets reports whether a --set flag replaces the recorded assignment.
-func (f *shareFlags) sets(recorded scenario.Assignment) bool {
+// replacesRecorded reports whether a --set flag replaces the recorded assignment.
+func (f *shareFlags) replacesRecorded(recorded scenario.Assignment) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
 		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"
 	})
 }
 
-// sizedBy lists the parameters that determine how much of the cluster a load uses.
-var sizedBy = []string{"mix", "key-size", "value-size", "key-space", "connections"}
+// loadParameters lists the parameters that determine how much of the cluster a load uses.
+var loadParameters = []string{"mix", "key-size", "value-size", "key-space", "connections"}
 
 // loadOf returns the assignments that reproduce a recorded load.
 func loadOf(t *record.Trial) (set []scenario.Assignment) {
 	for _, p := range scenario.ParametersOf(&t.Load) {
-		for _, key := range sizedBy {
+		for _, key := range loadParameters {
 			if text := p.Text(&t.Load); p.Key == key && text != "" {
 				set = append(set, scenario.Assignment{Key: key, Value: text})
 			}

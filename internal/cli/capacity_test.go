@@ -21,7 +21,7 @@ func TestOver(t *testing.T) {
 			t.Errorf("%q is written %q, which reads as %q, %v", text, o, again, err)
 		}
 	}
-	if o, err := parseOver(" nodes "); err != nil || !o.searched() || o.String() != "nodes" {
+	if o, err := parseOver(" nodes "); err != nil || !o.searchesParameter() || o.String() != "nodes" {
 		t.Errorf("a key alone reads as %v, %v", o, err)
 	}
 	for _, text := range []string{"", " ", "=1", "x=", "x=,,", "x=1,2,1"} {

@@ -80,8 +80,8 @@ func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 
 // findLoad returns the load that --load names. If there is no such load, the command exits with
 // status ExitUnknownLoad.
-func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l scenario.CheckLoad, err error) {
-	if short, l, err = scenario.FindCheckLoad(f.load, of); err != nil {
+func (f *checkFlags) findLoad(loads map[string]scenario.CheckLoad) (short string, l scenario.CheckLoad, err error) {
+	if short, l, err = scenario.FindCheckLoad(f.load, loads); err != nil {
 		err = &command.Exit{Code: ExitUnknownLoad, Cause: err}
 	}
 	return short, l, err
@@ -100,7 +100,7 @@ func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, 
 	f.preset.SetDerived("connections", strconv.Itoa(conns))
 	f.preset.SetDerived("clients", strconv.Itoa(clients))
 	f.preset.SetDerived("target", f.Target.String())
-	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: f.seed, Repeats: 1})
+	return f.Scenario(f.preset, a.Catalog, scenario.CommandOptions{Seed: f.seed, Repeats: 1})
 }
 
 // check runs the scenario and passes its single trial to judge. Without --out it removes the run
@@ -110,10 +110,10 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	if err != nil {
 		return err
 	}
-	if err := command.CheckKept(f.upload, f.out); err != nil {
+	if err := command.RequireRunDir(f.upload, f.out); err != nil {
 		return err
 	}
-	own := s.Trials[0].Cluster.Attach == nil // the command starts the cluster and stops it
+	own := s.Trials[0].Cluster.RunningCluster == nil // the command starts the cluster and stops it
 	ctx, stop := command.Interruptible(ctx, func() {
 		if own {
 			b.Note("stopping; press Ctrl-C again to stop at once")
@@ -126,28 +126,28 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		return err
 	}
 	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), Progress: show}
-	o.Say = b.Note
+	o.Notify = b.Note
 	if f.format == "json" {
-		o.Say = func(s string) { a.PrintNote("%s", s) }
+		o.Notify = func(s string) { a.PrintNote("%s", s) }
 	}
 	if o.Out == "" {
-		remove, err := command.TemporaryOut(&o, o.Say)
+		remove, err := command.TemporaryOut(&o, o.Notify)
 		if err != nil {
 			return err
 		}
 		defer remove(&failed)
 	}
 	b.Follow(&o)
-	published, err := a.Publish(&o, o.Say)
+	published, err := a.Publish(&o, o.Notify)
 	if err != nil {
 		return err
 	}
 	dir, runErr := runner.Run(ctx, o)
-	published.End(o.Say)
+	published.End(o.Notify)
 	b.Clear()
 	if f.out != "" && dir != "" {
 		a.PrintNote("the run directory is %s", dir)
-		defer func() { failed = a.SendDone(ctx, f.upload, dir, failed) }()
+		defer func() { failed = a.UploadAfterRun(ctx, f.upload, dir, failed) }()
 	}
 	run, err := a.checkedRun(f, dir, runErr)
 	if err != nil {
@@ -180,7 +180,7 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	case errors.As(runErr, &notEmpty):
 		return nil, &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
 	case errors.As(runErr, &unread):
-		return nil, a.unread(f, "before", unread.Why)
+		return nil, a.unread(f, "before", unread.Reason)
 	case runErr != nil && !errors.Is(runErr, context.Canceled):
 		return nil, runErr
 	}
@@ -203,17 +203,17 @@ func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
 	}
-	return &command.Exit{Code: command.ExitNotKnown, Cause: errors.New(why)}
+	return &command.Exit{Code: command.ExitUndecided, Cause: errors.New(why)}
 }
 
-// judged returns the error that determines the exit code of a check. err is the error from printing
-// the result. If notKnown is true, the check has neither passed nor failed.
-func judged(pass, notKnown bool, err error) error {
+// checkError returns the error that determines the exit code of a check. err is the error from printing
+// the result. If undecided is true, the check has neither passed nor failed.
+func checkError(pass, undecided bool, err error) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot write the result: %w", err)
-	case notKnown:
-		return &command.Exit{Code: command.ExitNotKnown}
+	case undecided:
+		return &command.Exit{Code: command.ExitUndecided}
 	case !pass:
 		return &command.Exit{Code: command.ExitFailed}
 	}
@@ -252,7 +252,7 @@ exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded 
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
 	r.Int("clients", &f.clients, "maximum number of writes in flight, instead of the load's number of clients")
 	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's rate")
-	r.Span("duration", &f.duration, "duration of the load")
+	r.Duration("duration", &f.duration, "duration of the load")
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	a.AddProgress(r)
 	a.AddMetrics(r)
@@ -303,16 +303,16 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
 	err = a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckPerf(t)
-		return judged(c.Pass, c.NotKnown != "", a.Report(f.format, report.PerfCheck(&c, load, f.verbose)))
+		return checkError(c.Pass, c.UndecidedReason != "", a.Report(f.format, report.PerfCheck(&c, load, f.verbose)))
 	})
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench capacity --objective 'p99<100ms'%s (finds the highest rate that the cluster can carry)", f.Shown())
+			a.SuggestNext("quorumbench capacity --objective 'p99<100ms'%s (finds the highest rate that the cluster can carry)", f.SelectionFlags())
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (run this on each member's machine, with its data folder)")
-		case isOnlyCode(err, command.ExitNotKnown):
-			a.Next("repeat the check on a machine with less other load")
+			a.SuggestNext("quorumbench check disk DIR (run this on each member's machine, with its data folder)")
+		case isOnlyCode(err, command.ExitUndecided):
+			a.SuggestNext("repeat the check on a machine with less other load")
 		}
 	}
 	return err
@@ -368,24 +368,24 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		if p.Stage == runner.Measuring || p.Stage == runner.Draining {
 			begin()
 		}
-		b.show(p, float64(p.Done))
+		b.show(p, float64(p.Succeeded))
 	}
 	err = a.check(ctx, f, s, b, show, func(t *record.Trial) error {
 		if t.Opened != nil {
 			begin() // the load ended before its first progress report
 		}
 		c := analyze.CheckScale(t)
-		first := analyze.MemberCost{Unread: "no member was queried"}
+		first := analyze.MemberCost{UnreadReason: "no member was queried"}
 		if len(c.Members) > 0 {
 			first = c.Members[0]
 		}
 		if t.State != record.Interrupted && !first.Memory.Known {
-			return a.unread(f, "after", first.Unread)
+			return a.unread(f, "after", first.UnreadReason)
 		}
-		return judged(c.Pass, false, a.Report(f.format, report.ScaleCheck(&c, load, f.verbose)))
+		return checkError(c.Pass, false, a.Report(f.format, report.ScaleCheck(&c, load, f.verbose)))
 	})
 	if err == nil && f.format == "text" {
-		a.Next("quorumbench check perf%s (checks whether the cluster can carry a load)", f.Shown())
+		a.SuggestNext("quorumbench check perf%s (checks whether the cluster can carry a load)", f.SelectionFlags())
 	}
 	return err
 }
@@ -394,10 +394,10 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 // printed as plain lines.
 type bar struct {
 	*command.Display
-	total float64 // number of units at which the bar is full
-	unit  string
-	sent  string // noun for the requests of the check, such as writes
-	local bool   // set if the check sends no requests, so there are no errors to show
+	total       float64 // number of units at which the bar is full
+	unit        string
+	requestNoun string // noun for the requests of the check, such as writes
+	local       bool   // set if the check sends no requests, so there are no errors to show
 }
 
 // newBar returns a bar. If the format is json, the bar shows nothing.
@@ -406,17 +406,17 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	if format == "json" {
 		to = io.Discard
 	}
-	return &bar{Display: a.Display(to), total: total, unit: unit, sent: "writes"}
+	return &bar{Display: a.Display(to), total: total, unit: unit, requestNoun: "writes"}
 }
 
 // seconds shows how many seconds of the measurement window have passed.
-func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
+func (b *bar) seconds(p runner.Progress) { b.show(p, p.WindowElapsed.Truncate(time.Second).Seconds()) }
 
 func (b *bar) show(p runner.Progress, at float64) {
 	if p.Stage == runner.TrialDone { // the run may still have to remove keys
 		return
 	}
-	b.Update(string(p.Stage), p.InWindow, b.text(p, at))
+	b.Update(string(p.Stage), p.WindowElapsed, b.text(p, at))
 }
 
 // barCells is the length of a bar in characters.
@@ -433,5 +433,5 @@ func (b *bar) text(p runner.Progress, at float64) string {
 	if b.local {
 		return words
 	}
-	return fmt.Sprintf("%s, %s %s, %s", words, text.Count(p.Done), b.sent, text.Plural(p.Errors, "error"))
+	return fmt.Sprintf("%s, %s %s, %s", words, text.Count(p.Succeeded), b.requestNoun, text.Plural(p.Errors, "error"))
 }

@@ -51,7 +51,7 @@ The exit code is 1 if the disk misses the limit that is recommended for the stor
 	r.Size("record-size", &f.record, "size of one record")
 	r.Size("size", &f.size, "bytes to write in total")
 	r.Int("records", &f.records, "number of records to write, instead of --size")
-	r.Span("duration", &f.duration, "maximum duration")
+	r.Duration("duration", &f.duration, "maximum duration")
 	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -76,12 +76,12 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
 		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
-	w = probe.LogWrites{Record: f.record, Records: f.records, Duration: f.duration}
+	w = probe.LogWrites{RecordBytes: f.record, Records: f.records, Duration: f.duration}
 	if !counted {
 		w.Records = f.size / f.record
 	}
-	if int64(w.Records) > maxDiskSize/int64(w.Record) {
-		return w, command.Usage("%s of %s are more than 1 TiB; use a smaller --size, or fewer --records", text.Plural(uint64(w.Records), "record"), text.FormatSize(w.Record))
+	if int64(w.Records) > maxDiskSize/int64(w.RecordBytes) {
+		return w, command.Usage("%s of %s are more than 1 TiB; use a smaller --size, or fewer --records", text.Plural(uint64(w.Records), "record"), text.FormatSize(w.RecordBytes))
 	}
 	info, err := os.Stat(dir)
 	var cause *os.PathError
@@ -105,7 +105,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	shown := a.newBar(f.format, float64(w.Records), " records")
 	shown.local = true
 	w.Progress = func(records int, elapsed time.Duration) {
-		shown.show(runner.Progress{Stage: runner.Measuring, InWindow: elapsed}, float64(records))
+		shown.show(runner.Progress{Stage: runner.Measuring, WindowElapsed: elapsed}, float64(records))
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
@@ -123,7 +123,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the file has been removed")}
 	}
 	c := analyze.DiskCheck{
-		Dir: dir, Record: w.Record, Records: result.Records, Seconds: result.Seconds,
+		Dir: dir, RecordBytes: w.RecordBytes, Records: result.Records, Seconds: result.Seconds,
 		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, WriteAndSync: result.WriteAndSync,
 	}
 	for _, name := range a.Catalog.Stores() {
@@ -131,13 +131,13 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 			c.Judge(name, *rule)
 		}
 	}
-	err = judged(c.Pass(f.store), c.Unknown(f.store), a.Report(f.format, report.DiskCheck(&c)))
+	err = checkError(c.Pass(f.store), c.Unknown(f.store), a.Report(f.format, report.DiskCheck(&c)))
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench check perf --endpoints HOST:PORT,... (checks whether the cluster is fast enough)")
+			a.SuggestNext("quorumbench check perf --endpoints HOST:PORT,... (checks whether the cluster is fast enough)")
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (checks another disk)")
+			a.SuggestNext("quorumbench check disk DIR (checks another disk)")
 		}
 	}
 	return err

@@ -60,7 +60,7 @@ the result, until the machine, its kernel or the program changes.`,
 		"also measure how long it takes to connect to these endpoints over TCP, including the TLS handshake if an endpoint begins with https://")
 	r.Text("store", &f.store, "NAME", "store whose protocol the null server speaks")
 	r.Int("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
-	r.Span("duration", &f.window, "duration of each of the four loads in a round")
+	r.Duration("duration", &f.window, "duration of each of the four loads in a round")
 	r.Seed("seed", &f.seed, "seed for all random choices")
 	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
@@ -98,9 +98,9 @@ func (f *machineFlags) check(a *commandLine) error {
 	if err != nil {
 		return command.Usage("--store: %w", err)
 	}
-	_, served := st.(store.NullServed)
+	_, nullServed := st.(store.NullServerProvider)
 	switch {
-	case !served:
+	case !nullServed:
 		return command.Usage("--store: quorumbench has no null server for %s; name the store whose protocol this store speaks", f.store)
 	case f.rounds < 1 || f.rounds > maxCalibrationRounds:
 		return command.Usage("--rounds must be from 1 to %d, not %d", maxCalibrationRounds, f.rounds)
@@ -119,7 +119,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	to := a.Screen
 	if f.format == "json" {
-		to = nowhere{}
+		to = discardOutput{}
 	}
 	d := a.Display(to)
 	defer d.Clear()
@@ -146,7 +146,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	if f.format != "json" {
 		a.Printf("\nStored in %s\n", path)
-		a.Next("quorumbench run (the report will show these limits)")
+		a.SuggestNext("quorumbench run (the report will show these limits)")
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 	say := func(step string) { d.Update(step, time.Since(began), step) }
 	c := &record.Calibration{Schema: record.CalibrationSchema, Measured: began.UTC(), Tool: command.Tool(), Machine: probe.Machine(), Rounds: f.rounds, Store: f.store}
 	say("round trips")
-	trip, err := calibrate.Loopback(ctx, f.rounds)
+	trip, err := calibrate.MeasureLoopback(ctx, f.rounds)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +172,9 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 				secure = &tls.Config{InsecureSkipVerify: true} // no request is sent on the connection
 			}
 		}
-		trip, failed := calibrate.Endpoint(ctx, address, secure, connectWithin, f.rounds)
+		trip, failed := calibrate.MeasureEndpoint(ctx, address, secure, connectTimeout, f.rounds)
 		if failed != nil {
-			trip = record.RoundTrip{To: address, Failure: failed.Error()}
+			trip = record.RoundTrip{Address: address, Failure: failed.Error()}
 			err = cmp.Or(err, failed)
 		}
 		answered = answered || failed == nil
@@ -184,7 +184,7 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 		return nil, err
 	}
 	say("wake-ups")
-	if c.Wakes, err = calibrate.Wakes(ctx, f.rounds); err != nil {
+	if c.WakeDelays, err = calibrate.MeasureWakeups(ctx, f.rounds); err != nil {
 		return nil, err
 	}
 	say("fdatasync")
@@ -199,8 +199,8 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 	return c, err
 }
 
-// connectWithin is the timeout of a connection to an endpoint.
-const connectWithin = 5 * time.Second
+// connectTimeout is the timeout of a connection to an endpoint.
+const connectTimeout = 5 * time.Second
 
 // timeDisk measures the duration of fdatasync in a folder.
 func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
@@ -245,28 +245,28 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	}
 	s.Reseed(f.seed)
 	o := runner.Options{Scenario: s, Lookup: a.Lookup, Self: self, Tool: command.Tool(), Progress: progress}
-	if err := measured(ctx, o, func(run *record.Run) (err error) {
+	if err := runAndRead(ctx, o, func(run *record.Run) (err error) {
 		g, err = analyze.LimitsOfGenerator(run)
 		return err
 	}); err != nil {
 		return g, err
 	}
 	s.Trials = slices.DeleteFunc(s.Trials, func(t scenario.Trial) bool {
-		return t.Name != scenario.Calibrated.OneClient || t.Repeat > boundRounds
+		return t.Name != scenario.CalibrationTrials.OneClient || t.Repeat > boundRounds
 	})
 	for i := range s.Trials {
 		s.Trials[i].Repeats = min(f.rounds, boundRounds)
 	}
-	for _, by := range []struct {
-		together bool
-		p50, p99 **record.RoundsSummary
+	for _, placement := range []struct {
+		sameProcessor bool
+		p50, p99      **record.RoundsSummary
 	}{{true, &g.OneProcessorP50NS, &g.OneProcessorP99NS}, {false, &g.TwoProcessorsP50NS, &g.TwoProcessorsP99NS}} {
-		undo, err := server.Bind(by.together)
+		undo, err := server.Bind(placement.sameProcessor)
 		if err != nil {
 			continue // this system cannot bind processes to CPUs: these figures stay unknown
 		}
-		err = measured(ctx, o, func(run *record.Run) (err error) {
-			*by.p50, *by.p99, err = analyze.OneClientTimes(run)
+		err = runAndRead(ctx, o, func(run *record.Run) (err error) {
+			*placement.p50, *placement.p99, err = analyze.OneClientTimes(run)
 			return err
 		})
 		if undo(); err != nil {
@@ -280,8 +280,8 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 // enough, because latencies vary little when processes are bound.
 const boundRounds = 3
 
-// measured executes a run, passes its record to the function read, and then deletes the record.
-func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
+// runAndRead executes a run, passes its record to the function read, and then deletes the record.
+func runAndRead(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
 	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func measured(ctx context.Context, o runner.Options, read func(*record.Run) erro
 	return read(run)
 }
 
-// nowhere is an output that discards everything.
-type nowhere struct{}
+// discardOutput is an output that discards everything.
+type discardOutput struct{}
 
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (discardOutput) Write(b []byte) (int, error) { return len(b), nil }

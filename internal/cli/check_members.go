@@ -35,12 +35,12 @@ and 3 if keys with the prefix already exist.`,
 	}
 	preset := scenario.NewCommand("check-members")
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: preset, seed: scenario.DefaultSeed, format: "text"}
-	f.Target = kv.Target{Mode: kv.All}
+	f.Target = kv.Target{Mode: kv.AllMembers}
 	rate, duration := 240.0, 30*time.Second
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
 	r.Number("rate", &rate, "R", "operations per second, for all members together")
-	r.Span("duration", &duration, "duration of the load")
+	r.Duration("duration", &duration, "duration of the load")
 	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no existing key may have this prefix")
 	r.Parameter(preset, preset.Parameter("timeout"), "timeout of an operation, counted from the time at which the operation is sent")
 	r.Seed("seed", &f.seed, "seed for all random choices")
@@ -70,17 +70,17 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 		return err
 	}
 	b := a.newBar(f.format, duration.Seconds(), " s")
-	b.sent = "operations"
+	b.requestNoun = "operations"
 	err = a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckMembers(t)
-		return judged(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
+		return checkError(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
 	})
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench check perf%s (checks whether the cluster can carry a load)", f.Shown())
+			a.SuggestNext("quorumbench check perf%s (checks whether the cluster can carry a load)", f.SelectionFlags())
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (run this on the slow member's machine, with its data folder)")
+			a.SuggestNext("quorumbench check disk DIR (run this on the slow member's machine, with its data folder)")
 		}
 	}
 	return err

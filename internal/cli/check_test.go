@@ -87,13 +87,13 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "3")
 	var got perfJSON
 	code, _ := checks(t, &got, "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "2s", "--format", "json")
-	if code != command.ExitDone && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
+	if code != command.ExitSuccess && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
 	// The first check left no keys, so a second check can run. The second check compacts the
 	// history and defragments the members.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
-	if code != command.ExitDone && code != command.ExitFailed {
+	if code != command.ExitSuccess && code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, label := range []string{"Compacting with revision ", "Compacted with revision ", `Defragmenting "`, `Defragmented "`, "Space of member m1: "} {
@@ -206,7 +206,7 @@ func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
 		t.Errorf("while a check goes on there is %v, %v", left, err)
 	}
-	if code := start(t, "check", "disk", dir, "--records", "1").end(); code != command.ExitNotKnown {
+	if code := start(t, "check", "disk", dir, "--records", "1").end(); code != command.ExitUndecided {
 		t.Errorf("exit code %d", code)
 	}
 	_ = going.Process.Signal(os.Interrupt) // the check is running
@@ -227,7 +227,7 @@ func TestCheckDatascaleOfARealCluster(t *testing.T) {
 	t.Parallel()
 	endpoints, _ := etcdCluster(t, "3")
 	var got scaleJSON
-	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != command.ExitDone {
+	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != command.ExitSuccess {
 		t.Errorf("exit code %d", code)
 	}
 	if got.Written != 10_000 || got.Cleanup.Deleted != 10_000 || len(got.Members) != 3 || got.State != "pass" {
@@ -245,7 +245,7 @@ func TestCheckDatascalePrintsEtcdctlLines(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "1")
 	code, text := checks(t, nil, "datascale", "--endpoints", endpoints, "--load", "small")
 	lines := strings.Split(text, "\n")
-	if code != command.ExitDone || lines[0] != "Start data scale check for work load [10000 key-value pairs, 1024 bytes per key-value, 50 concurrent clients]." ||
+	if code != command.ExitSuccess || lines[0] != "Start data scale check for work load [10000 key-value pairs, 1024 bytes per key-value, 50 concurrent clients]." ||
 		!strings.HasPrefix(lines[1], "PASS: Approximate system memory used : ") || !strings.HasSuffix(lines[1], " MB.") || !strings.HasPrefix(lines[2], "Member m1: memory ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -253,7 +253,7 @@ func TestCheckDatascalePrintsEtcdctlLines(t *testing.T) {
 
 func TestBarIsPlainWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
-	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s", sent: "writes"}
+	b := &bar{Display: command.NewDisplay(&out, nil), total: 60, unit: " s", requestNoun: "writes"}
 	for at := range 25 {
 		b.seconds(checkProgress(at))
 	}
@@ -264,7 +264,7 @@ func TestBarIsPlainWithoutTerminal(t *testing.T) {
 		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
 	}
 	out.Reset()
-	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s", sent: "writes"}
+	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s", requestNoun: "writes"}
 	b.seconds(checkProgress(30))
 	if shown := program.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
 		t.Errorf("it shows %q", shown)
@@ -275,5 +275,5 @@ func TestBarIsPlainWithoutTerminal(t *testing.T) {
 }
 
 func checkProgress(second int) runner.Progress {
-	return runner.Progress{Stage: runner.Measuring, InWindow: time.Duration(second) * time.Second, Done: uint64(100 * second)}
+	return runner.Progress{Stage: runner.Measuring, WindowElapsed: time.Duration(second) * time.Second, Succeeded: uint64(100 * second)}
 }

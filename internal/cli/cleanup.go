@@ -55,7 +55,7 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 		return err
 	}
 	if attach != nil {
-		if err := attach.Valid(); err != nil {
+		if err := attach.Validate(); err != nil {
 			return command.Usage("%w", err)
 		}
 	}
@@ -72,8 +72,8 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	}
 	ctx, stop := command.Interruptible(ctx, func() { a.PrintNote("stopping") })
 	defer stop()
-	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.PrintNote("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes(a.Catalog.Applications())})
-	prefixes := scenario.OwnPrefixes(a.Catalog.Applications())
+	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Notify: func(s string) { a.PrintNote("%s", s) }, Now: time.Now, DefaultPrefixes: scenario.RunningClusterPrefixes(a.Catalog.Applications())})
+	prefixes := scenario.RunningClusterPrefixes(a.Catalog.Applications())
 	if named {
 		prefixes = []string{f.prefix}
 	}
@@ -81,39 +81,39 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	if err != nil {
 		return err
 	}
-	stays := 0
+	keptCount := 0
 	for i := range found {
-		cleaned, err := a.cleanOne(ctx, f, g, &found[i], named)
+		cleaned, err := a.cleanLeftover(ctx, f, g, &found[i], named)
 		if err != nil {
 			return err
 		}
 		if !cleaned {
-			stays++
+			keptCount++
 		}
 	}
 	switch {
 	case len(found) == 0 && named:
-		return a.unmarked(ctx, g, f.prefix)
+		return a.reportUnmarked(ctx, g, f.prefix)
 	case len(found) == 0:
 		a.Printf("No run has left anything below %s.\n", strings.Join(quotedAll(prefixes), ", "))
-	case named && stays > 0:
-		return &command.Exit{Code: command.ExitFailed} // cleanOne has already printed the reason
+	case named && keptCount > 0:
+		return &command.Exit{Code: command.ExitFailed} // cleanLeftover has already printed the reason
 	}
 	return nil
 }
 
-// cleanOne removes the keys that a run left. If the keys must stay, it prints the reason and
+// cleanLeftover removes the keys that a run left. If the keys must stay, it prints the reason and
 // returns false.
-func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
-	run := fmt.Sprintf("run %s (started by process %d on %s at %s)", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
+func (a *commandLine) cleanLeftover(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
+	run := fmt.Sprintf("run %s (started by process %d on %s at %s)", l.Run, l.Owner.PID, l.Machine, l.StartTime.Format(time.RFC3339))
 	switch {
-	case l.Kept && !named:
+	case l.KeepsKeys && !named:
 		a.Printf("Keys below %q stay, as the %s requested. Use --prefix %s to remove them.\n", l.Prefix, run, l.Prefix)
 		return false, nil
-	case l.Now == guard.Running:
+	case l.RunState == guard.Running:
 		a.Printf("Keys below %q stay, because the %s is still active.\n", l.Prefix, run)
 		return false, nil
-	case l.Now == guard.Unknown && f.run != l.Run:
+	case l.RunState == guard.Unknown && f.run != l.Run:
 		a.Printf("Keys below %q stay, because this machine cannot see whether the %s is still active. If the run has ended, remove the keys with --run %s.\n", l.Prefix, run, l.Run)
 		return false, nil
 	case f.run != "" && f.run != l.Run:
@@ -131,10 +131,10 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	return err == nil, err
 }
 
-// unmarked handles a prefix without a marker. If no key has the prefix, unmarked prints that no run
+// reportUnmarked handles a prefix without a marker. If no key has the prefix, unmarked prints that no run
 // left anything there. If keys have the prefix, or if the prefix covers the whole store, unmarked
 // returns an error.
-func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
+func (a *commandLine) reportUnmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run left a marker for the prefix %q, so nothing is removed", prefix)
 	}

@@ -33,15 +33,15 @@ type clusterFlags struct {
 
 func (a *commandLine) clusterCommand() *cobra.Command {
 	g := command.Group("cluster", "Start, inspect and stop a local cluster", "up, status or down",
-		a.clusterOne("up", "Start a cluster that keeps running after this command", "up --store zookeeper --members 3", a.clusterUp),
-		a.clusterOne("status", "Show the members and the leader", "status --store zookeeper", a.clusterStatus),
-		a.clusterOne("down", "Stop the cluster and remove its data", "down --store zookeeper", a.clusterDown))
+		a.newClusterCommand("up", "Start a cluster that keeps running after this command", "up --store zookeeper --members 3", a.clusterUp),
+		a.newClusterCommand("status", "Show the members and the leader", "status --store zookeeper", a.clusterStatus),
+		a.newClusterCommand("down", "Stop the cluster and remove its data", "down --store zookeeper", a.clusterDown))
 	g.Example = `  quorumbench cluster up
   quorumbench cluster down`
 	return g
 }
 
-func (a *commandLine) clusterOne(name, short, example string, do func(context.Context, *clusterFlags) error) *cobra.Command {
+func (a *commandLine) newClusterCommand(name, short, example string, do func(context.Context, *clusterFlags) error) *cobra.Command {
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
 	c := &cobra.Command{Use: name, Short: short, Example: "  quorumbench cluster " + example, Args: command.ArgsBetween(0, 0, "")}
 	r := command.NewFlags(c.Flags())
@@ -106,7 +106,7 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	if err != nil && ctx.Err() != nil {
 		cause := errors.New("interrupted; no member is left running")
 		if left := (*cluster.UndoError)(nil); errors.As(err, &left) {
-			cause = fmt.Errorf("interrupted; %w", left.Left)
+			cause = fmt.Errorf("interrupted; %w", left.RemovalErr)
 		}
 		return &command.Exit{Code: command.ExitInterrupted, Cause: cause}
 	}
@@ -116,12 +116,12 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	a.Printf("%s\n", strings.Join(p.Endpoints(), ","))
 	a.members(p, status)
 	a.Printf("\nTry:  quorumbench bench put --store %s --endpoints %s --total 10000\nStop: quorumbench cluster down%s\n",
-		p.Store, strings.Join(p.Endpoints(), ","), f.flagsForNext())
+		p.Store, strings.Join(p.Endpoints(), ","), f.selectionFlags())
 	return nil
 }
 
-// flagsForNext returns the flags that select the same cluster in another `cluster` command.
-func (f *clusterFlags) flagsForNext() string {
+// selectionFlags returns the flags that select the same cluster in another `cluster` command.
+func (f *clusterFlags) selectionFlags() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
 	}
@@ -189,12 +189,12 @@ func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
 	switch {
 	case err != nil:
 		return err
-	case !stopped.Found:
+	case !stopped.Existed:
 		a.Printf("there is no cluster in %s\n", f.dir)
 		return nil
 	}
-	a.Printf("stopped %s of %s", text.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
-	if n := len(stopped.Gone); n > 0 {
+	a.Printf("stopped %s of %s", text.Plural(uint64(len(stopped.StoppedMembers)), "member"), stopped.Store)
+	if n := len(stopped.ExitedMembers); n > 0 {
 		a.Printf(" (%d more had already ended)", n)
 	}
 	a.Printf(" and removed the data in %s\n", f.dir)

@@ -50,7 +50,7 @@ are judged together, with a correction for the number of comparisons.`,
 }
 
 func (a *commandLine) compare(f *compareFlags, dirs []string) error {
-	by, err := compare.ComparingBy(f.metrics.names)
+	by, err := compare.ParseMetrics(f.metrics.names)
 	if err != nil {
 		return command.Usage("--metric: %w", err)
 	}
@@ -61,7 +61,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	var all []*compare.Comparison
 	against := dirs[0]
 	if len(dirs) == 1 {
-		c := compare.BaselinesBy(base, by)
+		c := compare.BaselinesWithMetrics(base, by)
 		if c == nil {
 			return fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
 		}
@@ -92,7 +92,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		for _, dir := range dirs {
 			words = append(words, command.ShellQuote(dir))
 		}
-		defer a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+		defer a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
 	}
 	if f.failOn == "" {
 		return nil
@@ -100,16 +100,16 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if worse := compare.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
 	}
-	if err := compare.Unjudged(all); err != nil {
-		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
+	if err := compare.CheckJudgeable(all); err != nil {
+		return &command.Exit{Code: command.ExitUndecided, Cause: err}
 	}
 	return nil
 }
 
 // metrics is a flag that may be given several times. The first value replaces the defaults.
 type metrics struct {
-	names []string
-	given bool
+	names      []string
+	isReplaced bool
 }
 
 // Set implements pflag.Value.
@@ -118,8 +118,8 @@ func (m *metrics) Set(s string) error {
 	if err != nil {
 		return err
 	}
-	if !m.given {
-		m.given, m.names = true, nil
+	if !m.isReplaced {
+		m.isReplaced, m.names = true, nil
 	}
 	m.names = append(m.names, f.Name)
 	return nil

@@ -17,7 +17,7 @@ func diskCommand() *cobra.Command {
 		Use: disk.Command + " FOLDER FILES", Short: "Serve a disk that fails on request", Hidden: true,
 		Args: command.ArgsBetween(2, 2, "the folder to serve, and the folder that stores its files"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			probe.GiveBackPages()
+			probe.ReleasePages()
 			return disk.Serve(args[0], args[1], os.Stdin, os.Stdout)
 		},
 	}

@@ -126,7 +126,7 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 		return fmt.Errorf("worse: %s", strings.Join(worse, ", "))
 	}
 	if err := h.Unjudged(); err != nil {
-		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
+		return &command.Exit{Code: command.ExitUndecided, Cause: err}
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (a *commandLine) suggest(h *history.History) {
 		c := &s.Changes[len(s.Changes)-1]
 		before, after := &s.Points[max(c.First-1, 0)], &s.Points[c.Last]
 		if isRun(before.Source) && isRun(after.Source) {
-			a.Next("quorumbench compare %s %s (compares the runs before and after the change)", command.ShellQuote(before.Source), command.ShellQuote(after.Source))
+			a.SuggestNext("quorumbench compare %s %s (compares the runs before and after the change)", command.ShellQuote(before.Source), command.ShellQuote(after.Source))
 		}
 		return
 	}
@@ -163,7 +163,7 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 		if err != nil {
 			continue // history.Build returns an error if no file contains the metric
 		}
-		by, err := compare.ComparingBy([]string{figure.Name})
+		by, err := compare.ParseMetrics([]string{figure.Name})
 		if err != nil {
 			return nil, command.Usage("--metric: %w", err)
 		}

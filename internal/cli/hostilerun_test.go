@@ -29,7 +29,7 @@ const hostile = "=1+1|\x1b]0;x\x07\x1b[2J\nFORGED line\r\u0085\u009b31m\x7f\u202
 // A run directory may come from an untrusted source. Whatever texts it contains, commands must
 // print and write only printable text. The test covers each field separately, through reflection.
 func TestRunDirectoriesAreShownPrintable(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	dir := recorded3(t)
 	plain := readRaw(t, dir)
 	events := filepath.Join(dir, plain.Trials[0].Folder, "events.jsonl")
@@ -48,8 +48,8 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for _, long := range []string{"", strings.Repeat("A", 1<<13)} {
 			run := readRaw(t, dir)
-			searched := record.Capacity{WarmUp: &record.WarmUp{PerSecond: []float64{1}}, LowerPerSecond: 1, Trials: []record.CapacityTrial{{Rate: 1, Bad: []*float64{}}}}
-			run.CapacityOver = &record.CapacityOver{Searches: []record.CapacitySearch{{Capacity: searched}}}
+			searched := record.Capacity{WarmUp: &record.WarmUp{PerSecond: []float64{1}}, LowerPerSecond: 1, Trials: []record.CapacityTrial{{Rate: 1, BadShares: []*float64{}}}}
+			run.CapacityByParameter = &record.CapacityByParameter{Searches: []record.CapacitySearch{{Capacity: searched}}}
 			fill(reflect.ValueOf(run).Elem(), "", func(field, was string) string {
 				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
 					return was
@@ -120,7 +120,7 @@ func recorded3(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer
 	if code := Main([]string{"bench", "mixed", "--endpoints", startNullServer(t), "--total", "300", "--repeats", "3", "--out", dir},
-		strings.NewReader(""), &stdout, &stderr); code != command.ExitDone && code != command.ExitFailed {
+		strings.NewReader(""), &stdout, &stderr); code != command.ExitSuccess && code != command.ExitFailed {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	return dir
@@ -239,7 +239,7 @@ func checkReport(t *testing.T, args ...string) {
 func checkPrints(t *testing.T, args []string, do func(*commandLine) error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	carryOut(strings.NewReader(""), &stdout, &stderr, do)
+	runAction(strings.NewReader(""), &stdout, &stderr, do)
 	for name, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String()} {
 		what := fmt.Sprintf("%.200q: %s", args, name)
 		if strings.Contains(text, "internal error") {

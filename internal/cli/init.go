@@ -30,13 +30,13 @@ or FILE.yaml. An existing file is never overwritten.`,
 			if len(args) > 0 {
 				file = args[0]
 			}
-			return a.writeFirst(file)
+			return a.writeFirstScenario(file)
 		},
 	}
 }
 
-// writeFirst writes the first scenario to a file that does not exist yet.
-func (a *commandLine) writeFirst(path string) error {
+// writeFirstScenario writes the first scenario to a file that does not exist yet.
+func (a *commandLine) writeFirstScenario(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // #nosec G302 G304 -- the user's own file, without secrets
 	var cause *fs.PathError
 	switch {

@@ -215,7 +215,7 @@ func TestInterruptedBreakPrintsItsProgress(t *testing.T) {
 func TestInterruptedReportIsComplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},
-		strings.NewReader(""), io.Discard, io.Discard); code != command.ExitDone {
+		strings.NewReader(""), io.Discard, io.Discard); code != command.ExitSuccess {
 		t.Fatal(code)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -66,19 +66,19 @@ const (
 
 // kill describes a run in which the test kills or stops a process.
 type kill struct {
-	victim, which int
-	how           syscall.Signal
-	began         string // text that the controller prints when the delay begins; if empty, the delay begins when the controller starts
-	after         time.Duration
-	machines      []*machine // three machines with a member, then two with a worker
-	dir           string     // run directory
-	controller    *exec.Cmd
-	said          heard
-	ended         chan struct{}
+	victim, machineIndex int
+	signal               syscall.Signal
+	began                string // text that the controller prints when the delay begins; if empty, the delay begins when the controller starts
+	after                time.Duration
+	machines             []*machine // three machines with a member, then two with a worker
+	dir                  string     // run directory
+	controller           *exec.Cmd
+	output               outputBuffer
+	ended                chan struct{}
 
-	mu    sync.Mutex
-	kept  map[string]string    // folders that contain hard links to members' files; the key is the data folder
-	marks map[string]host.Mark // the key is the data folder
+	mu           sync.Mutex
+	savedFolders map[string]string    // folders that contain hard links to members' files; the key is the data folder
+	marks        map[string]host.Mark // the key is the data folder
 }
 
 // The load writes killsRate times per second for killsSeconds. Before the load, the preload writes
@@ -90,24 +90,24 @@ const (
 	killsRounds  = 3
 )
 
-// mostAfter is the maximum delay. It is longer than the load and the shutdown of its cluster
+// maxDelay is the maximum delay. It is longer than the load and the shutdown of its cluster
 // together.
-const mostAfter = 3 * time.Second
+const maxDelay = 3 * time.Second
 
-// heard collects the output of one process. It is safe for concurrent use.
-type heard struct {
+// outputBuffer collects the output of one process. It is safe for concurrent use.
+type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (h *heard) Write(p []byte) (int, error) {
+func (h *outputBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(p)
 }
 
-func (h *heard) String() string {
+func (h *outputBuffer) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
@@ -116,8 +116,8 @@ func (h *heard) String() string {
 func newKill(t *testing.T, seed uint64) *kill {
 	r := rand.New(rand.NewPCG(seed, 12))
 	k := &kill{
-		victim: int(seed % victims), which: r.IntN(3), how: []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[seed/victims%2],
-		began: []string{"", "starting", "put: ", "put: measuring"}[r.IntN(4)], after: time.Duration(r.Int64N(int64(mostAfter))), ended: make(chan struct{}), kept: map[string]string{}, marks: map[string]host.Mark{},
+		victim: int(seed % victims), machineIndex: r.IntN(3), signal: []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[seed/victims%2],
+		began: []string{"", "starting", "put: ", "put: measuring"}[r.IntN(4)], after: time.Duration(r.Int64N(int64(maxDelay))), ended: make(chan struct{}), savedFolders: map[string]string{}, marks: map[string]host.Mark{},
 	}
 	var addresses, hosts []string
 	for i := range 5 {
@@ -135,12 +135,12 @@ trials:
 - {name: put, store: etcd, members: 3, members-on: [host1, host2, host3], workers: 2, workers-on: [host4, host5], operation: put,
    clients: 20, connections: 4, rate: ` + fmt.Sprintf("%d, duration: %ds, warmup: 0s, timeout: 2s, key-space: %d", killsRate, killsSeconds, killsKeys) + `, settings: {snapshot-count: 1000000}}
 `)
-	k.controller.Stderr = &k.said
+	k.controller.Stderr = &k.output
 	return k
 }
 
 func (k *kill) String() string {
-	return fmt.Sprintf("%v to %s %d, %v after %q", k.how, []string{"controller", "agent", "member", "worker"}[k.victim], k.which, k.after.Round(time.Millisecond), k.began)
+	return fmt.Sprintf("%v to %s %d, %v after %q", k.signal, []string{"controller", "agent", "member", "worker"}[k.victim], k.machineIndex, k.after.Round(time.Millisecond), k.began)
 }
 
 func (k *kill) run(t *testing.T) {
@@ -157,12 +157,12 @@ func (k *kill) run(t *testing.T) {
 		<-k.ended
 	})
 	pid := k.strike()
-	if k.how == syscall.SIGSTOP && k.victim == ofController {
+	if k.signal == syscall.SIGSTOP && k.victim == ofController {
 		k.free(t) // the agent's sessions have expired
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
 	settle.Eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
-	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
+	if k.signal == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the member was killed in the meantime
 	}
 	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.runningProcesses()) == 0 })
@@ -206,7 +206,7 @@ func (k *kill) strike() (pid int) {
 			return 0
 		}
 		k.keep()
-		if moment == nil && strings.Contains(k.said.String(), k.began) {
+		if moment == nil && strings.Contains(k.output.String(), k.began) {
 			moment = time.After(k.after)
 		}
 		if !due {
@@ -216,14 +216,14 @@ func (k *kill) strike() (pid int) {
 		case ofController:
 			pid = k.controller.Process.Pid
 		case ofAgent:
-			pid = k.machines[k.which].Process.Pid
+			pid = k.machines[k.machineIndex].Process.Pid
 		case ofWorker:
-			pid = k.machines[3+k.which%2].Process.Pid
+			pid = k.machines[3+k.machineIndex%2].Process.Pid
 		case ofMember:
 			pid = k.member()
 		}
 		if pid > 0 {
-			_ = syscall.Kill(pid, k.how) // fails if the process has just ended
+			_ = syscall.Kill(pid, k.signal) // fails if the process has just ended
 			return pid
 		}
 	}
@@ -242,12 +242,12 @@ func (k *kill) keep() {
 				continue
 			}
 			k.marks[data] = owner.Mark
-			if logs, _ := filepath.Glob(filepath.Join(data, "m*", "data", "member", "wal", "*-*.wal")); k.kept[data] != "" || len(logs) == 0 {
+			if logs, _ := filepath.Glob(filepath.Join(data, "m*", "data", "member", "wal", "*-*.wal")); k.savedFolders[data] != "" || len(logs) == 0 {
 				continue
 			}
-			k.kept[data] = data + ".kept"
+			k.savedFolders[data] = data + ".kept"
 			_ = filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
-				to := k.kept[data] + strings.TrimPrefix(path, data)
+				to := k.savedFolders[data] + strings.TrimPrefix(path, data)
 				switch {
 				case err != nil:
 				case e.IsDir():
@@ -264,7 +264,7 @@ func (k *kill) keep() {
 // member returns the process ID of the member to kill, or 0 if the member has not started yet.
 func (k *kill) member() (pid int) {
 	for data, mark := range k.marks {
-		if !strings.HasPrefix(data, k.machines[k.which].dir+"/") {
+		if !strings.HasPrefix(data, k.machines[k.machineIndex].dir+"/") {
 			continue
 		}
 		for _, h := range host.FindMarked(mark, data) {
@@ -322,10 +322,10 @@ func (k *kill) calm(t *testing.T, said string) {
 // checkRecord checks the controller's output, exit code and record, and returns the number of
 // completed writes in the record.
 func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
-	said, status := k.said.String(), k.controller.ProcessState
+	said, status := k.output.String(), k.controller.ProcessState
 	k.calm(t, said)
-	killed := k.victim == ofController && k.how == syscall.SIGKILL && status.ExitCode() == -1
-	if code := status.ExitCode(); !killed && code != command.ExitDone && code != command.ExitFailed {
+	killed := k.victim == ofController && k.signal == syscall.SIGKILL && status.ExitCode() == -1
+	if code := status.ExitCode(); !killed && code != command.ExitSuccess && code != command.ExitFailed {
 		t.Errorf("%v: the controller ended with %v: %s", k, status, said)
 	}
 	run, err := record.Open(k.dir)
@@ -393,9 +393,9 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 // checkMembers starts the members on the data that keep preserved, and checks that they have at
 // least the recorded writes.
 func (k *kill) checkMembers(t *testing.T, recorded uint64) {
-	if len(k.kept) < 3 {
+	if len(k.savedFolders) < 3 {
 		if recorded > 0 {
-			t.Errorf("%v: %d writes are recorded, and %d members began", k, recorded, len(k.kept))
+			t.Errorf("%v: %d writes are recorded, and %d members began", k, recorded, len(k.savedFolders))
 		}
 		return
 	}
@@ -403,7 +403,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if err != nil || len(run.Clusters) == 0 {
 		return // no member has written data
 	}
-	for data, kept := range k.kept {
+	for data, kept := range k.savedFolders {
 		if _, err := os.Stat(data); os.IsNotExist(err) {
 			if err := os.Rename(kept, data); err != nil {
 				t.Fatal(err)

@@ -105,7 +105,7 @@ trials:
   - {name: put, operation: put, total: 50, verify: true}
   - {name: get, operation: get, total: 50}
 `, endpoint))
-	if code, said := mainWithin(t, "run", scenario, "--out", dir); code != command.ExitDone && code != command.ExitFailed {
+	if code, said := mainWithin(t, "run", scenario, "--out", dir); code != command.ExitSuccess && code != command.ExitFailed {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
 	log := filepath.Join(dir, "logs", "cluster-1", "m1.log")
@@ -122,7 +122,7 @@ trials:
 // and devices. No command may open or change anything outside the run directory, and none may
 // block. A command that needs the replaced file fails with a one-sentence error.
 func TestNoCommandLeavesARunDirectory(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	endpoint := startNullServer(t)
 	dir := linkRun(t, endpoint)
@@ -165,7 +165,7 @@ func readLinks(t *testing.T, dir string) {
 					if outside.touched() {
 						t.Errorf("%q went outside", args)
 					}
-					if last := lastLine(said); entries[0] == "run.json" && (code == command.ExitDone || !strings.Contains(last, "run.json")) {
+					if last := lastLine(said); entries[0] == "run.json" && (code == command.ExitSuccess || !strings.Contains(last, "run.json")) {
 						t.Errorf("%q: exit code %d, %q", args, code, last)
 					}
 				}
@@ -243,7 +243,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		// The folder contains a dangling link. The command must write neither into the folder nor
 		// to the link.
 		for _, given := range []string{out, filepath.Join(out, "run.json")} {
-			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
+			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitSuccess || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
 			}
 		}
@@ -259,7 +259,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 	}
 	for _, file := range []string{pipe, "/dev/zero"} {
 		for _, args := range [][]string{{"traffic", "profile", file}, {"traffic", "replay", file, "--endpoints", endpoint}} {
-			if code, said := mainWithin(t, args...); code == command.ExitDone || !strings.Contains(lastLine(said), file+": it is a ") {
+			if code, said := mainWithin(t, args...); code == command.ExitSuccess || !strings.Contains(lastLine(said), file+": it is a ") {
 				t.Errorf("%q: exit code %d, %q", args, code, said)
 			}
 		}

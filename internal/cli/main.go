@@ -27,19 +27,19 @@ type commandLine struct{ *command.App }
 // Main executes a command line and returns the exit code. args does not include the program's name.
 // Results go to stdout; progress, warnings and errors go to stderr. Each error is one sentence.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	return carryOut(stdin, stdout, stderr, func(a *commandLine) error {
+	return runAction(stdin, stdout, stderr, func(a *commandLine) error {
 		a.Args = args
 		return a.execute(context.Background(), args)
 	})
 }
 
-// carryOut calls action, prints the error that action returns, and returns the exit code. If action
-// panics, carryOut prints the panic as an error.
-func carryOut(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLine) error) (code int) {
+// runAction calls action, prints the error that action returns, and returns the exit code. If action
+// panics, runAction prints the panic as an error.
+func runAction(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLine) error) (code int) {
 	shown := text.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
-			command.PrintError(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
+			command.PrintError(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, panicLocation()))
 			code = command.ExitFailed
 		}
 		_ = shown.Flush() // there is no place to report an error
@@ -73,8 +73,8 @@ func withAuthority(err error) error {
 	return fmt.Errorf("%w; give the authority that signed the servers' certificates with --cacert FILE", err)
 }
 
-// culprit returns the file and line at which the panic occurred, for the error message.
-func culprit() string {
+// panicLocation returns the file and line at which the panic occurred, for the error message.
+func panicLocation() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	panicking := false

@@ -55,7 +55,7 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, command.ExitDone},
+		{nil, command.ExitSuccess},
 		{errors.New("x"), command.ExitFailed},
 		{command.Usage("x"), command.ExitUsage},
 		{fmt.Errorf("more: %w", command.Usage("x")), command.ExitUsage},

@@ -32,7 +32,7 @@ func (a *commandLine) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
-		probe.GiveBackPages() // memory from start-up would otherwise be counted as the store's memory
+		probe.ReleasePages() // memory from start-up would otherwise be counted as the store's memory
 		return runMember(c.Context(), embedded, config)
 	}
 	return c

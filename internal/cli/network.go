@@ -22,7 +22,7 @@ func networkCommand() *cobra.Command {
 			if err != nil {
 				return command.Usage("%q is not a number of members; write a whole number", args[1])
 			}
-			probe.GiveBackPages()
+			probe.ReleasePages()
 			return network.Serve(args[0], members, os.Stdin, os.Stdout)
 		},
 	}

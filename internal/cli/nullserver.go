@@ -70,7 +70,7 @@ func (a *commandLine) nullServer(ctx context.Context, f *nullFlags, sized bool) 
 	if err != nil {
 		return command.Usage("--protocol: %w", err)
 	}
-	served, ok := st.(store.NullServed)
+	served, ok := st.(store.NullServerProvider)
 	if !ok {
 		return command.Usage("--protocol: %s has no null server", st.Name())
 	}

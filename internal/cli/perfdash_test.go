@@ -30,7 +30,7 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	}
 	put := []string{"bench", "put", "--endpoints", endpoints, "--total", "1000", "--report-perfdash"}
 	var stderr strings.Builder
-	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != command.ExitDone {
+	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != command.ExitSuccess {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	_, path, found := strings.Cut(stderr.String(), "the perfdash report is in ")

@@ -55,7 +55,7 @@ summary of all trials.`,
 	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "trace", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of to standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
-	f.gate.Judge(r)
+	f.gate.RegisterThreshold(r)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportInFull(c.Context(), f, args) }
 	return c
 }
@@ -80,7 +80,7 @@ func (a *commandLine) reportInFull(ctx context.Context, f *reportFlags, dirs []s
 }
 
 func (a *commandLine) report(f *reportFlags, dirs []string) error {
-	if err := f.refuse(len(dirs)); err != nil {
+	if err := f.checkFlags(len(dirs)); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
@@ -97,7 +97,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.gate.CheckThresholds(trials); err != nil {
 		return err
 	}
-	if err := a.write(f, runs, run, compare.EachPart(run)); err != nil {
+	if err := a.write(f, runs, run, compare.CompareParts(run)); err != nil {
 		return err
 	}
 	missed, err := a.CheckMissed(&f.gate, run)
@@ -108,13 +108,13 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 		return err
 	}
 	if err := analyze.CheckAllRun(run); err != nil {
-		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
+		return &command.Exit{Code: command.ExitUndecided, Cause: err}
 	}
 	return nil
 }
 
-// refuse returns a usage error for flags that contradict each other.
-func (f *reportFlags) refuse(runs int) error {
+// checkFlags returns a usage error for flags that contradict each other.
+func (f *reportFlags) checkFlags(runs int) error {
 	switch {
 	case runs > 1 && (f.format == "gobench" || f.format == "dbtester"):
 		return command.Usage("--format %s can describe only one run; use the command once per run", f.format)
@@ -188,7 +188,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 			for _, run := range runs {
 				words = append(words, command.ShellQuote(run.Dir))
 			}
-			a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+			a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
 		}
 		return nil
 	}

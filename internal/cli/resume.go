@@ -13,28 +13,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// keptFlags lists the flags that cannot be combined with --resume, because their values are in the
+// resumeFlags lists the flags that cannot be combined with --resume, because their values are in the
 // record.
-var keptFlags = []string{
+var resumeFlags = []string{
 	"dry-run", "validate", "out", "runs-dir", "data-dir", "seed", "scale", "verify", "store", "exec",
 	"until-precision", "at-most", "until-metric", "on",
 }
 
-// taken is a run to execute: a new run, or a recorded run that is resumed.
-type taken struct {
+// preparedRun is a run to execute: a new run, or a recorded run that is resumed.
+type preparedRun struct {
 	scenario *scenario.Scenario
-	asked    record.Asked
+	asked    record.CommandLineSettings
 	resume   *record.Resumption // nil for a new run
 }
 
-// takeUp reads a recorded run for --resume, and locks the run directory.
-func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
-	for _, flag := range keptFlags {
-		if f.given(flag) {
+// loadResumedRun reads a recorded run for --resume, and locks the run directory.
+func (a *commandLine) loadResumedRun(f *runFlags, args []string) (_ *preparedRun, err error) {
+	for _, flag := range resumeFlags {
+		if f.isGiven(flag) {
 			return nil, command.Usage("--resume continues the run with its original options; remove --%s", flag)
 		}
 	}
-	t := &taken{}
+	t := &preparedRun{}
 	if t.resume, err = record.Resume(f.resume); err != nil {
 		return nil, command.Usage("--resume: %w", err)
 	}
@@ -44,8 +44,8 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 		}
 	}()
 	run := t.resume.Run
-	t.asked = run.Asked
-	o, err := askedBefore(run, f.set)
+	t.asked = run.CommandLine
+	o, err := recordedOptions(run, f.set)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	}
 	t.scenario.Reseed(run.Seed)
 	hidden := func(spec scenario.Trial) bool {
-		return spec.Cluster.Attach != nil && strings.HasSuffix(spec.Cluster.Attach.User, ":***")
+		return spec.Cluster.RunningCluster != nil && strings.HasSuffix(spec.Cluster.RunningCluster.User, ":***")
 	}
 	if len(args) == 0 && slices.ContainsFunc(t.scenario.Trials, hidden) {
 		return nil, command.Usage("--resume: the record does not contain the password in the scenario; also name the scenario file: run FILE --resume %s", f.resume)
@@ -67,36 +67,36 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	return t, nil
 }
 
-// askedBefore returns the options with which a run was started. It takes only a password from set,
+// recordedOptions returns the options with which a run was started. It takes only a password from set,
 // because records contain no passwords.
-func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
-	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
-	if u := run.Until; u != nil {
-		o.Until = scenario.Until{Precision: u.Precision, AtMost: time.Duration(u.AtMostNS), Metrics: u.Metrics}
+func recordedOptions(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
+	o := scenario.Options{Scale: run.Scale, Store: run.CommandLine.Store, Version: run.CommandLine.Version, Exec: run.CommandLine.Exec}
+	if u := run.RepeatRule; u != nil {
+		o.RepeatRule = scenario.RepeatRule{Precision: u.Precision, TimeLimit: time.Duration(u.AtMostNS), Metrics: u.Metrics}
 	}
-	for _, text := range run.Asked.Set {
+	for _, text := range run.CommandLine.Set {
 		if text == "user" {
 			i := slices.IndexFunc(set, func(s scenario.Assignment) bool { return s.Key == text })
 			if i < 0 {
 				return o, command.Usage("--resume: the record does not contain the password with which the run was started; give it again with --set user=NAME:PASSWORD")
 			}
-			o.Set, set = append(o.Set, set[i]), slices.Delete(set, i, i+1)
+			o.Assignments, set = append(o.Assignments, set[i]), slices.Delete(set, i, i+1)
 			continue
 		}
 		s, err := scenario.ParseAssignment(text)
 		if err != nil {
 			return o, command.Usage("--resume: the record is damaged: %w", err)
 		}
-		o.Set = append(o.Set, s)
+		o.Assignments = append(o.Assignments, s)
 	}
 	if len(set) > 0 {
-		return o, command.Usage("--resume continues the run with its original options; remove --set %s", set[0].Shown(load.Applications()))
+		return o, command.Usage("--resume continues the run with its original options; remove --set %s", set[0].Redacted(load.Applications()))
 	}
 	return o, nil
 }
 
-// begin reads the scenario and the options for a new run.
-func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
+// loadNewRun reads the scenario and the options for a new run.
+func (a *commandLine) loadNewRun(f *runFlags, args []string) (*preparedRun, error) {
 	options, err := f.options()
 	if err != nil {
 		return nil, err
@@ -110,12 +110,12 @@ func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	if err != nil {
 		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
-	if f.given("seed") {
+	if f.isGiven("seed") {
 		s.Reseed(f.seed)
 	}
-	t := &taken{scenario: s, asked: record.Asked{Store: options.Store, Version: options.Version, Exec: options.Exec}}
-	for _, one := range options.Set {
-		t.asked.Set = append(t.asked.Set, one.Shown(load.Applications()))
+	t := &preparedRun{scenario: s, asked: record.CommandLineSettings{Store: options.Store, Version: options.Version, Exec: options.Exec}}
+	for _, one := range options.Assignments {
+		t.asked.Set = append(t.asked.Set, one.Redacted(load.Applications()))
 	}
 	if f.dataDir != "" {
 		if t.asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {

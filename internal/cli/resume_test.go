@@ -124,7 +124,7 @@ func (c *cut) resume(t *testing.T, args ...string) *record.Run {
 	t.Helper()
 	b := start(t, append([]string{"run", "--resume", c.dir}, args...)...)
 	// The exit code depends on the verdict, which depends on the machine.
-	if code := b.end(); code != command.ExitDone && code != command.ExitFailed {
+	if code := b.end(); code != command.ExitSuccess && code != command.ExitFailed {
 		t.Fatalf("exit code %d", code)
 	}
 	return c.holds(t)
@@ -183,7 +183,7 @@ func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	c.part(t, "[4/6] ", syscall.SIGINT, "--resume", c.dir)
 	run := c.resume(t)
 	c.checkResumed(t, run, 4)
-	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].Before < 1 || s[2].Before < 2 {
+	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].TrialsBefore < 1 || s[2].TrialsBefore < 2 {
 		t.Errorf("its starts are %+v", s)
 	}
 }
@@ -211,7 +211,7 @@ trials:
 		c.plan = append(c.plan, s.Round(n)...)
 	}
 	c.checkResumed(t, run, 2)
-	if before == 0 || run.Until.Ended == "" || run.Starts[1].Before < 2 {
-		t.Errorf("it ended because of %q, with the starts %+v", run.Until.Ended, run.Starts)
+	if before == 0 || run.RepeatRule.EndReason == "" || run.Starts[1].TrialsBefore < 2 {
+		t.Errorf("it ended because of %q, with the starts %+v", run.RepeatRule.EndReason, run.Starts)
 	}
 }

@@ -27,8 +27,8 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// questions groups the commands by what the user wants to do.
-var questions = []command.HelpGroup{
+// commandGroups groups the commands by what the user wants to do.
+var commandGroups = []command.HelpGroup{
 	{Title: "Check a cluster or machine", Names: "check capacity break"},
 	{Title: "Measure", Names: "bench run init"},
 	{Title: "Look at results", Names: "report compare history serve verify upload"},
@@ -68,8 +68,8 @@ func (a *commandLine) root() *cobra.Command {
 		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // a.Stdout keeps its first error
-	command.GroupCommands(root, questions...)
-	root.SetHelpCommandGroupID(questions[len(questions)-1].Title)
+	command.GroupCommands(root, commandGroups...)
+	root.SetHelpCommandGroupID(commandGroups[len(commandGroups)-1].Title)
 	return root
 }
 

@@ -22,7 +22,7 @@ import (
 
 // runFlags holds the flags of `run`.
 type runFlags struct {
-	look    lookFlags
+	inspect inspectFlags
 	dataDir string
 	out     string
 	root    string
@@ -35,12 +35,12 @@ type runFlags struct {
 	store   string // NAME or NAME@VERSION
 	exec    string
 	set     []scenario.Assignment
-	until   scenario.Until
+	until   scenario.RepeatRule
 	metrics metrics
 	upload  *upload.Destination
 	agents  agents
 	pods    pods
-	given   func(flag string) bool
+	isGiven func(flag string) bool
 }
 
 func (a *commandLine) runCommand() *cobra.Command {
@@ -60,7 +60,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 		Args: command.ArgsBetween(0, 1, "one scenario file or name"),
 	}
 	r := command.NewFlags(c.Flags())
-	f.look.register(r)
+	f.inspect.register(r)
 	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data (default: in the run directory)")
 	r.Text("out", &f.out, "DIR", "path of the run directory, which must be empty or absent")
 	r.Text("runs-dir", &f.root, "DIR", "folder in which run directories are created, unless --out is given")
@@ -77,7 +77,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 		"set a parameter in all trials by its key in scenario files, for example clients=200, watch.streams=4 or settings.snapshot-count=5000")
 	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
 		"repeat the trials, interleaved A B B A, until every 95 % confidence interval extends at most this far to either side, for example 2%; overrides the repeats in the file")
-	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
+	command.Value(r, "at-most", &f.until.TimeLimit, "DURATION", scenario.ParseTimeLimit, unlessZero(text.FormatDuration),
 		"with --until-precision: time limit for the run; no round starts that would end after this limit (default: 30m)")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example p99 (default: ops and p90); can be repeated")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
@@ -86,7 +86,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
 	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f.given = c.Flags().Changed
+		f.isGiven = c.Flags().Changed
 		return a.run(c.Context(), f, args)
 	}
 	return a.AddGateFlags(c)
@@ -94,25 +94,25 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
-	case f.out != "" && f.given("runs-dir"):
+	case f.out != "" && f.isGiven("runs-dir"):
 		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	}
-	switch err := f.look.check(args, f.format); {
+	switch err := f.inspect.check(args, f.format); {
 	case err != nil:
 		return err
-	case f.look.list:
+	case f.inspect.list:
 		return a.listScenarios()
-	case f.look.print:
+	case f.inspect.print:
 		return a.printScenario(args)
 	}
-	if err := f.pods.check(f.given); err != nil {
+	if err := f.pods.check(f.isGiven); err != nil {
 		return err
 	}
-	read := a.begin
-	if f.given("resume") {
-		read = a.takeUp
+	read := a.loadNewRun
+	if f.isGiven("resume") {
+		read = a.loadResumedRun
 	}
 	t, err := read(f, args)
 	if err != nil {
@@ -134,21 +134,21 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if err := f.pods.place(s); err != nil {
 		return err
 	}
-	f.agents.hosts, f.agents.say = s.Hosts, a.say
+	f.agents.hosts, f.agents.logf = s.Hosts, a.logf
 	if err := checkDataDir(f.dataDir, s); err != nil {
 		return err
 	}
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Resume: t.resume, Asked: t.asked, Out: f.out, Root: f.root, DataDir: t.asked.DataDir, Lookup: a.Lookup, Agent: f.agents.dial}
-	if f.pods.on != "" {
-		f.pods.o.Say, o.Agent = a.say, f.agents.inPods(&f.pods)
+	if f.pods.enabledOn != "" {
+		f.pods.options.Logf, o.Agent = a.logf, f.agents.inPods(&f.pods)
 	}
-	if f.look.dryRun || f.look.validate {
-		return a.dryRun(o, f.look.dryRun)
+	if f.inspect.dryRun || f.inspect.validate {
+		return a.dryRun(o, f.inspect.dryRun)
 	}
 	var done *record.Run
 	err = a.ExecuteRun(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
-		Then: func(run *record.Run, dir string) error {
+		AfterResult: func(run *record.Run, dir string) error {
 			done = run
 			return a.reportFiles(run, dir, f.format == "json")
 		}})
@@ -157,26 +157,26 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 		a.PrintNote("%s", line)
 	}
 	if err == nil && f.format == "text" {
-		a.nextOfRun(f, s, done)
+		a.suggestAfterRun(f, s, done)
 	}
 	return err
 }
 
-// nextOfRun suggests a command to run after a run.
-func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.Run) {
+// suggestAfterRun suggests a command to run after a run.
+func (a *commandLine) suggestAfterRun(f *runFlags, s *scenario.Scenario, run *record.Run) {
 	switch suspect := run.Verdict() == verdict.Suspect; {
-	case suspect && s.Until == nil && f.resume == "":
-		a.Next("%s (repeats until the figures are precise)", a.CommandAgain("--until-precision", "5%"))
+	case suspect && s.RepeatRule == nil && f.resume == "":
+		a.SuggestNext("%s (repeats until the figures are precise)", a.RepeatCommand("--until-precision", "5%"))
 	case suspect:
-		a.Next("repeat the run on a quieter machine, or with the load generator on another machine")
+		a.SuggestNext("repeat the run on a quieter machine, or with the load generator on another machine")
 	default:
-		a.Next("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", command.ShellQuote(run.Dir))
+		a.SuggestNext("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", command.ShellQuote(run.Dir))
 	}
 }
 
 // checkDataDir returns a usage error for --data-dir if the scenario starts no members.
 func checkDataDir(dir string, s *scenario.Scenario) error {
-	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.Attach == nil }) {
+	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.RunningCluster == nil }) {
 		return command.Usage("--data-dir applies only to members that quorumbench starts, but all trials use running clusters; remove --data-dir, or name the data folder of a running cluster with --set data-dir=DIR")
 	}
 	return nil
@@ -201,8 +201,8 @@ func (f *runFlags) options() (scenario.Options, error) {
 		f.set = append(f.set, scenario.Assignment{Key: "verify", Value: "true"})
 	}
 	name, version, err := storeVersion(f.store, f.exec)
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: append(f.set, f.pods.set()...), Until: f.until}
-	if err != nil || !f.given("scale") {
+	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Assignments: append(f.set, f.pods.set()...), RepeatRule: f.until}
+	if err != nil || !f.isGiven("scale") {
 		return o, err
 	}
 	if err := scenario.CheckScale(f.scale); err != nil {
@@ -217,20 +217,20 @@ func (f *runFlags) options() (scenario.Options, error) {
 // checkUntil returns a usage error if flags for repeating are given without --until-precision, or
 // if a metric cannot be compared. It warns if the time limit is too short for enough repeats.
 func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
-	if s.Until == nil {
+	if s.RepeatRule == nil {
 		for _, flag := range []string{"at-most", "until-metric"} {
-			if f.given(flag) {
+			if f.isGiven(flag) {
 				return command.Usage("--%s applies only if trials are repeated until they are precise; add --until-precision", flag)
 			}
 		}
 		return nil
 	}
-	if _, err := compare.ComparingBy(s.Until.Metrics); err != nil {
+	if _, err := compare.ParseMetrics(s.RepeatRule.Metrics); err != nil {
 		return command.Usage("the metrics that must be precise: %w", err)
 	}
-	const fewest = stats.FewestUntilPrecise
-	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost/fewest {
-		a.Warn(fmt.Sprintf("at least %d repeats are needed for a precise result, but they take longer than the time limit of %s", fewest, text.FormatDuration(s.Until.AtMost)))
+	const fewest = stats.MinUntilPrecise
+	if took, _ := s.EstimatedDuration(); took > s.RepeatRule.TimeLimit/fewest {
+		a.Warn(fmt.Sprintf("at least %d repeats are needed for a precise result, but they take longer than the time limit of %s", fewest, text.FormatDuration(s.RepeatRule.TimeLimit)))
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	if plan {
 		a.printDryRun(o.Scenario)
 	} else {
-		a.Printf("%s is valid: %s\n", o.Scenario.Name, extent(o.Scenario))
+		a.Printf("%s is valid: %s\n", o.Scenario.Name, describeExtent(o.Scenario))
 	}
 	return nil
 }
@@ -273,26 +273,26 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)
 	}
-	if s.Until != nil {
-		a.Printf("\nrepeated %s, alternately in this order and in reverse order\n", s.Until.Text())
+	if s.RepeatRule != nil {
+		a.Printf("\nrepeated %s, alternately in this order and in reverse order\n", s.RepeatRule.Text())
 	}
-	a.Printf("\n%s\n", extent(s))
+	a.Printf("\n%s\n", describeExtent(s))
 }
 
-// extent describes a scenario in one line: the number of trials, the seed, and the estimated
+// describeExtent describes a scenario in one line: the number of trials, the seed, and the estimated
 // duration as far as it is known.
-func extent(s *scenario.Scenario) string {
-	is := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
-	took, known := s.EstimatedDuration()
-	if took == 0 && !known {
-		return is
+func describeExtent(s *scenario.Scenario) string {
+	description := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
+	duration, known := s.EstimatedDuration()
+	if duration == 0 && !known {
+		return description
 	}
 	about, aRound := "", ""
 	if !known {
 		about = "more than "
 	}
-	if s.Until != nil {
+	if s.RepeatRule != nil {
 		aRound = " per round"
 	}
-	return fmt.Sprintf("%s: %s%s of warm-up and measurement%s, plus the time to start clusters, preload, drain and check", is, about, took.Round(time.Second), aRound)
+	return fmt.Sprintf("%s: %s%s of warm-up and measurement%s, plus the time to start clusters, preload, drain and check", description, about, duration.Round(time.Second), aRound)
 }

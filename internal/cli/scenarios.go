@@ -17,10 +17,10 @@ import (
 // defaultScenario is the built-in scenario that `run` executes without an argument.
 const defaultScenario = "quick"
 
-// lookFlags holds the flags of `run` that only show or check a scenario and run nothing.
-type lookFlags struct{ list, print, validate, dryRun bool }
+// inspectFlags holds the flags of `run` that only show or check a scenario and run nothing.
+type inspectFlags struct{ list, print, validate, dryRun bool }
 
-func (f *lookFlags) register(r command.Flags) {
+func (f *inspectFlags) register(r command.Flags) {
 	r.Toggle("list", &f.list, "list the built-in scenarios, and run nothing")
 	r.Toggle("print", &f.print, "print the file of a built-in scenario, and run nothing")
 	r.Toggle("validate", &f.validate, "check the scenario for errors, and run nothing")
@@ -28,7 +28,7 @@ func (f *lookFlags) register(r command.Flags) {
 }
 
 // check returns a usage error for flags that contradict each other.
-func (f *lookFlags) check(args []string, format string) error {
+func (f *inspectFlags) check(args []string, format string) error {
 	var given []string
 	for _, of := range []struct {
 		flag string

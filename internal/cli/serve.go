@@ -94,7 +94,7 @@ func (a *commandLine) serve(ctx context.Context, f *serveFlags) error {
 		scheme = "https"
 		go func() { ended <- server.ServeTLS(l, "", "") }()
 	}
-	a.Printf("%s://%s/ serves %s in the folder %s (%s read in %s). Ctrl-C stops the server.\n", scheme, l.Addr(), text.Plural(uint64(len(index.Runs())), "run"), f.runs, text.Count(uint64(read)), text.Lasted(time.Since(began).Seconds()))
+	a.Printf("%s://%s/ serves %s in the folder %s (%s read in %s). Ctrl-C stops the server.\n", scheme, l.Addr(), text.Plural(uint64(len(index.Runs())), "run"), f.runs, text.Count(uint64(read)), text.MeasuredSeconds(time.Since(began).Seconds()))
 	select {
 	case err := <-ended:
 		return err

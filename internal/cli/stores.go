@@ -78,8 +78,8 @@ type serverInfo struct {
 
 // meaning explains what an operation or a consistency level does in a store.
 type meaning struct {
-	Name string `json:"name"`
-	Is   string `json:"is"`
+	Name        string `json:"name"`
+	Explanation string `json:"is"`
 }
 
 func (a *commandLine) describeStores() ([]storeInfo, error) {
@@ -102,7 +102,7 @@ func describeStore(st store.Store) (storeInfo, error) {
 	can := st.Capabilities()
 	info := storeInfo{
 		Name: st.Name(), Servers: []serverInfo{}, Broken: []meaning{},
-		InFlight: can.InFlight, Durability: can.Durability,
+		InFlight: can.MaxInFlight, Durability: can.Durability,
 	}
 	for k := range kv.NumKinds {
 		if is, ok := can.Operations[k]; ok {
@@ -137,7 +137,7 @@ func (info *storeInfo) findServers(st store.Store) error {
 		return nil
 	}
 	info.License = first.License
-	if _, err := install.User(); err != nil {
+	if _, err := install.UserCache(); err != nil {
 		info.Unknown = err.Error()
 		return nil
 	}
@@ -180,13 +180,13 @@ func printStore(to io.Writer, s storeInfo) error {
 	var rows [][]string
 	row := func(name, is string) { rows = append(rows, []string{"  " + name, is}) }
 	for _, o := range s.Operations {
-		row(o.Name, o.Is)
+		row(o.Name, o.Explanation)
 	}
 	for _, r := range s.Reads {
-		row(r.Name+" reads", r.Is)
+		row(r.Name+" reads", r.Explanation)
 	}
 	for _, b := range s.Broken {
-		row("no "+b.Name, b.Is)
+		row("no "+b.Name, b.Explanation)
 	}
 	row("durability", s.Durability)
 	if s.Unknown != "" {

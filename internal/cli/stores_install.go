@@ -77,7 +77,7 @@ func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 	case source.Kind == store.BuiltIn:
 		return source, command.Usage("the server of %s is built into quorumbench; to use another server, give its path with --exec", name)
 	case source.Kind == store.HandBuilt:
-		return source, command.Usage("the server of %s cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
+		return source, command.Usage("the server of %s cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ManualRecipe())
 	}
 	if source, err = st.Server(version); err != nil {
 		return source, command.Usage("%w", err)

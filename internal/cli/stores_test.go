@@ -44,8 +44,8 @@ func (builtStore) Capabilities() kv.Capabilities {
 func (proxyStore) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		NoOperations: map[kv.Kind]string{kv.Txn: "it dies"},
-		NoReads:      map[kv.Consistency]string{kv.Lease: "it lies"},
-		InFlight:     1, Durability: "none",
+		NoReads:      map[kv.Consistency]string{kv.LeaderLease: "it lies"},
+		MaxInFlight:  1, Durability: "none",
 	}
 }
 
@@ -68,7 +68,7 @@ func (madeStore) Server(version string) (store.ServerSource, error) {
 			"go.mod.txt":  {Data: []byte("module example.test/made\n\ngo 1.24\n")},
 			"main.go.txt": {Data: []byte("package main\n\nfunc main() { print(\"made\\n\") }\n")},
 		},
-		Tools: []store.Tool{{Name: "go", Missing: "made needs Go"}}, License: "free of charge",
+		Tools: []store.Tool{{Name: "go", MissingMessage: "made needs Go"}}, License: "free of charge",
 	}
 	if v == "0.9.0" {
 		source.Package = "example.test/none"

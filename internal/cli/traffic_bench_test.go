@@ -118,7 +118,7 @@ func recordedCalls(b *testing.B, path string) (calls int) {
 	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Call != nil {
 			calls++
-		} else if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {
+		} else if !strings.Contains(r.Gap.Reason, "does not speak HTTP/2") {
 			b.Errorf("it is not all recorded: %+v", r.Gap)
 		}
 		return nil
@@ -210,6 +210,6 @@ func BenchmarkReplayTiming(b *testing.B) {
 		b.ReportMetric(float64(r.InterArrival.P50)/1e3, "gap-off-p50-us")
 		b.ReportMetric(float64(r.InterArrival.P99)/1e3, "gap-off-p99-us")
 		b.ReportMetric(float64(r.InterArrival.Max)/1e3, "gap-off-max-us")
-		b.ReportMetric(float64(r.HeldAgain)/float64(max(r.Held, 1)), "held-again")
+		b.ReportMetric(float64(r.HeldInBoth)/float64(max(r.HeldInRecording, 1)), "held-again")
 	}
 }

@@ -15,28 +15,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// captured is a capture that is already collecting packets.
-type captured struct {
-	cfg     passive.CaptureConfig
-	of      string
-	packets *passive.Packets
+// captureSource is a capture that is already collecting packets.
+type captureSource struct {
+	cfg         passive.CaptureConfig
+	addressText string
+	packets     *passive.Packets
 }
 
-func (c *captured) address() string { return c.of }
+func (c *captureSource) address() string { return c.addressText }
 
-func (c *captured) close() { c.packets.Close() }
+func (c *captureSource) close() { c.packets.Close() }
 
-func (c *captured) record(ctx context.Context, understood *passive.TapConfig, began time.Time) (all uint32, missing string, err error) {
-	c.cfg.Tap, c.cfg.Began = *understood, began
+func (c *captureSource) record(ctx context.Context, tapConfig *passive.TapConfig, began time.Time) (all uint32, missing string, err error) {
+	c.cfg.Tap, c.cfg.StartTime = *tapConfig, began
 	running := passive.NewCapture(c.cfg)
 	err = running.Serve(ctx, c.packets)
-	heard := running.Summary()
-	all = heard.Connections
+	summary := running.Summary()
+	all = summary.Connections
 	switch {
-	case all == 0 && len(heard.Elsewhere) > 0:
-		missing = fmt.Sprintf("no connection to %s was seen, but this port had traffic at other addresses (%v); give the address to which clients connect, or :PORT for any address", c.of, heard.Elsewhere)
-	case heard.WereOpen > 0:
-		n, was, is := uint64(heard.WereOpen), "were", "are"
+	case all == 0 && len(summary.OtherAddresses) > 0:
+		missing = fmt.Sprintf("no connection to %s was seen, but this port had traffic at other addresses (%v); give the address to which clients connect, or :PORT for any address", c.addressText, summary.OtherAddresses)
+	case summary.AlreadyOpen > 0:
+		n, was, is := uint64(summary.AlreadyOpen), "were", "are"
 		if n == 1 {
 			was, is = "was", "is"
 		}
@@ -46,24 +46,24 @@ func (c *captured) record(ctx context.Context, understood *passive.TapConfig, be
 	return all, missing, err
 }
 
-func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store) (hearing, error) {
+func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store) (trafficSource, error) {
 	for _, other := range [...]struct {
 		flag  string
 		given bool
-	}{{"--listen", f.listen != ""}, {"--to", f.to != ""}, {"--cert", f.cert != ""}, {"--key", f.key != ""}, {"--to-tls", f.toTLS}, {"--cacert", f.cacert != ""}} {
+	}{{"--listen", f.listen != ""}, {"--to", f.memberAddress != ""}, {"--cert", f.cert != ""}, {"--key", f.key != ""}, {"--to-tls", f.memberTLS}, {"--cacert", f.cacert != ""}} {
 		if other.given {
 			return nil, command.Usage("--capture cannot be combined with %s, because clients still connect to the member directly; remove one of the two", other.flag)
 		}
 	}
 	host, service, err := net.SplitHostPort(f.capture)
 	if err != nil {
-		return nil, command.Usage("--capture: %q is not an address; write HOST:PORT", scenario.ShownEndpoint(f.capture))
+		return nil, command.Usage("--capture: %q is not an address; write HOST:PORT", scenario.RedactedEndpoint(f.capture))
 	}
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil || port == 0 {
-		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", scenario.ShownEndpoint(service))
+		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", scenario.RedactedEndpoint(service))
 	}
-	c := &captured{cfg: passive.CaptureConfig{GiveWay: true}, of: f.capture}
+	c := &captureSource{cfg: passive.CaptureConfig{LowPriority: true}, addressText: f.capture}
 	if host != "" {
 		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if err != nil {

@@ -17,13 +17,13 @@ import (
 
 // recordFlags holds the flags of `traffic record`.
 type recordFlags struct {
-	store, listen, to, out string
-	capture                string
-	plain                  bool
-	duration               time.Duration
-	cert, key              string
-	toTLS                  bool
-	cacert                 string
+	store, listen, memberAddress, out string
+	capture                           string
+	plain                             bool
+	duration                          time.Duration
+	cert, key                         string
+	memberTLS                         bool
+	cacert                            string
 }
 
 func (a *commandLine) recordCommand() *cobra.Command {
@@ -51,27 +51,27 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 	r := command.NewFlags(c.Flags())
 	r.Text("store", &f.store, "STORE", "kind of store that the member runs")
 	r.Text("listen", &f.listen, "HOST:PORT", "address to which clients connect instead of the member's address; port 0 chooses a free port")
-	r.Text("to", &f.to, "HOST:PORT", "address of the member")
+	r.Text("to", &f.memberAddress, "HOST:PORT", "address of the member")
 	r.Text("capture", &f.capture, "HOST:PORT", "capture packets of the member at this address, instead of using --listen and --to; :PORT matches every address")
 	r.Text("out", &f.out, "FILE", "file for the recording, which must not exist yet (default: recording-TIME.qbrec)")
 	r.Toggle("plain", &f.plain, "record keys and values unchanged instead of hashing them")
-	r.Span("duration", &f.duration, "stop after this time (default: record until interrupted)")
+	r.Duration("duration", &f.duration, "stop after this time (default: record until interrupted)")
 	r.Text("cert", &f.cert, "FILE", "serve clients over TLS with this certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Toggle("to-tls", &f.toTLS, "connect to the member over TLS; --cacert implies it")
+	r.Toggle("to-tls", &f.memberTLS, "connect to the member over TLS; --cacert implies it")
 	r.Text("cacert", &f.cacert, "FILE", "connect to the member over TLS; this authority (PEM) must have signed the member's certificate")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.record(c.Context(), f) }
 	return c
 }
 
-// hearing is a source of observed traffic that is already open: a relay or a packet capture.
-type hearing interface {
+// trafficSource is a source of observed traffic that is already open: a relay or a packet capture.
+type trafficSource interface {
 	// address returns the observed address, such as the address at which the relay listens.
 	address() string
 	// record decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
 	// The times of calls are relative to began. record returns the number of connections and, if
 	// traffic is missing, a sentence that explains why.
-	record(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
+	record(ctx context.Context, tapConfig *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }
 
@@ -83,12 +83,12 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if err != nil {
 		return command.Usage("--store: %w", err)
 	}
-	understood := passive.TapConfig{Redactor: call.NewRedactor()}
+	tapConfig := passive.TapConfig{Redactor: call.NewRedactor()}
 	if f.plain {
-		understood.Redactor = &call.Redactor{}
+		tapConfig.Redactor = &call.Redactor{}
 	}
 	var ok bool
-	if understood.Tapped, ok = st.(store.Replayer); !ok {
+	if tapConfig.Tapped, ok = st.(store.Replayer); !ok {
 		return command.Usage("--store: quorumbench cannot decode traffic of %s; choose another store", st.Name())
 	}
 	begin := a.relay
@@ -108,7 +108,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if err != nil {
 		return err
 	}
-	understood.Sink = w
+	tapConfig.Sink = w
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	if f.duration > 0 {
@@ -117,7 +117,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		defer cancel()
 	}
 	a.Printf("%s\n", h.address())
-	all, missing, err := h.record(ctx, &understood, began)
+	all, missing, err := h.record(ctx, &tapConfig, began)
 	if closing := w.Close(); err == nil {
 		err = closing
 	}
@@ -133,6 +133,6 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if n.Gaps > 0 {
 		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" shows what is missing", text.Plural(n.Gaps, "gap")))
 	}
-	a.Next("quorumbench traffic profile %s (derives a scenario with the same load)", command.ShellQuote(f.out))
+	a.SuggestNext("quorumbench traffic profile %s (derives a scenario with the same load)", command.ShellQuote(f.out))
 	return nil
 }

@@ -17,43 +17,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// relayed is a relay whose listener is open.
-type relayed struct {
+// relaySource is a relay whose listener is open.
+type relaySource struct {
 	cfg passive.RelayConfig
 	l   net.Listener
 }
 
-func (r *relayed) address() string { return r.l.Addr().String() }
+func (r *relaySource) address() string { return r.l.Addr().String() }
 
 // close closes the listener of a relay that has not begun to serve. Otherwise Serve closes it.
-func (r *relayed) close() { _ = r.l.Close() }
+func (r *relaySource) close() { _ = r.l.Close() }
 
-func (r *relayed) record(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {
-	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
+func (r *relaySource) record(ctx context.Context, tapConfig *passive.TapConfig, began time.Time) (uint32, string, error) {
+	r.cfg.Tap, r.cfg.Now = *tapConfig, func() int64 { return int64(time.Since(began)) }
 	running := passive.NewRelay(r.cfg)
 	err := running.Serve(ctx, r.l)
 	return running.Connections(), "", err
 }
 
-func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (hearing, error) {
+func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (trafficSource, error) {
 	cfg, err := f.relayConfig()
 	if err != nil {
 		return nil, err
 	}
-	cfg.ALPN, cfg.Say = st.Capabilities().ALPN, func(why string) { a.Warn(why) }
+	cfg.ALPN, cfg.Notify = st.Capabilities().ALPN, func(why string) { a.Warn(why) }
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("the relay cannot listen: %w", err)
 	}
-	return &relayed{cfg: cfg, l: l}, nil
+	return &relaySource{cfg: cfg, l: l}, nil
 }
 
 // relayConfig checks the flags and reads the files that they name.
 func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
-	cfg := passive.RelayConfig{To: f.to}
-	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.to}} {
+	cfg := passive.RelayConfig{MemberAddress: f.memberAddress}
+	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.memberAddress}} {
 		if _, _, err := net.SplitHostPort(at.value); err != nil {
-			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, scenario.ShownEndpoint(at.value))
+			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, scenario.RedactedEndpoint(at.value))
 		}
 	}
 	if (f.cert == "") != (f.key == "") {
@@ -66,7 +66,7 @@ func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 		}
 		cfg.Listen = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	if f.cacert != "" || f.toTLS {
+	if f.cacert != "" || f.memberTLS {
 		cfg.Dial = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if f.cacert != "" {

@@ -40,10 +40,10 @@ type replayFlags struct {
 }
 
 // replayPrefix is the default prefix of every key.
-const replayPrefix = scenario.OwnPrefix + "replay/"
+const replayPrefix = scenario.RunningClusterPrefix + "replay/"
 
-// mostSpeed is the highest value of --speed. The lowest is its reciprocal.
-const mostSpeed = 1e6
+// maxSpeed is the highest value of --speed. The lowest is its reciprocal.
+const maxSpeed = 1e6
 
 func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -104,25 +104,25 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	f.describe(&s.Trials[0], plan, path)
 	s.Name = "replay"
 	err = a.ExecuteRun(ctx, runner.Options{
-		Scenario: s, Out: f.out, Script: plan, Replayed: func() *record.Replay { return replayed(f, plan, path) },
-	}, command.Rendering{Format: f.format, Strict: f.strict, Single: true, Discard: f.out == "", Upload: f.upload})
+		Scenario: s, Out: f.out, Script: plan, Replayed: func() *record.Replay { return newReplayRecord(f, plan, path) },
+	}, command.Rendering{Format: f.format, Strict: f.strict, SingleTrial: true, Discard: f.out == "", Upload: f.upload})
 	switch {
 	case err != nil || f.format != "text":
 	case f.out == "":
-		a.Next("%s (keeps the run directory for report and compare)", a.CommandAgain("--out", "DIR"))
+		a.SuggestNext("%s (keeps the run directory for report and compare)", a.RepeatCommand("--out", "DIR"))
 	default:
-		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
 	return err
 }
 
 func (f *replayFlags) check() error {
-	if err := command.CheckKept(f.upload, f.out); err != nil {
+	if err := command.RequireRunDir(f.upload, f.out); err != nil {
 		return err
 	}
 	switch {
-	case !(f.speed >= 1/mostSpeed && f.speed <= mostSpeed):
-		return command.Usage("--speed must be from %g to %g, not %g", 1/mostSpeed, mostSpeed, f.speed)
+	case !(f.speed >= 1/maxSpeed && f.speed <= maxSpeed):
+		return command.Usage("--speed must be from %g to %g, not %g", 1/maxSpeed, maxSpeed, f.speed)
 	case f.conns < 0 || f.conns > scenario.MaxConnections:
 		return command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
 	}
@@ -157,7 +157,7 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 	f.preset.SetDerived("target", f.Target.String())
 	f.preset.SetDerived("rate", "1")
-	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: scenario.DefaultSeed, Repeats: 1})
+	return f.Scenario(f.preset, a.Catalog, scenario.CommandOptions{Seed: scenario.DefaultSeed, Repeats: 1})
 }
 
 // describe sets the trial's load from the recording: operations, mean rate, keys, sizes and
@@ -165,14 +165,14 @@ func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	l := &t.Load
 	t.Name = "replay"
-	l.Arrival, l.Total, l.Duration, l.Warmup, l.Preload, l.Threads = scenario.Recorded, p.Calls(), 0, 0, p.Prepared() > 0, 1
+	l.Arrival, l.Total, l.Duration, l.Warmup, l.Preload, l.Threads = scenario.Recorded, p.Calls(), 0, 0, p.PreloadCount() > 0, 1
 	l.Rate = scenario.Rate{PerSecond: float64(p.Calls()) / (float64(p.Length()) / 1e9)}
 	l.KeySpace, l.KeySize, l.ValueSize = p.Keys, max(p.KeyBytes, 8), p.ValueBytes
 	if l.Connections = f.conns; f.conns == 0 {
 		l.Connections = min(p.Connections, scenario.MaxConnections)
 	}
 	l.Clients, l.Mix, l.ClusterWide = l.Connections, nil, f.compactions
-	for kind, n := range p.Kinds() {
+	for kind, n := range p.CountByKind() {
 		l.Mix = append(l.Mix, scenario.Operation{Kind: kind.Kind, Consistency: kind.Level, Weight: float64(n)})
 	}
 	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
@@ -188,13 +188,13 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	}
 }
 
-// replayed returns the part of the record that describes the replay.
-func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
+// newReplayRecord returns the part of the record that describes the replay.
+func newReplayRecord(f *replayFlags, p *replay.Plan, path string) *record.Replay {
 	o := p.Outcome()
 	return &record.Replay{
-		Recording: filepath.Base(path), Speed: f.speed, Calls: p.Calls(), Left: p.Left, Gaps: p.Gaps, Prepared: p.Prepared(),
-		Waited: o.Waited, Guarded: o.Guarded, Held: o.Held, HeldAgain: o.HeldAgain, HeldNow: o.HeldNow,
-		Watchers: o.Watchers, Events: o.Events, EventsNow: o.EventsNow,
-		InterArrival: record.GapErrorsOf(o.Gaps),
+		Recording: filepath.Base(path), Speed: f.speed, Calls: p.Calls(), NotReplayed: p.Omitted, Gaps: p.Gaps, Prepared: p.PreloadCount(),
+		WaitedForAnother: o.Waited, Guarded: o.Guarded, HeldInRecording: o.HeldInRecording, HeldInBoth: o.HeldInBoth, HeldOnlyInReplay: o.HeldOnlyInReplay,
+		Watchers: o.Watchers, RecordedEvents: o.RecordedEvents, ReplayedEvents: o.ReplayedEvents,
+		InterArrival: record.GapErrorsOf(o.GapErrors),
 	}
 }

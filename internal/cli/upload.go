@@ -42,13 +42,13 @@ Credentials are read only from the environment.`,
 func (a *commandLine) upload(ctx context.Context, dir string, to *upload.Destination, readBack bool) error {
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
-	sent, err := a.SendKept(ctx, to, dir, readBack)
+	sent, err := a.UploadRunDir(ctx, to, dir, readBack)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; this command sends the rest: %s", command.SendAgainCommand(dir, to))}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; this command sends the rest: %s", command.RetryUploadCommand(dir, to))}
 	case err != nil:
 		return err
 	}
-	a.Printf("%s\n", command.SentLine(sent))
+	a.Printf("%s\n", command.UploadSummary(sent))
 	return nil
 }

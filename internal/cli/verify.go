@@ -55,7 +55,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 			continue
 		}
 		began, name := time.Now(), analyze.Label(t)
-		answers, err := verify.Answers(ctx, paths, func(reading int, operations uint64) {
+		answers, err := verify.CheckFiles(ctx, paths, func(reading int, operations uint64) {
 			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: verifying, %s in pass %d", name, text.Plural(operations, "operation"), reading))
 		})
 		switch {
@@ -69,16 +69,16 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 			return err
 		}
 		a.Printf("%s\n", name)
-		for _, line := range report.Answers(answers.WithMemberNames(membersOf(run, t))) {
+		for _, line := range report.VerificationLines(answers.WithMemberNames(membersOf(run, t))) {
 			a.Printf("  %s\n", line)
 		}
-		if verified++; len(answers.Wrong) > 0 {
+		if verified++; len(answers.WrongByKind) > 0 {
 			wrong++
 		}
 	}
 	switch {
 	case verified == 0:
-		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations, because the run did not verify responses; run it again with --verify", dir)}
+		return &command.Exit{Code: command.ExitUndecided, Cause: fmt.Errorf("%s has no history of operations, because the run did not verify responses; run it again with --verify", dir)}
 	case wrong > 0:
 		return fmt.Errorf("the store gave wrong responses in %s", text.Plural(uint64(wrong), "trial"))
 	}

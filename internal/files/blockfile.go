@@ -32,23 +32,23 @@ func checksum(head, payload []byte) uint32 {
 
 // Reasons why a frame cannot be read.
 var (
-	ErrCut     = errors.New("the file ends without a complete frame")
-	ErrDamaged = errors.New("the file contains a damaged frame")
+	ErrIncomplete = errors.New("the file ends without a complete frame")
+	ErrDamaged    = errors.New("the file contains a damaged frame")
 )
 
 // Frame contains the last frame that Read has read. The next call of Read reuses the memory of
 // Packed.
 type Frame struct {
-	Packed      []byte
+	Payload     []byte
 	Count, Size int // number of records, and their total size in bytes when decompressed
 }
 
-// Read reads the next frame. It returns ErrCut if the frame is incomplete or the input has ended,
+// Read reads the next frame. It returns ErrIncomplete if the frame is incomplete or the input has ended,
 // and ErrDamaged if the frame is damaged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return ErrCut
+		return ErrIncomplete
 	}
 	n := binary.LittleEndian.Uint32(head[:])
 	f.Count = int(binary.LittleEndian.Uint32(head[4:]))
@@ -56,14 +56,14 @@ func (f *Frame) Read(in io.Reader) error {
 	if n > MaxFrame || f.Size > MaxFrame || f.Count > f.Size {
 		return ErrDamaged
 	}
-	if cap(f.Packed) < int(n) {
-		f.Packed = make([]byte, n)
+	if cap(f.Payload) < int(n) {
+		f.Payload = make([]byte, n)
 	}
-	f.Packed = f.Packed[:n]
-	if _, err := io.ReadFull(in, f.Packed); err != nil {
-		return ErrCut
+	f.Payload = f.Payload[:n]
+	if _, err := io.ReadFull(in, f.Payload); err != nil {
+		return ErrIncomplete
 	}
-	if checksum(head[:], f.Packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
+	if checksum(head[:], f.Payload) != binary.LittleEndian.Uint32(head[headSize-4:]) {
 		return ErrDamaged
 	}
 	return nil

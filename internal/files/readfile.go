@@ -33,7 +33,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	f, err := open(path, name, root.Stat, root.OpenFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if link := firstLink(root, name); link != "" {
-			err = refused(path, fmt.Errorf("%s is a symbolic link to a target outside %s, and quorumbench does not follow such links; replace the link with a copy of its target", link, dir))
+			err = readError(path, fmt.Errorf("%s is a symbolic link to a target outside %s, and quorumbench does not follow such links; replace the link with a copy of its target", link, dir))
 		}
 	}
 	return f, err
@@ -41,11 +41,11 @@ func OpenIn(dir, name string) (*os.File, error) {
 
 // firstLink returns the first symbolic link in a file's path, or "".
 func firstLink(root *os.Root, name string) string {
-	at := ""
+	prefix := ""
 	for _, part := range strings.Split(filepath.Clean(name), "/") {
-		at = filepath.Join(at, part)
-		if info, err := root.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return at
+		prefix = filepath.Join(prefix, part)
+		if info, err := root.Lstat(prefix); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return prefix
 		}
 	}
 	return ""
@@ -54,7 +54,7 @@ func firstLink(root *os.Root, name string) string {
 func open(path, name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
 	// Check the type before opening, because opening a device may have side effects.
 	if info, err := stat(name); err == nil {
-		if err := regular(path, info); err != nil {
+		if err := checkRegular(path, info); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +64,7 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(path, info) // the path may refer to a different file now
+		err = checkRegular(path, info) // the path may refer to a different file now
 	}
 	if err != nil {
 		_ = f.Close() // nothing was read or written
@@ -79,7 +79,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return whole(f, path, limit)
+	return readLimited(f, path, limit)
 }
 
 // ReadIn reads a file in a folder or below it, with the restrictions of OpenIn. It returns an error
@@ -89,17 +89,17 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return whole(f, filepath.Join(dir, name), limit)
+	return readLimited(f, filepath.Join(dir, name), limit)
 }
 
-func whole(f *os.File, path string, limit int64) ([]byte, error) {
+func readLimited(f *os.File, path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // the file was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, refused(path, tooLarge(limit))
+		return nil, readError(path, tooLarge(limit))
 	}
 	// The reported size is only a hint: a file may grow while it is read, and files that the kernel
 	// generates report the size 0.
@@ -109,14 +109,14 @@ func whole(f *os.File, path string, limit int64) ([]byte, error) {
 		err = tooLarge(limit)
 	}
 	if err != nil {
-		return nil, refused(path, err)
+		return nil, readError(path, err)
 	}
 	return b.Bytes(), nil
 }
 
 // ReadAll reads all data. It returns an error if the data has more than `limit` bytes.
-func ReadAll(from io.Reader, limit int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(from, limit+1))
+func ReadAll(in io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err == nil && int64(len(b)) > limit {
 		return nil, tooLarge(limit)
 	}
@@ -133,9 +133,9 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("it is larger than %d bytes, the limit for such a file", limit)
 }
 
-// regular returns an error if `info` does not describe a regular file. The error contains the type
+// checkRegular returns an error if `info` does not describe a regular file. The error contains the type
 // of the file.
-func regular(path string, info fs.FileInfo) error {
+func checkRegular(path string, info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -151,10 +151,10 @@ func regular(path string, info fs.FileInfo) error {
 	default:
 		what = "something else"
 	}
-	return refused(path, errors.New("it is "+what+" and not a regular file"))
+	return readError(path, errors.New("it is "+what+" and not a regular file"))
 }
 
-// refused returns an error in the same form as the operating system's errors.
-func refused(path string, err error) error {
+// readError returns an error in the same form as the operating system's errors.
+func readError(path string, err error) error {
 	return &fs.PathError{Op: "read", Path: path, Err: err}
 }

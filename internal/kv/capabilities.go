@@ -18,11 +18,11 @@ type Capabilities struct {
 	// Reads maps each supported consistency level of reads to how the store implements the level.
 	Reads   map[Consistency]string
 	NoReads map[Consistency]string
-	// ShortOf contains a sentence for each level in Reads whose guarantee in this store is weaker
+	// WeakerReads contains a sentence for each level in Reads whose guarantee in this store is weaker
 	// than the level's name suggests. The sentence explains how the store reads and what such reads
 	// do not guarantee. Tables print the sentence as a footnote, so it does not mention the store's
 	// name.
-	ShortOf map[Consistency]string
+	WeakerReads map[Consistency]string
 	// Features maps each supported feature to how the store provides it.
 	Features   map[Feature]string
 	NoFeatures map[Feature]string
@@ -35,15 +35,15 @@ type Capabilities struct {
 
 	// Ascending is set if a Range returns its keys in byte order.
 	Ascending bool
-	// InFlight is the maximum number of operations in flight on one connection, such as 1 for
+	// MaxInFlight is the maximum number of operations in flight on one connection, such as 1 for
 	// HTTP/1.1. It is 0 if the protocol has no limit.
-	InFlight int
-	// Ordered is set if a connection returns responses in the order of the requests. Clients that
+	MaxInFlight int
+	// OrderedResponses is set if a connection returns responses in the order of the requests. Clients that
 	// share such a connection wait for each other.
-	Ordered bool
-	// OwnSessions is set if each connection has its own session, which a KeepAlive renews. Such a
+	OrderedResponses bool
+	// SessionPerConnection is set if each connection has its own session, which a KeepAlive renews. Such a
 	// store grants no leases.
-	OwnSessions bool
+	SessionPerConnection bool
 	// ALPN lists the application protocols that TLS connections request (RFC 7301).
 	ALPN []string
 	// Durability describes how the store makes a write durable before it acknowledges the write.
@@ -51,28 +51,28 @@ type Capabilities struct {
 	// Disk is the store's requirement for the disk that holds its log, or nil if no requirement is
 	// known.
 	Disk *DiskRule
-	// Upgrades is a sentence about the conditions for a version upgrade. It is empty if the store
+	// UpgradeConditions is a sentence about the conditions for a version upgrade. It is empty if the store
 	// has no conditions.
-	Upgrades string
-	// SlowAtFirst is a phrase that explains why a server is slow for some time after its start,
+	UpgradeConditions string
+	// SlowStartReason is a phrase that explains why a server is slow for some time after its start,
 	// such as "its code is compiled while it runs". It is empty if no reason is known.
-	SlowAtFirst string
-	// Variables maps connection flags, such as "cacert", to the environment variables that the
+	SlowStartReason string
+	// EnvironmentVariables maps connection flags, such as "cacert", to the environment variables that the
 	// store's own client uses for the same purpose. The entry "password" maps to the variable with
 	// the password for the flag "user", or with a token. The entry "tls" maps to a variable that is
 	// true if the client uses TLS.
-	Variables map[string]string
+	EnvironmentVariables map[string]string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).
 type NonVoters struct {
 	Name string // the store's term for such a member, such as learner
-	// Forwards is set if these members forward writes and linearizable reads to the leader, as
+	// ForwardsRequests is set if these members forward writes and linearizable reads to the leader, as
 	// followers do.
-	Forwards bool
-	// Reads is set if these members do not forward requests but serve local reads of keys. They do
+	ForwardsRequests bool
+	// ServesLocalReads is set if these members do not forward requests but serve local reads of keys. They do
 	// not authenticate users.
-	Reads bool
+	ServesLocalReads bool
 }
 
 // DiskRule is a limit for the sync time of the disk that holds the write-ahead log. The store's
@@ -108,7 +108,7 @@ const (
 	Replacement                     // an empty member can replace a member whose data were lost
 	Learners                        // a member can join without a vote, be promoted, and leave
 	Certificates                    // members' certificates can be replaced while the members run
-	Order                           // responses contain the order of the writes, which verification needs
+	WriteOrder                      // responses contain the order of the writes, which verification needs
 	ApplicationCalls                // calls that applications send: guarded transactions, leases, pages at one revision, compaction, watchers
 	Services                        // a catalog of services, their instances and their health
 	SessionNodes                    // numbered keys that are deleted when their session expires, which causes one watch event
@@ -119,7 +119,7 @@ const (
 
 // features contains the name of each feature, and the format of a sentence about a store that lacks
 // the feature.
-var features = [NumFeatures]struct{ name, lack string }{
+var features = [NumFeatures]struct{ name, lackFormat string }{
 	RangeForms:       {"range-forms", "quorumbench can read a range in %s only as a whole: all keys with their values, in one response"},
 	TLS:              {"tls", "quorumbench cannot connect to %s over TLS"},
 	Users:            {"users", "quorumbench cannot authenticate users in %s"},
@@ -142,7 +142,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Certificates:     {"certificates", "quorumbench cannot replace the certificates of running members of %s"},
 	Services:         {"services", "quorumbench does not support a service catalog in %s"},
 	SessionLocks:     {"session-locks", "quorumbench cannot lock keys with sessions in %s"},
-	Order:            {"order", "the responses of %s cannot be verified, because they do not contain the order of the writes"},
+	WriteOrder:       {"order", "the responses of %s cannot be verified, because they do not contain the order of the writes"},
 	SessionNodes:     {"session-nodes", "quorumbench cannot create numbered keys in %s that are deleted when their session ends"},
 	CallWatchers:     {"call-watchers", "an application on %s cannot start and stop watchers between its other calls"},
 	ApplicationCalls: {"application-calls", "quorumbench cannot send application calls, such as guarded transactions and lease grants, to %s"},
@@ -153,20 +153,20 @@ func (f Feature) String() string {
 	if f < NumFeatures {
 		return features[f].name
 	}
-	return name(nil, int(f))
+	return nameAt(nil, int(f))
 }
 
 // CheckOperation returns nil if the named store supports the operation at the given consistency
 // level. If not, it returns an error that is a sentence about the missing capability. The level is
 // None for an operation that is not a read.
 func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) error {
-	if why, ok := c.NoOperations[k]; ok {
-		return fmt.Errorf("the operation %s is refused: %s", k, why)
+	if reason, ok := c.NoOperations[k]; ok {
+		return fmt.Errorf("the operation %s is refused: %s", k, reason)
 	}
 	if _, ok := c.Operations[k]; !ok {
 		return fmt.Errorf("%s has no operation %s; its operations are %s", store, k, c.operations())
 	}
-	if level == None {
+	if level == NoConsistency {
 		return nil
 	}
 	if k.Writes() {
@@ -184,19 +184,19 @@ func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) er
 // CheckWatch returns nil if the named store supports watches of the given mode. If not, it returns
 // an error that is a sentence with the supported modes.
 func (c Capabilities) CheckWatch(store string, mode WatchMode) error {
-	if err := c.CheckOperation(store, Watch, None); err != nil {
+	if err := c.CheckOperation(store, Watch, NoConsistency); err != nil {
 		return err
 	}
-	if _, ok := c.Watches.Modes[c.Watches.Mode(mode)]; ok {
+	if _, ok := c.Watches.Modes[c.Watches.ResolveMode(mode)]; ok {
 		return nil
 	}
-	var has []string
+	var supported []string
 	for m := range NumWatchModes {
 		if what, ok := c.Watches.Modes[m]; ok {
-			has = append(has, fmt.Sprintf("%s (%s)", m, what))
+			supported = append(supported, fmt.Sprintf("%s (%s)", m, what))
 		}
 	}
-	return fmt.Errorf("%s does not support the watch mode %q; it supports %s", store, mode, strings.Join(has, " and "))
+	return fmt.Errorf("%s does not support the watch mode %q; it supports %s", store, mode, strings.Join(supported, " and "))
 }
 
 // Has reports whether the store has the feature.
@@ -205,23 +205,23 @@ func (c Capabilities) Has(f Feature) bool { return c.Features[f] != "" }
 // CheckFeature returns nil if the named store has the feature. If not, it returns an error that is
 // a sentence about the missing capability.
 func (c Capabilities) CheckFeature(store string, f Feature) error {
-	switch why := c.NoFeatures[f]; {
+	switch reason := c.NoFeatures[f]; {
 	case c.Has(f):
 		return nil
-	case why != "":
-		return fmt.Errorf("%s", why)
+	case reason != "":
+		return fmt.Errorf("%s", reason)
 	}
-	return fmt.Errorf(features[f].lack, store)
+	return fmt.Errorf(features[f].lackFormat, store)
 }
 
 // Strongest returns the strongest consistency level at which the store can read, or None.
 func (c Capabilities) Strongest() Consistency {
-	for _, level := range []Consistency{Linearizable, Lease, Local} {
+	for _, level := range []Consistency{Linearizable, LeaderLease, Local} {
 		if _, ok := c.Reads[level]; ok {
 			return level
 		}
 	}
-	return None
+	return NoConsistency
 }
 
 func (c Capabilities) operations() string {

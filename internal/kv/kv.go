@@ -33,27 +33,27 @@ const (
 // an entry to `kinds`, support the kind in the codecs and capabilities of the stores that offer it,
 // and add a line for its bench command.
 type traits struct {
-	name   string
-	writes bool // can change the store's data
-	reads  bool // reads keys, at a given consistency level
-	oneKey bool // applies to one key, which is chosen for each operation
-	value  bool // carries a value
-	brief  bool // consists of one request and one response
+	name          string
+	writes        bool // can change the store's data
+	reads         bool // reads keys, at a given consistency level
+	oneKey        bool // applies to one key, which is chosen for each operation
+	value         bool // carries a value
+	singleRequest bool // consists of one request and one response
 }
 
 var kinds = [NumKinds]traits{
-	Put:       {name: "put", writes: true, oneKey: true, value: true, brief: true},
-	Get:       {name: "get", reads: true, oneKey: true, brief: true},
-	Range:     {name: "range", reads: true, brief: true},
-	Delete:    {name: "delete", writes: true, oneKey: true, brief: true},
-	CAS:       {name: "cas", writes: true, oneKey: true, value: true, brief: true},
-	Txn:       {name: "txn", writes: true, brief: true},
+	Put:       {name: "put", writes: true, oneKey: true, value: true, singleRequest: true},
+	Get:       {name: "get", reads: true, oneKey: true, singleRequest: true},
+	Range:     {name: "range", reads: true, singleRequest: true},
+	Delete:    {name: "delete", writes: true, oneKey: true, singleRequest: true},
+	CAS:       {name: "cas", writes: true, oneKey: true, value: true, singleRequest: true},
+	Txn:       {name: "txn", writes: true, singleRequest: true},
 	TxnGet:    {name: "txn-get", reads: true},
 	STM:       {name: "stm", writes: true},
 	KeepAlive: {name: "keepalive"},
 	Watch:     {name: "watch"},
-	Exists:    {name: "exists", reads: true, oneKey: true, brief: true},
-	Ephemeral: {name: "ephemeral", writes: true, oneKey: true, value: true, brief: true},
+	Exists:    {name: "exists", reads: true, oneKey: true, singleRequest: true},
+	Ephemeral: {name: "ephemeral", writes: true, oneKey: true, value: true, singleRequest: true},
 }
 
 var kindNames = func() (names []string) {
@@ -64,7 +64,7 @@ var kindNames = func() (names []string) {
 }()
 
 // String returns the operation's name in flags, files and tables.
-func (k Kind) String() string { return name(kindNames, int(k)) }
+func (k Kind) String() string { return nameAt(kindNames, int(k)) }
 
 // Writes reports whether the operation can change the store's data. After an indefinite error, it
 // is unknown whether such an operation changed the data.
@@ -81,7 +81,7 @@ func (k Kind) HasOneKey() bool { return k < NumKinds && kinds[k].oneKey }
 func (k Kind) HasValue() bool { return k < NumKinds && kinds[k].value }
 
 // SingleRequest reports whether the operation consists of one request and one response.
-func (k Kind) SingleRequest() bool { return k < NumKinds && kinds[k].brief }
+func (k Kind) SingleRequest() bool { return k < NumKinds && kinds[k].singleRequest }
 
 // ParseKind is the inverse of String.
 func ParseKind(s string) (Kind, error) {
@@ -94,17 +94,17 @@ type Consistency uint8
 
 // The consistency levels. Capabilities.Reads describes how a store implements each one.
 const (
-	None         Consistency = iota // not a read
-	Linearizable                    // sees every write acknowledged before the read began
-	Local                           // returns the contacted member's data, which may be stale
-	Lease                           // returns the data of a leader with a valid lease
+	NoConsistency Consistency = iota // not a read
+	Linearizable                     // sees every write acknowledged before the read began
+	Local                            // returns the contacted member's data, which may be stale
+	LeaderLease                      // returns the data of a leader with a valid lease
 	NumConsistencies
 )
 
 var consistencyNames = [NumConsistencies]string{"", "linearizable", "local", "lease"}
 
 // String returns the level's name, or the empty string for None.
-func (c Consistency) String() string { return name(consistencyNames[:], int(c)) }
+func (c Consistency) String() string { return nameAt(consistencyNames[:], int(c)) }
 
 // ParseConsistency is the inverse of String. It also accepts etcd's letters: l for
 // linearizable, and s (serializable) for local.
@@ -124,7 +124,7 @@ type Role uint8
 
 // The roles. Unknown means that the role could not be determined.
 const (
-	Unknown Role = iota
+	UnknownRole Role = iota
 	Leader
 	Follower
 	NonVoter // has no vote: see NonVoters
@@ -134,9 +134,9 @@ const (
 var roleNames = [NumRoles]string{"unknown", "leader", "follower", "non-voter"}
 
 // String returns the role's name.
-func (r Role) String() string { return name(roleNames[:], int(r)) }
+func (r Role) String() string { return nameAt(roleNames[:], int(r)) }
 
-func name(names []string, i int) string {
+func nameAt(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
 	}

@@ -24,7 +24,7 @@ const (
 	Denied         // authentication or permission failed
 	BadRequest     // the store cannot serve the request: it is too large or invalid, or its revision is compacted
 	StoreError     // any other error that the store returned
-	WrongAnswer    // a response that cannot be correct, for example with another key or a damaged value
+	WrongResponse  // a response that cannot be correct, for example with another key or a damaged value
 	NumOutcomes
 )
 
@@ -35,7 +35,7 @@ var outcomeNames = [NumOutcomes]string{
 }
 
 // String returns the outcome's name as used in errors_by_kind.
-func (o Outcome) String() string { return name(outcomeNames[:], int(o)) }
+func (o Outcome) String() string { return nameAt(outcomeNames[:], int(o)) }
 
 // Failed reports whether the outcome is an error.
 func (o Outcome) Failed() bool { return o >= NotSent }

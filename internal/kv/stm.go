@@ -21,7 +21,7 @@ const (
 var isolationNames = [NumIsolations]string{"c", "r", "s", "ss"}
 
 // String returns the level's letters as used in flags and files: c, r, s or ss.
-func (i Isolation) String() string { return name(isolationNames[:], int(i)) }
+func (i Isolation) String() string { return nameAt(isolationNames[:], int(i)) }
 
 // ParseIsolation is the inverse of String.
 func ParseIsolation(s string) (Isolation, error) {
@@ -44,7 +44,7 @@ const (
 var lockerNames = [NumLockers]string{"stm", "lock-client", "lock-rpc"}
 
 // String returns the locker's name in flags.
-func (l Locker) String() string { return name(lockerNames[:], int(l)) }
+func (l Locker) String() string { return nameAt(lockerNames[:], int(l)) }
 
 // ParseLocker is the inverse of String.
 func ParseLocker(s string) (Locker, error) {

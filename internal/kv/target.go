@@ -11,21 +11,21 @@ import (
 // practice have fewer members.
 const MaxMembers = 99
 
-// Mode determines to which members a load is sent.
-type Mode uint8
+// TargetMode determines to which members a load is sent.
+type TargetMode uint8
 
 // The modes.
 const (
-	Any        Mode = iota // any of the given endpoints
-	All                    // every member: connection i connects to member i mod n
-	LeaderOnly             // the leader; the load follows leader changes
-	Followers              // every member except the leader
-	One                    // the member with a given number
+	AnyEndpoint  TargetMode = iota // any of the given endpoints
+	AllMembers                     // every member: connection i connects to member i mod n
+	LeaderOnly                     // the leader; the load follows leader changes
+	Followers                      // every member except the leader
+	SingleMember                   // the member with a given number
 )
 
 // Target is a mode and, if the mode is One, the number of the member. Members are numbered from 1.
 type Target struct {
-	Mode   Mode
+	Mode   TargetMode
 	Member int
 }
 
@@ -33,10 +33,10 @@ var modeNames = []string{"any", "all", "leader", "followers"}
 
 // String returns the target's name in flags, files and tables.
 func (t Target) String() string {
-	if t.Mode == One {
+	if t.Mode == SingleMember {
 		return "member:" + strconv.Itoa(t.Member)
 	}
-	return name(modeNames, int(t.Mode))
+	return nameAt(modeNames, int(t.Mode))
 }
 
 // ParseTarget is the inverse of String.
@@ -46,10 +46,10 @@ func ParseTarget(s string) (Target, error) {
 		if err != nil || n < 1 {
 			return Target{}, fmt.Errorf("target %q does not contain a valid member number; members are numbered from 1, as in member:2", s)
 		}
-		return Target{Mode: One, Member: n}, nil
+		return Target{Mode: SingleMember, Member: n}, nil
 	}
 	if i := slices.Index(modeNames, s); i >= 0 {
-		return Target{Mode: Mode(i)}, nil
+		return Target{Mode: TargetMode(i)}, nil
 	}
 	return Target{}, fmt.Errorf("there is no target %q; choose any, all, leader, followers or member:N", s)
 }

@@ -26,7 +26,7 @@ const (
 var watchModeNames = [NumWatchModes]string{"", "stream", "once", "persistent", "query"}
 
 // String returns the mode's name in flags and files, or the empty string for AnyWatch.
-func (m WatchMode) String() string { return name(watchModeNames[:], int(m)) }
+func (m WatchMode) String() string { return nameAt(watchModeNames[:], int(m)) }
 
 // ParseWatchMode is the inverse of String.
 func ParseWatchMode(s string) (WatchMode, error) {
@@ -38,22 +38,22 @@ func ParseWatchMode(s string) (WatchMode, error) {
 type Watches struct {
 	// Modes maps each supported mode to how the store implements it.
 	Modes map[WatchMode]string
-	// Usual is the default mode.
-	Usual WatchMode
-	// Earlier is set if a watcher can start at a revision that is earlier than the current
+	// Default is the default mode.
+	Default WatchMode
+	// PastRevisions is set if a watcher can start at a revision that is earlier than the current
 	// revision.
-	Earlier bool
-	// Before is set if events can contain the previous value.
-	Before bool
-	// Shared is set if all watchers on one connection that watch the same key, or the same folder
+	PastRevisions bool
+	// PreviousValues is set if events can contain the previous value.
+	PreviousValues bool
+	// SharedByKey is set if all watchers on one connection that watch the same key, or the same folder
 	// of keys, are a single watch on the server.
-	Shared bool
+	SharedByKey bool
 }
 
-// Mode returns the requested mode, or the store's default mode for AnyWatch.
-func (w *Watches) Mode(asked WatchMode) WatchMode {
-	if asked == AnyWatch {
-		return w.Usual
+// ResolveMode returns the requested mode, or the store's default mode for AnyWatch.
+func (w *Watches) ResolveMode(requested WatchMode) WatchMode {
+	if requested == AnyWatch {
+		return w.Default
 	}
-	return asked
+	return requested
 }

@@ -28,35 +28,35 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// fromEnv is the prefix of a reference to a password. The text after the prefix is the name of the
+// envPrefix is the prefix of a reference to a password. The text after the prefix is the name of the
 // environment variable that contains the password. Such a reference is safer than the password
 // itself, because every user of the machine can read the command line.
-const fromEnv = "env:"
+const envPrefix = "env:"
 
 // ReadAccess reads the files and environment variables that `attach` refers to, and returns the
 // access to the cluster.
-func ReadAccess(attach *scenario.Attach) (store.Access, error) {
+func ReadAccess(attach *scenario.RunningCluster) (store.Access, error) {
 	carried, err := CarryAccess(attach)
 	if err != nil {
 		return store.Access{Endpoints: attach.Endpoints, DialTimeout: attach.DialTimeout}, err
 	}
-	return accessOf(&carried, attach)
+	return buildAccess(&carried, attach)
 }
 
 // CarriedAccess returns the access that `attach` describes, which is a result of CarryAccess. It
 // does not use files or environment variables of this machine. Its error texts do not contain
 // certificates, keys or passwords.
-func CarriedAccess(attach *scenario.Attach) (store.Access, error) {
-	return accessOf(attach, &scenario.Attach{CACert: "in the assignment", Cert: "in the assignment", CertKey: "in the assignment"})
+func CarriedAccess(attach *scenario.RunningCluster) (store.Access, error) {
+	return buildAccess(attach, &scenario.RunningCluster{CACert: "in the assignment", Cert: "in the assignment", CertKey: "in the assignment"})
 }
 
 // CarryAccess returns a copy of `attach` for a worker on another machine. The copy contains the PEM
 // data of the certificates and keys instead of the file names, and the password instead of the name
 // of its environment variable.
-func CarryAccess(attach *scenario.Attach) (scenario.Attach, error) {
+func CarryAccess(attach *scenario.RunningCluster) (scenario.RunningCluster, error) {
 	out := *attach
 	if name, password, ok := strings.Cut(attach.User, ":"); ok {
-		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
+		if variable, ok := strings.CutPrefix(password, envPrefix); ok {
 			if password = os.Getenv(variable); password == "" {
 				return out, fmt.Errorf("cannot read the password of the user %q: the environment variable %q is not set; set it, or write NAME:PASSWORD", name, variable)
 			}
@@ -64,9 +64,9 @@ func CarryAccess(attach *scenario.Attach) (scenario.Attach, error) {
 		}
 	}
 	for _, file := range []struct {
-		path  string
-		into  *string
-		wrong string
+		path     string
+		contents *string
+		problem  string
 	}{
 		{attach.CACert, &out.CACert, "the CA certificate cannot be read"},
 		{attach.Cert, &out.Cert, fmt.Sprintf("the client certificate %s and key %s cannot be used", attach.Cert, attach.CertKey)},
@@ -77,9 +77,9 @@ func CarryAccess(attach *scenario.Attach) (scenario.Attach, error) {
 		}
 		pem, err := files.Read(file.path, maxPEM)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w; give the path of a PEM file that this user can read", file.wrong, err)
+			return out, fmt.Errorf("%s: %w; give the path of a PEM file that this user can read", file.problem, err)
 		}
-		*file.into = string(pem)
+		*file.contents = string(pem)
 	}
 	if attach.Authority != "" {
 		out.CACert, out.Authority = attach.Authority, ""
@@ -87,9 +87,9 @@ func CarryAccess(attach *scenario.Attach) (scenario.Attach, error) {
 	return out, nil
 }
 
-// accessOf returns the access that `attach` describes, which is a result of CarryAccess. Its error
+// buildAccess returns the access that `attach` describes, which is a result of CarryAccess. Its error
 // texts contain the file names from `names`.
-func accessOf(attach, names *scenario.Attach) (store.Access, error) {
+func buildAccess(attach, names *scenario.RunningCluster) (store.Access, error) {
 	access := store.Access{Endpoints: attach.Endpoints, DialTimeout: attach.DialTimeout}
 	if attach.User != "" {
 		name, password, ok := strings.Cut(attach.User, ":")

@@ -96,9 +96,9 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
-	crossing := float64(m.Merged().Response.Max()) / 1e9
+	crossing := float64(m.MergedCell().Response.Max()) / 1e9
 	if r.Warmup != nil && r.Warmup.Due > 0 {
-		crossing = max(crossing, float64(r.Warmup.Merged().Response.Max())/1e9)
+		crossing = max(crossing, float64(r.Warmup.MergedCell().Response.Max())/1e9)
 	}
 	near(t, "throughput x mean response time", lawOf(r), clients, 0.002+crossing/m.Seconds)
 }
@@ -106,7 +106,7 @@ func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 // lawOf returns throughput × mean response time.
 func lawOf(r *load.Result) float64 {
 	m := r.Measured
-	return float64(m.Done) / m.Seconds * m.Merged().Response.Mean() / 1e9
+	return float64(m.Done) / m.Seconds * m.MergedCell().Response.Mean() / 1e9
 }
 
 // eachLoops runs a test with 1, 2 and 4 event loops. The results must not depend on the number of
@@ -127,10 +127,10 @@ func TestCoordinatedOmission(t *testing.T) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			// It stalls once.
 			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true})
-			l := open(base(kv.Put, kv.None), 1000, 10*time.Second)
+			l := open(base(kv.Put, kv.NoConsistency), 1000, 10*time.Second)
 			l.Threads = loops
 			m := run(t, taskFor(endpoint, l)).Measured
-			s := measure.Summarize(m.Merged().Response, m.Failed())
+			s := measure.Summarize(m.MergedCell().Response, m.Failed())
 			// One operation is due in each millisecond.
 			atLeast(t, "p50", s.Percentile(50).NS, 2e6)
 			atLeast(t, "p95", s.Percentile(95).NS, 0.498e9)
@@ -170,7 +170,7 @@ func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; retu
 func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
+		l := open(base(kv.Put, kv.NoConsistency), 3000, 2*time.Second)
 		l.Timeout, l.Threads = 5*time.Second, loops
 		m := run(t, taskFor(serve(t, "never every 50", store.NullOptions{Memory: true}), l)).Measured
 		if got := m.Outcomes[kv.TimedOut]; got != 120 {
@@ -184,7 +184,7 @@ func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 				}
 			}
 		}
-		if s := measure.Summarize(m.Merged().Response, m.Failed()); !s.Percentile(99).Failed || s.Percentile(95).Failed {
+		if s := measure.Summarize(m.MergedCell().Response, m.Failed()); !s.Percentile(99).Failed || s.Percentile(95).Failed {
 			t.Error("2 % failed: p99 must say so, and p95 must not")
 		}
 	})
@@ -193,7 +193,7 @@ func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 func TestErrorsAreCountedByKind(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total, l.Threads = 10_000, loops
 		m := run(t, taskFor(serve(t, "error=unavailable every 100", store.NullOptions{Memory: true}), l)).Measured
 		failed := uint64(0)
@@ -209,7 +209,7 @@ func TestErrorsAreCountedByKind(t *testing.T) {
 func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total, l.Threads = 20_000, loops
 		res := run(t, taskFor(serve(t, "delay=1ms; close every 2000", store.NullOptions{Memory: true}), l))
 		m := res.Measured
@@ -225,7 +225,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 func TestGoAwayLosesNoOperation(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total, l.Threads = 20_000, loops
 		m := run(t, taskFor(serve(t, "goaway every 500", store.NullOptions{Memory: true}), l)).Measured
 		if m.Due != 20_000 || m.Outcomes[kv.ConnectionLost] != 0 {
@@ -248,7 +248,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
-			if got := run(t, p).Measured.Outcomes[kv.WrongAnswer]; got < 19 || got > 21 {
+			if got := run(t, p).Measured.Outcomes[kv.WrongResponse]; got < 19 || got > 21 {
 				t.Errorf("%d wrong answers, want every 500th of 10000", got)
 			}
 		})
@@ -291,8 +291,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		// An operation that was due in the window but done after the window was due at most one
 		// maximum response time before the end of the window. An operation that was due before the
 		// window but done in the window was carried in.
-		slowest := float64(m.Merged().Response.Max()) / 1e9 * 1.001
-		after, before := uint64(5000*slowest)+1, m.CarriedIn
+		slowest := float64(m.MergedCell().Response.Max()) / 1e9 * 1.001
+		after, before := uint64(5000*slowest)+1, m.InFlightAtStart
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
 			t.Errorf("%d were done in %v s, of 15000; at most %d after it, and %d were carried in", m.Done, m.Seconds, after, before)
 		}
@@ -303,7 +303,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 func TestLoopsShareALoad(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Threads, l.Total = 3, 10_001
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Due != 10_001 || m.Succeeded() != 10_001 {
 		t.Errorf("closed: due %d, succeeded %d", m.Due, m.Succeeded())
@@ -321,7 +321,7 @@ func TestLoopsShareALoad(t *testing.T) {
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 30_000, loops
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			res := run(t, taskFor(serve(t, "delay=1ms", store.NullOptions{Memory: true}), l))
@@ -347,14 +347,14 @@ func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 // In the steady state, operations do not allocate. Each second causes a few allocations, which are
 // divided among the operations of that second.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	endpoint := serve(t, "", store.NullOptions{})
 	for name, l := range map[string]scenario.Load{
 		"range, closed loop": base(kv.Get, kv.Local),
-		"put, closed loop":   base(kv.Put, kv.None),
+		"put, closed loop":   base(kv.Put, kv.NoConsistency),
 		"range, open loop":   open(base(kv.Get, kv.Local), 20_000, 0),
-		"put, open loop":     open(base(kv.Put, kv.None), 20_000, 0),
-		"put, recorded":      base(kv.Put, kv.None),
+		"put, open loop":     open(base(kv.Put, kv.NoConsistency), 20_000, 0),
+		"put, recorded":      base(kv.Put, kv.NoConsistency),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.Warmup, l.Duration = time.Second, 3*time.Second
@@ -363,7 +363,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			}
 			p := taskFor(endpoint, l)
 			if strings.HasSuffix(name, "recorded") {
-				p.Reports.History = func(time.Time, time.Duration) *history.Recorder {
+				p.Reports.NewRecorder = func(time.Time, time.Duration) *history.Recorder {
 					b := history.NewBlock()
 					return &history.Recorder{Take: func() *history.Block { return b }, Deliver: (*history.Block).Reset}
 				}
@@ -380,7 +380,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 // countAllocations returns a function that returns the number of allocations in the task's window.
 func countAllocations(p *task) func() uint64 {
 	var before, after runtime.MemStats
-	p.Reports.Mark = func(m load.Mark) {
+	p.Reports.OnPhaseChange = func(m load.PhaseChange) {
 		switch {
 		case m.Ended:
 			runtime.ReadMemStats(&after)
@@ -400,7 +400,7 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 		keys    uint64
 		clients int
 	}{"each key once": {3000, 10}, "each key by one client": {1000, 1}} {
-		l := base(kv.CAS, kv.None)
+		l := base(kv.CAS, kv.NoConsistency)
 		l.Total, l.Distribution.Name, l.Clients, l.KeySpace, l.Prefix = 3000, "sequential", c.clients, c.keys, what
 		p := taskFor(endpoint, l)
 		var err error
@@ -412,7 +412,7 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 		}
 	}
 	// If all clients write the same key, some operations end in a conflict, but none fails.
-	l := base(kv.CAS, kv.None)
+	l := base(kv.CAS, kv.NoConsistency)
 	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
 	p := taskFor(endpoint, l)
 	m := run(t, p).Measured
@@ -424,7 +424,7 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 func TestTransactionsWriteAllTheirKeys(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
-	l := base(kv.Txn, kv.None)
+	l := base(kv.Txn, kv.NoConsistency)
 	l.Total, l.TxnKeys, l.KeySpace, l.Distribution.Name = 100, 10, 1000, "sequential"
 	if m := run(t, taskFor(endpoint, l)).Measured; m.Outcomes[kv.OK] != 100 {
 		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)

@@ -18,7 +18,7 @@ import (
 type answers struct {
 	space       keys.Space
 	values      *keys.Values
-	before      *Preloaded // nil if the values before the load are unknown
+	preloaded   *Preloaded // nil if the values before the load are unknown
 	listings    listings
 	expectedKey []byte
 }
@@ -31,18 +31,18 @@ var (
 	_ store.Keys = (*listings)(nil)
 
 	// Texts for wrong responses. They must not be modified.
-	anotherKey   = []byte("the response is for another key than the request")
-	neverWritten = []byte("a value that was never written to this key")
-	outdated     = []byte("a linearizable read returned a value that the preload had replaced")
-	tooShort     = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer ones")
-	otherWrites  = []byte("a successful transaction executed a different number of writes than requested")
+	wrongKeyText      = []byte("the response is for another key than the request")
+	unknownValueText  = []byte("a value that was never written to this key")
+	replacedValueText = []byte("a linearizable read returned a value that the preload had replaced")
+	shortValueText    = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer ones")
+	writeCountText    = []byte("a successful transaction executed a different number of writes than requested")
 )
 
 // Check implements engine.Source.
 func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	number, level := keyAndLevel(ref)
 	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
-		s.learn(number, ev)
+		s.storeVersion(number, ev)
 	}
 	if ev.Outcome != kv.OK {
 		return ev.Outcome
@@ -54,8 +54,8 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		return s.checkRange(number, level, ev)
 	case kv.Txn:
 		if ev.Count != int64(len(s.pairs)) {
-			ev.Text = otherWrites
-			return kv.WrongAnswer
+			ev.Text = writeCountText
+			return kv.WrongResponse
 		}
 	}
 	if kind.HasOneKey() {
@@ -69,8 +69,8 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
 		if a.expectedKey = a.space.Append(a.expectedKey[:0], number); !bytes.Equal(ev.Key, a.expectedKey) {
-			ev.Text = anotherKey
-			return kv.WrongAnswer
+			ev.Text = wrongKeyText
+			return kv.WrongResponse
 		}
 	}
 	if kind == kv.Delete && ev.Count == 0 {
@@ -83,8 +83,8 @@ func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.O
 func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	a.expectedKey = a.space.Append(a.expectedKey[:0], number)
 	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.expectedKey) {
-		ev.Text = anotherKey
-		return kv.WrongAnswer
+		ev.Text = wrongKeyText
+		return kv.WrongResponse
 	}
 	outcome, why := a.judgeValue(number, level, a.expectedKey, ev.Value)
 	if why != nil {
@@ -97,16 +97,16 @@ func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event)
 // returns a text that explains why.
 func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
 	origin := a.values.Judge(key, value)
-	if origin == keys.Own {
+	if origin == keys.OriginOwn {
 		return kv.OK, nil
 	}
-	if a.before.replaced(number, value) {
+	if a.preloaded.replaced(number, value) {
 		return judgeReplaced(level) // the value's origin does not matter
 	}
 	switch origin {
-	case keys.Foreign:
-		return kv.WrongAnswer, neverWritten
-	case keys.Short:
+	case keys.OriginForeign:
+		return kv.WrongResponse, unknownValueText
+	case keys.OriginUnknown:
 		return a.judgeShort(level)
 	}
 	return kv.Stale, nil
@@ -116,8 +116,8 @@ func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []b
 // values with checksums at the end of the preload, so a linearizable read must not return a value
 // without a checksum.
 func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
-	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
-		return kv.WrongAnswer, tooShort
+	if level == kv.Linearizable && a.preloaded != nil && a.values.Unique() {
+		return kv.WrongResponse, shortValueText
 	}
 	return kv.Unverifiable, nil
 }
@@ -125,7 +125,7 @@ func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
 // judgeReplaced checks a value that the preload had replaced before the read began.
 func judgeReplaced(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable {
-		return kv.WrongAnswer, outdated
+		return kv.WrongResponse, replacedValueText
 	}
 	return kv.Stale, nil
 }

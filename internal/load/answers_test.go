@@ -40,31 +40,31 @@ func TestReadsAreJudged(t *testing.T) {
 		"this run's":                   {value(64, 1), nil, kv.OK, kv.OK},
 		"another run's, same size":     {value(64, 2), value(32, 2), kv.OK, kv.OK},
 		"another run's, another size":  {value(32, 2), nil, kv.Stale, kv.Stale},
-		"replaced":                     {value(32, 2), value(32, 2), kv.WrongAnswer, kv.Stale},
+		"replaced":                     {value(32, 2), value(32, 2), kv.WrongResponse, kv.Stale},
 		"older than the replaced":      {value(33, 2), value(32, 2), kv.Stale, kv.Stale},
-		"short":                        {value(8, 2), nil, kv.WrongAnswer, kv.Unverifiable},
-		"short and replaced":           {value(8, 2), value(8, 2), kv.WrongAnswer, kv.Stale},
-		"empty":                        {nil, nil, kv.WrongAnswer, kv.Unverifiable},
-		"damaged":                      {damaged, nil, kv.WrongAnswer, kv.WrongAnswer},
-		"damaged before, and replaced": {damaged, damaged, kv.WrongAnswer, kv.Stale},
-		"another key's":                {keys.NewValues(64, 1).Append(nil, []byte("p/0008"), 3, 99), nil, kv.WrongAnswer, kv.WrongAnswer},
+		"short":                        {value(8, 2), nil, kv.WrongResponse, kv.Unverifiable},
+		"short and replaced":           {value(8, 2), value(8, 2), kv.WrongResponse, kv.Stale},
+		"empty":                        {nil, nil, kv.WrongResponse, kv.Unverifiable},
+		"damaged":                      {damaged, nil, kv.WrongResponse, kv.WrongResponse},
+		"damaged before, and replaced": {damaged, damaged, kv.WrongResponse, kv.Stale},
+		"another key's":                {keys.NewValues(64, 1).Append(nil, []byte("p/0008"), 3, 99), nil, kv.WrongResponse, kv.WrongResponse},
 	} {
 		s := readerOf(t, 64, 0)
-		s.answers.before = &Preloaded{}
+		s.answers.preloaded = &Preloaded{}
 		if c.replaced != nil {
-			s.answers.before.replace(number, c.replaced)
+			s.answers.preloaded.replace(number, c.replaced)
 		}
-		for level, want := range map[kv.Consistency]kv.Outcome{kv.Linearizable: c.linearizable, kv.Local: c.local, kv.Lease: c.local} {
+		for level, want := range map[kv.Consistency]kv.Outcome{kv.Linearizable: c.linearizable, kv.Local: c.local, kv.LeaderLease: c.local} {
 			ev := store.Event{Key: key, Value: c.value, Count: 1}
-			if got := s.Check(kv.Get, refOf(number, level), &ev); got != want {
+			if got := s.Check(kv.Get, encodeRef(number, level), &ev); got != want {
 				t.Errorf("%s: %v at level %v, want %v", name, got, level, want)
-			} else if (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
+			} else if (got == kv.WrongResponse) != (len(ev.Text) > 0) {
 				t.Errorf("%s: the text is %q", name, ev.Text)
 			}
 		}
 	}
 	ev := store.Event{Key: []byte("p/0008"), Value: value(64, 1), Count: 1}
-	if got := readerOf(t, 64, 0).Check(kv.Get, refOf(number, kv.Local), &ev); got != kv.WrongAnswer {
+	if got := readerOf(t, 64, 0).Check(kv.Get, encodeRef(number, kv.Local), &ev); got != kv.WrongResponse {
 		t.Errorf("another key: %v", got)
 	}
 }
@@ -80,16 +80,16 @@ func TestShortValuesAreUnverifiable(t *testing.T) {
 		level     kv.Consistency
 		want      kv.Outcome
 	}{
-		{"a linearizable read", 16, true, kv.Linearizable, kv.WrongAnswer},
+		{"a linearizable read", 16, true, kv.Linearizable, kv.WrongResponse},
 		{"a read of one member", 16, true, kv.Local, kv.Unverifiable},
-		{"a read of the leader", 16, true, kv.Lease, kv.Unverifiable},
+		{"a read of the leader", 16, true, kv.LeaderLease, kv.Unverifiable},
 		{"without a preload", 16, false, kv.Linearizable, kv.Unverifiable},
 		{"where the load's are short", 15, true, kv.Linearizable, kv.Unverifiable},
 	} {
 		for _, size := range []int{0, 8, 15} {
 			s := readerOf(t, c.size, 0)
 			if c.preloaded {
-				s.answers.before = &Preloaded{}
+				s.answers.preloaded = &Preloaded{}
 			}
 			pairs := pairsOf(first, 2, size)
 			for i := range pairs {
@@ -98,7 +98,7 @@ func TestShortValuesAreUnverifiable(t *testing.T) {
 			get := store.Event{Key: pairs[0].Key, Value: pairs[0].Value, Count: 1}
 			list := found(s, 3, pairs, 2)
 			for kind, ev := range map[kv.Kind]*store.Event{kv.Get: &get, kv.Range: &list} {
-				if got := s.Check(kind, refOf(first, c.level), ev); got != c.want || (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
+				if got := s.Check(kind, encodeRef(first, c.level), ev); got != c.want || (got == kv.WrongResponse) != (len(ev.Text) > 0) {
 					t.Errorf("%s (%v) of %d bytes: %v %q, want %v", c.name, kind, size, got, ev.Text, c.want)
 				}
 			}
@@ -148,13 +148,13 @@ func TestRangesAreJudged(t *testing.T) {
 		"one is missing":         {count: 9, change: func(p []store.Pair) []store.Pair { return p[1:] }, whole: true, want: kv.Miss},
 		"up to the limit":        {limit: 4, count: 4, change: func(p []store.Pair) []store.Pair { return p[:4] }, whole: true, want: kv.OK},
 		"fewer than the limit":   {limit: 4, count: 3, change: func(p []store.Pair) []store.Pair { return p[:3] }, whole: true, want: kv.Miss},
-		"more than the limit":    {limit: 4, count: 10, want: kv.WrongAnswer},
-		"a wrong count":          {count: 11, want: kv.WrongAnswer},
-		"before it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(pairsOf(89, 1, 64), p...) }, want: kv.WrongAnswer},
-		"after it":               {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, pairsOf(100, 1, 64)...) }, want: kv.WrongAnswer},
-		"twice":                  {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, p[9]) }, want: kv.WrongAnswer},
-		"out of order":           {count: 10, change: func(p []store.Pair) []store.Pair { p[3], p[4] = p[4], p[3]; return p }, want: kv.WrongAnswer},
-		"a value of another key": {count: 10, change: func(p []store.Pair) []store.Pair { p[3].Value = p[4].Value; return p }, want: kv.WrongAnswer},
+		"more than the limit":    {limit: 4, count: 10, want: kv.WrongResponse},
+		"a wrong count":          {count: 11, want: kv.WrongResponse},
+		"before it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(pairsOf(89, 1, 64), p...) }, want: kv.WrongResponse},
+		"after it":               {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, pairsOf(100, 1, 64)...) }, want: kv.WrongResponse},
+		"twice":                  {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, p[9]) }, want: kv.WrongResponse},
+		"out of order":           {count: 10, change: func(p []store.Pair) []store.Pair { p[3], p[4] = p[4], p[3]; return p }, want: kv.WrongResponse},
+		"a value of another key": {count: 10, change: func(p []store.Pair) []store.Pair { p[3].Value = p[4].Value; return p }, want: kv.WrongResponse},
 		"an older value":         {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 32)); return p }, want: kv.Stale},
 		"a short value":          {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 8)); return p }, want: kv.Unverifiable},
 		"only keys": {count: 10, change: func(p []store.Pair) []store.Pair {
@@ -172,7 +172,7 @@ func TestRangesAreJudged(t *testing.T) {
 			pairs = c.change(pairs)
 		}
 		ev := found(s, 3, pairs, c.count)
-		if got := s.Check(kv.Range, refOf(first, kv.Local), &ev); got != c.want {
+		if got := s.Check(kv.Range, encodeRef(first, kv.Local), &ev); got != c.want {
 			t.Errorf("%s: %v (%s), want %v", name, got, ev.Text, c.want)
 		}
 	}
@@ -181,23 +181,23 @@ func TestRangesAreJudged(t *testing.T) {
 // Of many long replies, only some are checked completely. In the others, only the keys, the number
 // of keys, and the first value are checked.
 func TestLongRangesAreSampled(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	s := readerOf(t, 64, 0)
 	looked := 0
 	for i := range uint32(699) {
-		before := s.answers.listings.skip
+		before := s.answers.listings.skipCount
 		ev := found(s, i%5, pairsOf(0, 96, 64), 96)
 		if before == 0 {
 			looked++
 		}
-		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.OK {
+		if got := s.Check(kv.Range, encodeRef(0, kv.Linearizable), &ev); got != kv.OK {
 			t.Fatalf("reply %d: %v (%s)", i, got, ev.Text)
 		}
 	}
 	if looked != 8 { // one reply is checked, then 95 are skipped
 		t.Errorf("%d replies of 699 were checked completely", looked)
 	}
-	if s.answers.listings.skip == 0 {
+	if s.answers.listings.skipCount == 0 {
 		t.Fatal("the next reply must be skipped")
 	}
 	for name, change := range map[string]func(p []store.Pair) []store.Pair{
@@ -206,33 +206,33 @@ func TestLongRangesAreSampled(t *testing.T) {
 		"out of order":    func(p []store.Pair) []store.Pair { p[7], p[8] = p[8], p[7]; return p },
 		"one of them":     func(p []store.Pair) []store.Pair { p[9] = p[8]; return p },
 	} {
-		if s.answers.listings.skip == 0 {
+		if s.answers.listings.skipCount == 0 {
 			t.Fatal("the next reply must be skipped")
 		}
 		ev := found(s, 2, change(pairsOf(0, 96, 64)), 96)
-		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
+		if got := s.Check(kv.Range, encodeRef(0, kv.Linearizable), &ev); got != kv.WrongResponse {
 			t.Errorf("%s, in a reply whose values are not checked: %v", name, got)
 		}
 	}
 	pairs := pairsOf(0, 96, 64)
 	pairs[0].Value = bytes.Repeat([]byte("x"), 64)
 	ev := found(s, 1, pairs, 96)
-	if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
+	if got := s.Check(kv.Range, encodeRef(0, kv.Linearizable), &ev); got != kv.WrongResponse {
 		t.Errorf("a foreign first value: %v", got)
 	}
 }
 
 func TestCheckDoesNotAllocate(t *testing.T) {
 	s := readerOf(t, 64, 0)
-	s.answers.before = &Preloaded{}
+	s.answers.preloaded = &Preloaded{}
 	pairs := pairsOf(90, 10, 64)
 	check := func() {
 		ev := found(s, 3, pairs, 10)
-		if s.Check(kv.Range, refOf(90, kv.Local), &ev) != kv.OK {
+		if s.Check(kv.Range, encodeRef(90, kv.Local), &ev) != kv.OK {
 			t.Fatal("wrong")
 		}
 		ev = store.Event{Key: pairs[0].Key, Value: pairs[0].Value}
-		if s.Check(kv.Get, refOf(90, kv.Local), &ev) != kv.OK {
+		if s.Check(kv.Get, encodeRef(90, kv.Local), &ev) != kv.OK {
 			t.Fatal("wrong")
 		}
 	}
@@ -255,19 +255,19 @@ func TestWritesAreJudged(t *testing.T) {
 	}{
 		{"a put", kv.Put, store.Event{Revision: 5}, kv.OK},
 		{"a put that names its key", kv.Put, store.Event{Key: own}, kv.OK},
-		{"a put of another key", kv.Put, store.Event{Key: other}, kv.WrongAnswer},
-		{"a swap of another key", kv.CAS, store.Event{Key: other}, kv.WrongAnswer},
+		{"a put of another key", kv.Put, store.Event{Key: other}, kv.WrongResponse},
+		{"a swap of another key", kv.CAS, store.Event{Key: other}, kv.WrongResponse},
 		{"a delete", kv.Delete, store.Event{Count: 1}, kv.OK},
 		{"a delete of nothing", kv.Delete, store.Event{}, kv.Miss},
 		{"a delete without a count", kv.Delete, store.Event{Count: -1}, kv.OK},
-		{"a delete of another key", kv.Delete, store.Event{Key: other, Count: 1}, kv.WrongAnswer},
+		{"a delete of another key", kv.Delete, store.Event{Key: other, Count: 1}, kv.WrongResponse},
 		{"a transaction", kv.Txn, store.Event{Count: 3}, kv.OK},
-		{"a transaction of nothing", kv.Txn, store.Event{}, kv.WrongAnswer},
-		{"a transaction of more", kv.Txn, store.Event{Count: 4}, kv.WrongAnswer},
+		{"a transaction of nothing", kv.Txn, store.Event{}, kv.WrongResponse},
+		{"a transaction of more", kv.Txn, store.Event{Count: 4}, kv.WrongResponse},
 	} {
 		s := readerOf(t, 64, 0)
 		s.pairs = make([]store.Pair, 3)
-		if got := s.Check(c.kind, refOf(number, kv.None), &c.ev); got != c.want || (got == kv.WrongAnswer) != (len(c.ev.Text) > 0) {
+		if got := s.Check(c.kind, encodeRef(number, kv.NoConsistency), &c.ev); got != c.want || (got == kv.WrongResponse) != (len(c.ev.Text) > 0) {
 			t.Errorf("%s: %v %q, want %v", c.name, got, c.ev.Text, c.want)
 		}
 	}

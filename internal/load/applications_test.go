@@ -12,29 +12,29 @@ import (
 func TestApplicationsNameTheirScale(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
-		if (len(d.Scales) == 0) != (d.Unsearched != "") {
-			t.Errorf("%s says that its load grows with %q, and why none is searched: %q", d.Name, d.Scales, d.Unsearched)
+		if (len(d.SizeParameters) == 0) != (d.NoSearchReason != "") {
+			t.Errorf("%s says that its load grows with %q, and why none is searched: %q", d.Name, d.SizeParameters, d.NoSearchReason)
 		}
-		for _, key := range d.Scales {
-			p := d.Scaling(key)
+		for _, key := range d.SizeParameters {
+			p := d.SizeParameter(key)
 			if p == nil || p.Unit != application.Integer && p.Unit != application.Number {
 				t.Errorf("%s: %s is no number of its parameters", d.Name, key)
 				continue
 			}
 			few, many := d.Defaults(), d.Defaults()
-			many[key] = min(2*few[key], p.Most)
+			many[key] = min(2*few[key], p.Max)
 			if k, why := a.Check(many); why != "" {
 				t.Errorf("%s: %s=%g is refused: %s %s", d.Name, key, many[key], k, why)
 				continue
 			}
 			for way := range d.Ways {
 				less, more := a.Profile(few, way), a.Profile(many, way)
-				if more.PerSecond() <= less.PerSecond() && more.There <= less.There && more.Watchers <= less.Watchers {
+				if more.PerSecond() <= less.PerSecond() && more.Existing <= less.Existing && more.Watchers <= less.Watchers {
 					t.Errorf("%s: the load of %s=%g is no larger than that of %g", d.Name, key, many[key], few[key])
 				}
 			}
 		}
-		if d.Scaling("") != nil {
+		if d.SizeParameter("") != nil {
 			t.Errorf("%s has a parameter without a key", d.Name)
 		}
 	}

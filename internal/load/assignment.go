@@ -17,7 +17,7 @@ type Assignment struct {
 	Store string // name of the store
 	// Access describes how to reach the cluster. It contains the names of certificate files, and
 	// possibly the name of an environment variable with a password. The worker reads them.
-	Access scenario.Attach
+	Access scenario.RunningCluster
 	// Endpoints are the target's current endpoints, each as HOST:PORT. Connection i uses the
 	// endpoint with index i modulo the number of endpoints.
 	Endpoints []string
@@ -47,8 +47,8 @@ type Assignment struct {
 	Only []uint64
 }
 
-// preparing returns the endpoints at which the load is prepared.
-func (a *Assignment) preparing() []string {
+// preparationEndpoints returns the endpoints at which the load is prepared.
+func (a *Assignment) preparationEndpoints() []string {
 	if len(a.Voters) > 0 {
 		return a.Voters
 	}
@@ -87,18 +87,18 @@ func (a *Assignment) Divide(k, n int) *Assignment {
 	return &part
 }
 
-// MostKeys returns the maximum number of keys of the load. For an application, this maximum is
+// MaxKeys returns the maximum number of keys of the load. For an application, this maximum is
 // larger than the key space, because an application can create keys during the load.
-func (a *Assignment) MostKeys() uint64 {
+func (a *Assignment) MaxKeys() uint64 {
 	if a.Load.Application.Name != "" {
-		return a.Load.KeySpace + scenario.MostCalls
+		return a.Load.KeySpace + scenario.MaxCalls
 	}
 	return a.Load.KeySpace
 }
 
-// KeyNumbers returns an upper bound for the numbers of the load's keys. For an application, the
+// KeyNumberLimit returns an upper bound for the numbers of the load's keys. For an application, the
 // bound is large, because the numbers of the keys may include numbers that the store assigns.
-func (a *Assignment) KeyNumbers() uint64 {
+func (a *Assignment) KeyNumberLimit() uint64 {
 	if a.Load.Application.Name != "" {
 		return 1 << 62
 	}
@@ -111,7 +111,7 @@ func (a *Assignment) checkShard() error {
 	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.count() {
 		return fmt.Errorf("part %d does not exist in a load that is divided into %d parts, numbered from 0", a.Shard.I, n)
 	}
-	return a.Load.Divisible(a.Shard.N)
+	return a.Load.CheckDivisible(a.Shard.N)
 }
 
 // Loops returns the number of event loops that the shard uses on this machine. The number is small
@@ -125,8 +125,8 @@ func (a *Assignment) Loops() int {
 	return min(max(n, 1), int(a.Shard.share(uint64(a.Load.Connections))))
 }
 
-// ErrNeverOpened reports that a load was interrupted before its window opened.
-var ErrNeverOpened = errors.New("interrupted before the measurement began")
+// ErrNoWindow reports that a load was interrupted before its window opened.
+var ErrNoWindow = errors.New("interrupted before the measurement began")
 
 // Preloaded is the result of a preload. It identifies the values that the preload found and
 // replaced. A linearizable read that begins after the preload must not return such a value, but a

@@ -40,7 +40,7 @@ func (p *plan) check(ctx context.Context) error {
 	errs := make([]error, len(p.Endpoints))
 	var asked sync.WaitGroup
 	for i, endpoint := range p.Endpoints {
-		asked.Go(func() { errs[i] = p.checkOne(ctx, endpoint, levels, first) })
+		asked.Go(func() { errs[i] = p.checkEndpoint(ctx, endpoint, levels, first) })
 	}
 	asked.Wait()
 	for i, err := range errs {
@@ -71,19 +71,19 @@ func (e *UnreadyError) Unwrap() []error { return e.Errs }
 
 // RefusedError reports that a server refuses access, or is not a server of the expected store.
 // Unlike a member that does not reply, this is an error in the user's input.
-type RefusedError struct{ why error }
+type RefusedError struct{ cause error }
 
 // Error returns the reason.
-func (e *RefusedError) Error() string { return e.why.Error() }
+func (e *RefusedError) Error() string { return e.cause.Error() }
 
 // Unwrap returns the reason.
-func (e *RefusedError) Unwrap() error { return e.why }
+func (e *RefusedError) Unwrap() error { return e.cause }
 
 // asRefusal returns err, the error from a check. If the server's reply was a refusal, asRefusal
 // wraps err in a RefusedError.
-func (a *strongAnswer) asRefusal(ctx context.Context, err error) error {
+func (a *strongReadResult) asRefusal(ctx context.Context, err error) error {
 	switch {
-	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
+	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoResponseError)):
 		return err
 	case a.ev.Outcome == kv.Denied, a.ev.Outcome == kv.BadRequest, !a.ev.Outcome.Failed():
 		return &RefusedError{err}
@@ -91,8 +91,8 @@ func (a *strongAnswer) asRefusal(ctx context.Context, err error) error {
 	return err
 }
 
-// checkOne checks one endpoint.
-func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
+// checkEndpoint checks one endpoint.
+func (p *plan) checkEndpoint(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
 	if len(levels) == 0 {
 		return p.requireReply(ctx, endpoint, &first)
 	}
@@ -120,9 +120,9 @@ func readLevels(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consist
 
 // requireRead returns an error unless a read at an endpoint succeeds.
 func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) error {
-	a := p.askStrong(ctx, endpoint, op)
+	a := p.readStrong(ctx, endpoint, op)
 	switch {
-	case a.alive:
+	case a.servesLocalReads:
 		return nil
 	case a.err != nil && a.ev.Outcome.Failed():
 		return a.asRefusal(ctx, fmt.Errorf("a read at %s failed: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
@@ -130,53 +130,53 @@ func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) e
 	return a.asRefusal(ctx, a.err)
 }
 
-// strongAnswer is the result of a strong read. alive is set if the strong read failed but the
+// strongReadResult is the result of a strong read. alive is set if the strong read failed but the
 // server serves a local read. Such a member is isolated from the other members or has no leader.
 // The check does not report this as an error, because the load is meant to measure this state.
-type strongAnswer struct {
-	ev    store.Event
-	err   error
-	alive bool
+type strongReadResult struct {
+	ev               store.Event
+	err              error
+	servesLocalReads bool
 }
 
-// askStrong sends a strong read to an endpoint. If the read fails or takes longer than half of the
-// dial timeout, askStrong also sends a local read. Both reads together take no longer than the dial
+// readStrong sends a strong read to an endpoint. If the read fails or takes longer than half of the
+// dial timeout, readStrong also sends a local read. Both reads together take no longer than the dial
 // timeout.
-func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
-	done := make(chan strongAnswer, 1)
+func (p *plan) readStrong(ctx context.Context, endpoint string, op *store.Op) strongReadResult {
+	done := make(chan strongReadResult, 1)
 	go func() {
-		ev, err := p.ask(ctx, endpoint, op)
-		done <- strongAnswer{ev: ev, err: err}
+		ev, err := p.execute(ctx, endpoint, op)
+		done <- strongReadResult{ev: ev, err: err}
 	}()
 	half := p.dialer().Timeout / 2
 	timer := time.NewTimer(half)
 	defer timer.Stop()
 	select {
 	case a := <-done:
-		a.alive = a.err != nil && a.mayServe(ctx) && p.servesLocal(ctx, endpoint, op, half)
+		a.servesLocalReads = a.err != nil && a.mayServe(ctx) && p.servesLocal(ctx, endpoint, op, half)
 		return a
 	case <-timer.C:
 	}
 	local := p.servesLocal(ctx, endpoint, op, half)
 	a := <-done
-	a.alive = a.err != nil && a.mayServe(ctx) && local
+	a.servesLocalReads = a.err != nil && a.mayServe(ctx) && local
 	return a
 }
 
 // mayServe reports whether the server may serve other reads although this read failed.
-func (a *strongAnswer) mayServe(ctx context.Context) bool {
+func (a *strongReadResult) mayServe(ctx context.Context) bool {
 	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
 }
 
 // servesLocal reports whether a local read of op's key at an endpoint succeeds within the given
 // time. It returns false if the store has no local reads or op itself is a local read.
-func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
+func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, timeout time.Duration) bool {
 	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
+	_, err := p.execute(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
 	return err == nil
 }
 
@@ -186,14 +186,14 @@ func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, w
 // the load will send it anyway.
 func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
-	a := p.askStrong(ctx, endpoint, op)
+	a := p.readStrong(ctx, endpoint, op)
 	switch {
-	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
+	case a.err == nil, a.servesLocalReads, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
 		return nil // leases need no permission for keys; the later lease request checks the user's permissions
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
-		a.ev, a.err = p.ask(ctx, endpoint, first)
+		a.ev, a.err = p.execute(ctx, endpoint, first)
 	}
 	return a.asRefusal(ctx, a.err)
 }
@@ -238,13 +238,13 @@ func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 // sharedAddress returns an address that both endpoints have, if all addresses of one endpoint also
 // belong to the other endpoint. The two sets of addresses need not be equal: localhost has two
 // addresses, but a server may listen on only one of them.
-func sharedAddress(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
+func sharedAddress(a, b map[netip.AddrPort]bool) (shared netip.AddrPort, ok bool) {
 	common := 0
 	for p := range a {
 		if b[p] {
 			common++
-			one = p
+			shared = p
 		}
 	}
-	return one, common > 0 && (common == len(a) || common == len(b))
+	return shared, common > 0 && (common == len(a) || common == len(b))
 }

@@ -28,13 +28,13 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serve(t, "", store.NullOptions{Memory: true})
-			l := base(kv.CAS, kv.None)
+			l := base(kv.CAS, kv.NoConsistency)
 			d := kubernetes.Application{}.Definition()
 			settings := d.Defaults()
 			maps.Copy(settings, application.Settings{"nodes": 20, "pods-per-node": 15, "churn": 20})
 			l.Application = scenario.NewApplication(kubernetes.Application{}, settings)
 			profile := kubernetes.Application{}.Profile(settings, 0)
-			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.There
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.Existing
 			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
 			p := taskFor(endpoint, l)
@@ -44,7 +44,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			of, back := &recordings{t: t}, &recordings{t: t}
-			res, err := load.Run(t.Context(), w, a, load.Reports{History: of.history})
+			res, err := load.Run(t.Context(), w, a, load.Reports{NewRecorder: of.history})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,13 +86,13 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	}
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
-			l := base(kv.Put, kv.None)
+			l := base(kv.Put, kv.NoConsistency)
 			d := discovery.Application{Catalog: true}.Definition()
 			settings := d.Defaults()
 			maps.Copy(settings, application.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0})
 			l.Application = scenario.NewApplication(discovery.Application{Catalog: true}, settings)
 			profile := discovery.Application{Catalog: true}.Profile(settings, 0)
-			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.Existing
 			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
 			p := taskOn(consul.New(), storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true}), l)
@@ -116,8 +116,8 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 					there++
 				}
 			}
-			if there != found || found != 2*profile.There || uint64(len(keys)) != found+2*5 {
-				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.There)
+			if there != found || found != 2*profile.Existing || uint64(len(keys)) != found+2*5 {
+				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.Existing)
 			}
 		})
 	}
@@ -132,13 +132,13 @@ func elections(t *testing.T, which election.Application, verify func(t *testing.
 	}
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
-			l := base(kv.Put, kv.None)
+			l := base(kv.Put, kv.NoConsistency)
 			d := which.Definition()
 			settings := d.Defaults()
 			maps.Copy(settings, application.Settings{"elections": 3, "candidates": 2})
 			l.Application = scenario.NewApplication(which, settings)
 			profile := which.Profile(settings, 0)
-			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.There
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.Existing
 			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 6, 6, 1, true, true
 			p := taskOn(zookeeper.New(), storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: "lie=outlive every 1"}), l)
 			a := &p.Assignment
@@ -147,7 +147,7 @@ func elections(t *testing.T, which election.Application, verify func(t *testing.
 				t.Fatal(err)
 			}
 			of := &recordings{t: t}
-			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
+			if _, err := load.Run(t.Context(), w, a, load.Reports{NewRecorder: of.history}); err != nil {
 				t.Fatal(err)
 			}
 			verify(t, w, a, of.ops)
@@ -201,7 +201,7 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 			switch o := &back.ops[i]; {
 			case *o == history.PossibleDelete(o.Key, 0, 0, o.Done):
 				gone[o.Key] = true
-			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.Mod <= 0 || !gone[o.Key]:
+			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.ModRevision <= 0 || !gone[o.Key]:
 				t.Errorf("the leftover node is read as %+v", o)
 			}
 		}

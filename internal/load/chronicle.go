@@ -16,25 +16,25 @@ import (
 type chronicle struct {
 	engine.HistoryBase
 	src      *source
-	to       *history.Recorder
+	recorder *history.Recorder
 	promises store.Promises
 	final    bool // the operations are final reads, which are sent after the load
 	// Ranges with a fixed interval cover the keys with the numbers `from` (inclusive) to `behind`
 	// (exclusive).
-	from, behind uint64
-	single       []foundKey // result of the last range over one key; reused memory
+	firstKey, endKey uint64
+	single           []foundKey // result of the last range over one key; reused memory
 
-	watchers []watch.Watcher // the watchers of this loop
-	newest   bool            // the watchers receive only the latest version of a key
-	numbers  []uint32        // numbers of the loop's watchers, among the watchers of all loops
-	event    history.Op      // the last record about a watcher; reused memory
+	watchers   []watch.Watcher // the watchers of this loop
+	latestOnly bool            // the watchers receive only the latest version of a key
+	numbers    []uint32        // numbers of the loop's watchers, among the watchers of all loops
+	event      history.Op      // the last record about a watcher; reused memory
 
 	stms  []stmState      // indexed by the tag of the operation
 	holds map[uint32]hold // for each client: its hold on the lock
-	// doubtful contains the clients of failed transactions that used a lock. An unanswered request
+	// lateReleaseClients contains the clients of failed transactions that used a lock. An unanswered request
 	// of such a transaction may still end a later hold of the same client, because the later hold
 	// has the same key. So the ends of these later holds are not recorded.
-	doubtful map[uint32]bool
+	lateReleaseClients map[uint32]bool
 }
 
 var _ engine.History = (*chronicle)(nil)
@@ -45,24 +45,24 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if p.recorder == nil || p.chronicler != nil {
 		return nil
 	}
-	c := &chronicle{src: src, to: p.recorder(), final: p.final, promises: p.store.Promises()}
+	c := &chronicle{src: src, recorder: p.recorder(), final: p.final, promises: p.store.Promises()}
 	src.stmReads = c
-	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOverKeySpace() {
-		c.from, c.behind = coveredKeys(src.space, src.load.RangeKey, src.load.RangeEnd)
+	if src.answers.listings.keepsKeys = c.promises.AtomicRanges; !src.rangesOverKeySpace() {
+		c.firstKey, c.endKey = coveredKeys(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
 	return c
 }
 
-// Ended implements engine.History.
-func (c *chronicle) Ended(done *engine.Completion) {
+// OperationEnded implements engine.History.
+func (c *chronicle) OperationEnded(done *engine.Completion) {
 	phase, n, ref, expected, ev, o := done.Phase, done.N, done.Ref, done.Expected, done.Event, done.Op
 	switch o.Kind {
 	case kv.KeepAlive:
-		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
+		o.Written, o.ModRevision, o.Revision = uint64(c.src.leaseFor(n, o.Session)), max(ev.Count, 0), ev.StoreRevision
 		if len(c.src.leases) == 0 { // each connection has its own lease
 			o.Written = uint64(o.Session)
 		}
-		c.to.Add(o)
+		c.recorder.Add(o)
 		return
 	case kv.STM:
 		c.recordSTM(phase, n, ev, o)
@@ -72,7 +72,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 		n |= warmupMark
 	}
 	o.Key, _ = keyAndLevel(ref)
-	o.At, o.Final = ev.At, c.final
+	o.Revision, o.Final = ev.StoreRevision, c.final
 	switch o.Kind {
 	case kv.Put:
 		o.Written = keys.Identity(n)
@@ -80,11 +80,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case kv.CAS:
 		o.Written, o.Expected = keys.Identity(n), expected
 		switch {
-		case o.Outcome == kv.Conflict && c.promises.Unsure:
-			o.Outcome, o.At = kv.StoreError, 0
+		case o.Outcome == kv.Conflict && c.promises.AmbiguousResults:
+			o.Outcome, o.Revision = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
 			c.setConflict(ev, o)
-		case expected == history.AnyMod: // the codec has read the version itself
+		case expected == history.UnknownRevision: // the codec has read the version itself
 			c.setExpected(ev, o)
 		}
 	case kv.Ephemeral: // recorded like a compare-and-set with version 0
@@ -101,15 +101,15 @@ func (c *chronicle) Ended(done *engine.Completion) {
 		c.recordRange(ev, o)
 		return
 	case kv.Delete:
-		if o.Outcome == kv.Miss && c.promises.Unsure {
-			o.Outcome, o.At = kv.StoreError, 0
+		if o.Outcome == kv.Miss && c.promises.AmbiguousResults {
+			o.Outcome, o.Revision = kv.StoreError, 0
 		}
 	case kv.Exists:
 		if o.Outcome == kv.OK {
-			o.Read, o.Mod = history.Unseen, ev.Mod
+			o.Read, o.ModRevision = history.UnknownValue, ev.ModRevision
 		}
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
 // recordRange records one part for each key about which the reply to a range gives information:
@@ -120,47 +120,47 @@ func (c *chronicle) Ended(done *engine.Completion) {
 // is found, 3 is absent, 4 is found, 5 is absent. If the range has a limit of 2, there is no part
 // for key 5.
 func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
-	next, behind := o.Key, c.src.space.N()
+	next, end := o.Key, c.src.space.N()
 	if !c.src.rangesOverKeySpace() {
-		next, behind = c.from, c.behind
+		next, end = c.firstKey, c.endKey
 	}
-	found, ok := c.found(ev, o)
-	if !ok || next >= behind {
-		o.Read = history.Unseen
-		c.to.Add(o)
+	found, ok := c.listedKeys(ev, o)
+	if !ok || next >= end {
+		o.Read = history.UnknownValue
+		c.recorder.Add(o)
 		return
 	}
-	part := func(k foundKey) {
-		o.Key, o.Read, o.Mod = k.number, k.value, k.revision
-		c.to.Add(o)
-		o.Joined = true
+	addRead := func(k foundKey) {
+		o.Key, o.Read, o.ModRevision = k.number, k.value, k.revision
+		c.recorder.Add(o)
+		o.ContinuesPrevious = true
 	}
 	for _, k := range found {
-		for ; next < min(k.number, behind); next++ {
-			part(foundKey{number: next})
+		for ; next < min(k.number, end); next++ {
+			addRead(foundKey{number: next})
 		}
-		if k.number >= next && k.number < behind {
-			part(k)
+		if k.number >= next && k.number < end {
+			addRead(k)
 			next = k.number + 1
 		}
 	}
 	if limit := c.src.load.RangeLimit; limit > 0 && ev.Count >= limit {
-		behind = next // the reply does not show whether there are more keys
+		end = next // the reply does not show whether there are more keys
 	}
-	for ; next < behind; next++ {
-		part(foundKey{number: next})
+	for ; next < end; next++ {
+		addRead(foundKey{number: next})
 	}
-	if !o.Joined {
-		o.Read = history.Unseen
-		c.to.Add(o)
+	if !o.ContinuesPrevious {
+		o.Read = history.UnknownValue
+		c.recorder.Add(o)
 	}
 }
 
-// found returns the keys that the reply to a range contains. ok is false if the reply does not list
+// listedKeys returns the keys that the reply to a range contains. ok is false if the reply does not list
 // them.
-func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
+func (c *chronicle) listedKeys(ev *store.Event, o *history.Op) (listedKeys []foundKey, ok bool) {
 	s := c.src
-	if !c.promises.Ranges || !o.Answered() || s.load.Scan.CountOnly {
+	if !c.promises.AtomicRanges || !o.HasStoreData() || s.load.Scan.CountOnly {
 		return nil, false
 	}
 	if _, end := s.interval(); len(end) > 0 {
@@ -171,7 +171,7 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 		return l.byTag[ev.Tag].found, true
 	}
 	if c.single = c.single[:0]; len(ev.Key) > 0 {
-		c.single = s.found(c.single, ev.Key, ev.Value, ev.Revision)
+		c.single = s.appendFound(c.single, ev.Key, ev.Value, ev.Revision)
 	}
 	return c.single, true
 }
@@ -180,9 +180,9 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
-		o.Read, o.Mod = keys.ReadIdentity(ev.Value), ev.VersionRevision()
+		o.Read, o.ModRevision = keys.ReadIdentity(ev.Value), ev.VersionRevision()
 	case kv.Stale, kv.Unverifiable: // the value was written by a different run
-		o.Read, o.Mod = history.Unseen, ev.VersionRevision()
+		o.Read, o.ModRevision = history.UnknownValue, ev.VersionRevision()
 	}
 }
 
@@ -190,21 +190,21 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 // possible only if the store counts versions and the load tracks them.
 func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	switch {
-	case !c.promises.Counted:
+	case !c.promises.VersionsCountWrites:
 	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
 		o.Expected = ev.Revision - 1
 	default:
-		o.Expected = history.AnyMod
+		o.Expected = history.UnknownRevision
 	}
 }
 
 // setConflict records the version that caused a compare-and-set to fail.
 func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
-	o.Read = history.Unseen
-	if !c.promises.Conflicts {
+	o.Read = history.UnknownValue
+	if !c.promises.ConflictVersions {
 		return
 	}
-	if o.Mod = max(ev.Revision, 0); ev.Revision == 0 {
+	if o.ModRevision = max(ev.Revision, 0); ev.Revision == 0 {
 		o.Read = history.Absent
 	}
 }
@@ -212,57 +212,57 @@ func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 // recordTxn records one part for each key that a transaction writes.
 func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
-	if c.promises.Counted {
-		o.Expected = history.AnyMod
+	if c.promises.VersionsCountWrites {
+		o.Expected = history.UnknownRevision
 	}
 	for i := range c.src.pairs {
-		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
-		c.to.Add(o)
+		o.Key, o.Written, o.ContinuesPrevious = (first+uint64(i))%space, keys.Identity(n), i > 0
+		c.recorder.Add(o)
 	}
 }
 
-// MayEnd implements engine.History. It records the possible end of the session as a delete that may
+// KeyMayBeDeleted implements engine.History. It records the possible end of the session as a delete that may
 // or may not have been executed.
-func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
+func (c *chronicle) KeyMayBeDeleted(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
 	o := history.PossibleDelete(key, session, from, now)
-	c.to.Add(&o)
+	c.recorder.Add(&o)
 }
 
 // SessionEnded implements engine.History.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	o.Key, _ = keyAndLevel(ref)
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
 // WatchEvent implements engine.History.
 func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
-	t := watch.RecordedWatcher{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
+	t := watch.RecordedWatcher{Watcher: c.watchers[watcher], Number: c.numbers[watcher], LatestOnly: c.latestOnly}
 	o, ok := &c.event, false
 	if *o, ok = t.EventOp(ev, asked, from, now); !ok {
 		return
 	}
-	if o.Watch == history.Happened {
+	if o.Watch == history.KeyChanged {
 		c.setEvent(ev, o)
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
 // setEvent records the content of a watch event.
 func (c *chronicle) setEvent(ev *store.Event, o *history.Op) {
-	number, ours := c.src.space.Number(ev.Key)
-	if !ours {
-		o.Outcome = kv.WrongAnswer
+	number, own := c.src.space.Number(ev.Key)
+	if !own {
+		o.Outcome = kv.WrongResponse
 		return
 	}
 	o.Key = number
 	switch {
 	case ev.Version > 0:
-		o.Read = identityOf(c.src.values, ev.Value)
+		o.Read = storedIdentity(c.src.values, ev.Value)
 	case ev.Version < 0:
-		o.Read = history.Unseen
+		o.Read = history.UnknownValue
 	}
-	if ev.BeforeRevision > 0 {
-		o.Expected, o.Written = ev.BeforeRevision, identityOf(c.src.values, ev.Before)
+	if ev.PreviousRevision > 0 {
+		o.Expected, o.Written = ev.PreviousRevision, storedIdentity(c.src.values, ev.PreviousValue)
 	}
 }

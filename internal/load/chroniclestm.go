@@ -18,12 +18,12 @@ type stmState struct {
 
 // hold is a period in which a client holds the lock.
 type hold struct {
-	token int64
-	freed int64 // when the client began to release the lock; -1: it has not begun
+	token        int64
+	releaseStart int64 // when the client began to release the lock; -1: it has not begun
 }
 
-// stmOf returns the state of the transaction with the given tag.
-func (c *chronicle) stmOf(tag uint32) *stmState {
+// transactionState returns the state of the transaction with the given tag.
+func (c *chronicle) transactionState(tag uint32) *stmState {
 	for int(tag) >= len(c.stms) {
 		c.stms = append(c.stms, stmState{})
 	}
@@ -32,21 +32,21 @@ func (c *chronicle) stmOf(tag uint32) *stmState {
 
 // Read implements store.STMObserver.
 func (c *chronicle) Read(tag uint32, version int64) {
-	t := c.stmOf(tag)
+	t := c.transactionState(tag)
 	t.versions = append(t.versions, version)
 }
 
 // Committed implements store.STMObserver.
 func (c *chronicle) Committed(tag uint32, at int64, member uint64) {
-	t := c.stmOf(tag)
+	t := c.transactionState(tag)
 	t.committed, t.at, t.member = true, at, member
 }
 
-// Locked implements engine.History.
-func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
-	if ev.What == store.Freed {
+// LockChanged implements engine.History.
+func (c *chronicle) LockChanged(ev *store.Event, client uint32, began, now int64) {
+	if ev.Type == store.LockReleasing {
 		if h, ok := c.holds[client]; ok {
-			h.freed = now
+			h.releaseStart = now
 			c.holds[client] = h
 		}
 		return
@@ -54,10 +54,10 @@ func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 	if c.holds == nil {
 		c.holds = map[uint32]hold{}
 	}
-	c.holds[client] = hold{token: max(ev.Revision, 0), freed: -1}
-	c.to.Add(&history.Op{
-		Kind: kv.KeepAlive, Lock: history.Granted, Session: client, Member: ev.Member, Invoked: min(began, now), Done: now,
-		Written: uint64(c.src.leaseOf(0, client)), Mod: max(ev.Revision, 0), At: max(ev.At, 0),
+	c.holds[client] = hold{token: max(ev.Revision, 0), releaseStart: -1}
+	c.recorder.Add(&history.Op{
+		Kind: kv.KeepAlive, LockChange: history.Granted, Session: client, Member: ev.Member, Invoked: min(began, now), Done: now,
+		Written: uint64(c.src.leaseFor(0, client)), ModRevision: max(ev.Revision, 0), Revision: max(ev.StoreRevision, 0),
 	})
 }
 
@@ -69,15 +69,15 @@ func (c *chronicle) recordRelease(o *history.Op) {
 		return
 	}
 	delete(c.holds, o.Session)
-	if c.doubtful[o.Session] {
+	if c.lateReleaseClients[o.Session] {
 		return
 	}
-	if h.freed < 0 {
-		h.freed = o.Done
+	if h.releaseStart < 0 {
+		h.releaseStart = o.Done
 	}
-	c.to.Add(&history.Op{
-		Kind: kv.KeepAlive, Lock: history.Released, Session: o.Session, Member: o.Member, Invoked: min(h.freed, o.Done), Done: o.Done,
-		Written: uint64(c.src.leaseOf(0, o.Session)), Mod: h.token,
+	c.recorder.Add(&history.Op{
+		Kind: kv.KeepAlive, LockChange: history.Released, Session: o.Session, Member: o.Member, Invoked: min(h.releaseStart, o.Done), Done: o.Done,
+		Written: uint64(c.src.leaseFor(0, o.Session)), ModRevision: h.token,
 	})
 }
 
@@ -87,28 +87,28 @@ func (c *chronicle) recordRelease(o *history.Op) {
 func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
 	c.recordRelease(o)
 	if c.src.stm.Locker != kv.LockNone && o.Outcome.Failed() {
-		if c.doubtful == nil {
-			c.doubtful = map[uint32]bool{}
+		if c.lateReleaseClients == nil {
+			c.lateReleaseClients = map[uint32]bool{}
 		}
-		c.doubtful[o.Session] = true
+		c.lateReleaseClients[o.Session] = true
 	}
 	numbers, writes := c.src.drawSTM(phase, n)
 	if phase == measure.Warmup {
 		n |= warmupMark
 	}
-	t := c.stmOf(ev.Tag)
+	t := c.transactionState(ev.Tag)
 	compared := t.committed && len(t.versions) == len(numbers) && c.src.stm.Isolation > kv.ReadCommitted
 	if t.committed {
-		o.Outcome, o.At, o.Member = kv.OK, max(t.at, 0), t.member
+		o.Outcome, o.Revision, o.Member = kv.OK, max(t.at, 0), t.member
 	}
 	for i := range numbers[:writes] {
-		o.Key, o.Written, o.Expected, o.Joined = numbers[i], keys.Identity(n), history.AnyMod, i > 0
+		o.Key, o.Written, o.Expected, o.ContinuesPrevious = numbers[i], keys.Identity(n), history.UnknownRevision, i > 0
 		if compared {
 			o.Expected = max(t.versions[i], 0)
 		}
-		c.to.Add(o)
+		c.recorder.Add(o)
 	}
-	o.Written, o.Expected, o.Read = history.Absent, 0, history.Unseen
+	o.Written, o.Expected, o.Read = history.Absent, 0, history.UnknownValue
 	// At these levels, the contacted member checks a transaction without writes against its local
 	// data.
 	if writes == 0 && c.src.stm.Isolation < kv.Serializable {
@@ -117,14 +117,14 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 	switch {
 	case compared:
 		for i := writes; i < len(numbers); i++ {
-			o.Key, o.Mod, o.Read, o.Joined = numbers[i], max(t.versions[i], 0), history.Unseen, i > 0
-			if o.Mod == 0 {
+			o.Key, o.ModRevision, o.Read, o.ContinuesPrevious = numbers[i], max(t.versions[i], 0), history.UnknownValue, i > 0
+			if o.ModRevision == 0 {
 				o.Read = history.Absent
 			}
-			c.to.Add(o)
+			c.recorder.Add(o)
 		}
 	case writes == 0: // the transaction gives no information about any key
-		c.to.Add(o)
+		c.recorder.Add(o)
 	}
 	t.versions, t.committed = t.versions[:0], false
 }

@@ -15,4 +15,4 @@ func (w *Local) Portable() {
 
 // Bounded limits how many bytes of seconds a job of Workers stores while it waits for a slow
 // worker.
-func Bounded(j Job, most int) { j.(*jobs).all.most = most }
+func Bounded(j Job, most int) { j.(*jobs).merger.maxWaitingBytes = most }

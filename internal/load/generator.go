@@ -15,19 +15,19 @@ import (
 
 // generator runs a load once, in this process. It is the Job of a Local.
 type generator struct {
-	plan    *plan
-	base    time.Time
-	loops   []*engine.Loop
-	pollers []poll.Poller
-	seen    chan handed
-	spare   chan *measure.Histogram
-	all     *Gathering
-	marks   marks
-	usage   *usage // nil if the load runs in a World
+	plan         *plan
+	base         time.Time
+	loops        []*engine.Loop
+	pollers      []poll.Poller
+	delivered    chan deliveredSecond
+	spare        chan *measure.Histogram
+	merger       *Merger
+	phaseChanges phaseChanges
+	usage        *usage // nil if the load runs in a World
 
-	watching *watching    // nil without watchers
-	behind   atomic.Int32 // number of loops whose watchers have not caught up yet
-	late     atomic.Int64 // largest delay with which a loop opened its window, in nanoseconds
+	watching     *loadWatchers // nil without watchers
+	notCaughtUp  atomic.Int32  // number of loops whose watchers have not caught up yet
+	maxOpenDelay atomic.Int64  // largest delay with which a loop opened its window, in nanoseconds
 
 	recorders []*history.Recorder // of all loops; empty if operations are not recorded
 
@@ -43,45 +43,45 @@ type stage uint8
 const (
 	prepared  stage = iota
 	connected       // connecting or connected: the loops run and wait for their start
-	over            // the load has run, or the generator was closed
+	finished        // the load has run, or the generator was closed
 )
 
-// handed is a second that a loop has delivered, or the message that the loop has ended.
-type handed struct {
+// deliveredSecond is a second that a loop has delivered, or the message that the loop has ended.
+type deliveredSecond struct {
 	loop   int
 	second *measure.Second // nil: the loop has ended
 }
 
-// givingWay is the number of background threads in an agent: one merges seconds, and one reports
+// backgroundThreads is the number of background threads in an agent: one merges seconds, and one reports
 // progress.
-const givingWay = 2
+const backgroundThreads = 2
 
-// startIn is the time between the completion of the last connection and the first phase. It lets
+// startDelay is the time between the completion of the last connection and the first phase. It lets
 // all loops start at the same time.
-const startIn = 2 * time.Millisecond
+const startDelay = 2 * time.Millisecond
 
 // newGenerator creates a generator and its loops. It does not connect.
 func newGenerator(p *plan) (*generator, error) {
 	n := p.Loops()
 	g := &generator{
 		plan: p, base: p.now(),
-		seen:    make(chan handed, 64),
-		spare:   make(chan *measure.Histogram, 256),
-		marks:   marks{parts: n, report: p.reports.Mark},
-		results: make([]*engine.Result, n),
-		ended:   make(chan struct{}),
+		delivered:    make(chan deliveredSecond, 64),
+		spare:        make(chan *measure.Histogram, 256),
+		phaseChanges: phaseChanges{parts: n, report: p.reports.OnPhaseChange},
+		results:      make([]*engine.Result, n),
+		ended:        make(chan struct{}),
 	}
-	g.all = NewGathering(&p.Assignment, n, p.reports.Second, func(h *measure.Histogram) {
+	g.merger = NewMerger(&p.Assignment, n, p.reports.Second, func(h *measure.Histogram) {
 		select {
 		case g.spare <- h:
 		default:
 		}
 	})
-	g.all.SecondsOnly(p.reports.SecondsOnly)
+	g.merger.SecondsOnly(p.reports.SecondsOnly)
 	if p.world == nil {
 		g.usage = newUsage()
 	}
-	if p.reports.History != nil {
+	if p.reports.NewRecorder != nil {
 		p.recorder = g.record
 	}
 	if err := p.checkShard(); err != nil {
@@ -99,14 +99,14 @@ func newGenerator(p *plan) (*generator, error) {
 		}
 	}
 	if g.watching != nil {
-		g.behind.Store(int32(len(g.watching.sinks)))
+		g.notCaughtUp.Store(int32(len(g.watching.sinks)))
 	}
 	// Each loop occupies a processor in Go's scheduler, and the other goroutines need one, too. In
 	// an agent, the background threads may occupy further processors while they wait for a CPU, and
 	// even then the agent must send heartbeats.
 	least := n*(1+p.OtherWorkers) + 1
-	if p.attended {
-		least += givingWay
+	if p.inAgent {
+		least += backgroundThreads
 	}
 	if runtime.GOMAXPROCS(0) < least {
 		runtime.GOMAXPROCS(least)
@@ -120,9 +120,9 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	if err != nil {
 		return err
 	}
-	cfg.Deliver = func(s *measure.Second) { g.seen <- handed{i, s} }
-	cfg.Recycle = g.recycled
-	cfg.Mark = func(m engine.Mark) func() { return g.mark(i, m) }
+	cfg.Deliver = func(s *measure.Second) { g.delivered <- deliveredSecond{i, s} }
+	cfg.Recycle = g.takeHistogram
+	cfg.OnPhaseChange = func(m engine.PhaseChange) func() { return g.handlePhaseChange(i, m) }
 	poller, err := g.plan.newPoller(len(cfg.Endpoints), g.base)
 	if err != nil {
 		return err
@@ -134,24 +134,24 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 
 // record creates the recorder for a loop's operations.
 func (g *generator) record() *history.Recorder {
-	r := g.plan.reports.History(g.base, 0)
+	r := g.plan.reports.NewRecorder(g.base, 0)
 	g.recorders = append(g.recorders, r)
 	return r
 }
 
-// mark handles a mark on a loop's thread. It returns a function that reads counters. The loop calls
+// handlePhaseChange handles a mark on a loop's thread. It returns a function that reads counters. The loop calls
 // this function later, because reading counters takes longer than everything else that a loop does
 // when its window opens, and would delay the other workers on the machine.
-func (g *generator) mark(loop int, m engine.Mark) (then func()) {
-	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
-	decides := g.marks.takeMark(one)
+func (g *generator) handlePhaseChange(loop int, m engine.PhaseChange) (readCounters func()) {
+	loadMark := PhaseChange{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
+	decides := g.phaseChanges.addPhaseChange(loadMark)
 	if m.Phase == measure.Measured && !m.Ended {
 		by := g.now() - m.At
-		for most := g.late.Load(); by > most && !g.late.CompareAndSwap(most, by); most = g.late.Load() {
+		for most := g.maxOpenDelay.Load(); by > most && !g.maxOpenDelay.CompareAndSwap(most, by); most = g.maxOpenDelay.Load() {
 		}
 	}
 	if decides {
-		g.marks.reportMark(one)
+		g.phaseChanges.reportPhaseChange(loadMark)
 	}
 	if g.usage == nil || m.Phase != measure.Measured {
 		return nil // resources are measured only in the window
@@ -167,13 +167,13 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 // noteCaughtUp is called by each loop once its watchers have received all events for earlier
 // writes. After the last loop's call the load ends.
 func (g *generator) noteCaughtUp() {
-	if g.behind.Add(-1) == 0 {
+	if g.notCaughtUp.Add(-1) == 0 {
 		g.stop()
 	}
 }
 
-// recycled returns a histogram for reuse, or nil if none is available.
-func (g *generator) recycled() *measure.Histogram {
+// takeHistogram returns a histogram for reuse, or nil if none is available.
+func (g *generator) takeHistogram() *measure.Histogram {
 	select {
 	case h := <-g.spare:
 		return h
@@ -190,7 +190,7 @@ func (g *generator) Connect(context.Context) error {
 	for i, l := range g.loops {
 		g.running.Go(func() {
 			g.results[i] = l.Run(by, func(err error) { ready <- err })
-			g.seen <- handed{i, nil}
+			g.delivered <- deliveredSecond{i, nil}
 		})
 	}
 	go func() {
@@ -211,7 +211,7 @@ func (g *generator) Connect(context.Context) error {
 
 // abandon ends the loops while they are waiting for their start.
 func (g *generator) abandon() {
-	g.stage = over
+	g.stage = finished
 	g.stop()
 	if w := g.plan.world; w != nil {
 		w.Begin() // needed for stopping, too: the loops in a World wake up only after Begin
@@ -222,8 +222,8 @@ func (g *generator) abandon() {
 
 // Run implements Job.
 func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
-	g.stage = over
-	at := g.now() + int64(startIn)
+	g.stage = finished
+	at := g.now() + int64(startDelay)
 	if !begin.IsZero() {
 		at = max(at, int64(begin.Sub(g.base)))
 	}
@@ -250,11 +250,11 @@ func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
 
 // result combines the results of all loops.
 func (g *generator) result(interrupted bool) (*Result, error) {
-	settles := g.plan.phases()[0].Most > 0
+	settles := g.plan.phases()[0].MaxDuration > 0
 	for i, r := range g.results {
-		e := endingOf(r, g.base, settles)
+		e := newEnding(r, g.base, settles)
 		if i == 0 {
-			e.Interrupted, e.OpenedLate = interrupted, max(g.late.Load(), 0)
+			e.Interrupted, e.OpenedLate = interrupted, max(g.maxOpenDelay.Load(), 0)
 			if g.usage != nil {
 				e.Used = []Usage{g.usage.total()}
 			}
@@ -263,7 +263,7 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 				e.Calls = s.CallCounts()
 				for k := range e.Calls {
 					if interrupted {
-						e.Calls[k].Cut()
+						e.Calls[k].DropUnstarted()
 					}
 				}
 			}
@@ -271,22 +271,22 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 				e.Watching = g.watching.board.Summarize(g.watching.sinks)
 			}
 		}
-		g.all.Merge(e)
+		g.merger.Merge(e)
 	}
-	return g.all.Result()
+	return g.merger.Result()
 }
 
 // Close implements Job.
 func (g *generator) Close() {
 	switch g.stage {
 	case prepared:
-		g.stage = over
+		g.stage = finished
 		for _, p := range g.pollers {
 			p.Release()
 		}
 	case connected:
 		g.abandon()
-	case over:
+	case finished:
 	}
 }
 
@@ -307,19 +307,19 @@ func (g *generator) stop() {
 
 // collect receives the seconds of the loops until all have ended.
 func (g *generator) collect() {
-	if g.plan.attended {
+	if g.plan.inAgent {
 		LowerPriorityInAgent(&g.plan.Load)
 	} else {
 		LowerPriority()
 	}
 	for left := len(g.loops); left > 0; {
-		h := <-g.seen
+		h := <-g.delivered
 		if h.second == nil {
-			g.all.End(h.loop)
+			g.merger.End(h.loop)
 			left--
 			continue
 		}
-		g.all.Add(h.loop, h.second)
+		g.merger.Add(h.loop, h.second)
 	}
 }
 
@@ -352,6 +352,6 @@ func (g *generator) Epoch(term uint64) {
 func (g *generator) Retarget(endpoints []string) {
 	for i, l := range g.loops {
 		first, stride := g.plan.Shard.loop(i, len(g.loops))
-		l.Retarget(endpointsOf(endpoints, g.plan.Load.Connections, first, stride))
+		l.Retarget(loopEndpoints(endpoints, g.plan.Load.Connections, first, stride))
 	}
 }

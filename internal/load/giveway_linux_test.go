@@ -20,10 +20,10 @@ func TestYieldToLowersThePriority(t *testing.T) {
 		by     int
 	}{
 		"here":                        {&load.Local{}, 10},
-		"here, with a name":           {load.Named{Worker: &load.Local{}, Name: "w1"}, 10},
+		"here, with a name":           {load.NamedWorker{Worker: &load.Local{}, Name: "w1"}, 10},
 		"elsewhere":                   {elsewhere{}, 0},
-		"several elsewhere":           {load.Workers{elsewhere{}, load.Named{Worker: elsewhere{}, Name: "w2"}}, 0},
-		"several elsewhere, and here": {load.Workers{elsewhere{}, load.Named{Worker: &load.Local{}, Name: "w2"}}, 10},
+		"several elsewhere":           {load.Workers{elsewhere{}, load.NamedWorker{Worker: elsewhere{}, Name: "w2"}}, 0},
+		"several elsewhere, and here": {load.Workers{elsewhere{}, load.NamedWorker{Worker: &load.Local{}, Name: "w2"}}, 10},
 		"none":                        {load.Workers{}, 0},
 	} {
 		done := make(chan int)
@@ -52,7 +52,7 @@ func TestSetsGoProcessors(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(had) })
 	lookup := func(string) (store.Store, error) { return etcd.New(), nil }
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Threads, l.Connections = 3, 6
 	for attended, want := range map[bool]int{false: 4, true: 6} {
 		runtime.GOMAXPROCS(1)

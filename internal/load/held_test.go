@@ -32,7 +32,7 @@ func listOf(keys, size int) (answer []byte) {
 // The buffer for a load's replies is large enough even if all replies arrive at the same time, in
 // small pieces, in the most verbose encoding.
 func TestBuffersAllReplies(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, c := range []struct {
 		clients, keys, size int
 		limit               int64
@@ -41,10 +41,10 @@ func TestBuffersAllReplies(t *testing.T) {
 			Clients: c.clients, KeySize: 8, ValueSize: c.size, KeySpace: uint64(c.keys), Ranges: scenario.Ranges{RangeLimit: c.limit},
 			Mix: []scenario.Operation{{Kind: kv.Range, Weight: 1}},
 		}}}
-		budget := parts.New(p.maxHeld())
+		budget := parts.New(p.maxBuffered())
 		conns := make([]*http1.Conn, c.clients)
 		for i := range conns {
-			h := http1.NewConn(http1.Config{Host: "h:1", Parts: budget})
+			h := http1.NewConn(http1.Config{Host: "h:1", BufferBudget: budget})
 			h.Send(h.Head(h.Begin(h.Template("GET", "/", false))))
 			h.Wrote(len(h.Out()))
 			conns[i] = h

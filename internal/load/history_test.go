@@ -41,12 +41,12 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 	const total = 4000
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		endpoint := serve(t, "", store.NullOptions{Memory: true})
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}}
 		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, total, 50, 32
 		p := taskFor(endpoint, l)
 		h := &recordings{t: t}
-		p.Reports.History = h.history
+		p.Reports.NewRecorder = h.history
 		res, err := load.Run(t.Context(), w, &p.Assignment, p.Reports)
 		if err != nil {
 			t.Fatal(err)
@@ -57,11 +57,11 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 		written, revisions := map[[2]uint64]bool{}, map[int64]bool{}
 		for i := range h.ops {
 			o := &h.ops[i]
-			if o.Outcome != kv.OK && o.Outcome != kv.Miss || o.At <= 0 || o.Member == 0 || o.Invoked > o.Done {
+			if o.Outcome != kv.OK && o.Outcome != kv.Miss || o.Revision <= 0 || o.Member == 0 || o.Invoked > o.Done {
 				t.Fatalf("one is %+v", o)
 			}
 			if o.Kind == kv.Put {
-				written[[2]uint64{o.Key, o.Written}], revisions[o.At] = true, true
+				written[[2]uint64{o.Key, o.Written}], revisions[o.Revision] = true, true
 			}
 		}
 		puts := 0
@@ -85,7 +85,7 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	t.Parallel()
 	const keys = 30
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Clients, l.Total, l.KeySpace, l.ValueSize, l.Distribution = 1, keys, keys, 32, scenario.Distribution{Name: "sequential"}
 	run(t, taskFor(endpoint, l))
 	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // delete the first five keys
@@ -118,19 +118,19 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 			c.edit(&l)
 		}
 		p, h := taskFor(endpoint, l), &recordings{t: t}
-		p.Reports.History = h.history
+		p.Reports.NewRecorder = h.history
 		run(t, p)
 		ranges := 0
 		for i := 0; i < len(h.ops); ranges++ {
 			first, found := h.ops[i], uint64(0)
 			end := i + 1
-			for end < len(h.ops) && h.ops[end].Joined {
+			for end < len(h.ops) && h.ops[end].ContinuesPrevious {
 				end++
 			}
 			for at, o := range h.ops[i:end] {
 				there := o.Key >= 5
-				if o.Key != first.Key+uint64(at) || o.At != first.At || o.At == 0 || there != (o.Mod > 0) || there != (o.Read != history.Absent) || there && c.unseen != (o.Read == history.Unseen) {
-					if !c.none || end != i+1 || o.Read != history.Unseen || o.Mod != 0 {
+				if o.Key != first.Key+uint64(at) || o.Revision != first.Revision || o.Revision == 0 || there != (o.ModRevision > 0) || there != (o.Read != history.Absent) || there && c.unseen != (o.Read == history.UnknownValue) {
+					if !c.none || end != i+1 || o.Read != history.UnknownValue || o.ModRevision != 0 {
 						t.Fatalf("%s: part %d is %+v", name, at, o)
 					}
 				}
@@ -161,7 +161,7 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Watch.PrevKV = true
 	h := &recordings{t: t}
-	p.Reports.History = h.history
+	p.Reports.NewRecorder = h.history
 	m := run(t, p).Measured
 	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.WatchEvent]int{}
 	for i := range h.ops {
@@ -172,23 +172,23 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 		count[o.Watch]++
 		last := high[o.Session]
 		switch o.Watch {
-		case history.Began:
-			if began[o.Session] = o.At; o.Key != uint64(o.Session%4) || o.Written != 1 || o.Mod != 0 {
+		case history.WatchStarted:
+			if began[o.Session] = o.Revision; o.Key != uint64(o.Session%4) || o.Written != 1 || o.ModRevision != 0 {
 				t.Fatalf("a watcher is %+v", o)
 			}
-		case history.Happened:
-			if o.Mod <= last.Mod || o.Key != uint64(o.Session%4) || o.Read == 0 || o.Read == history.Unseen || o.Member == 0 || o.At < o.Mod || o.Mod <= began[o.Session] ||
-				o.Expected != last.Mod || o.Written != last.Read {
+		case history.KeyChanged:
+			if o.ModRevision <= last.ModRevision || o.Key != uint64(o.Session%4) || o.Read == 0 || o.Read == history.UnknownValue || o.Member == 0 || o.Revision < o.ModRevision || o.ModRevision <= began[o.Session] ||
+				o.Expected != last.ModRevision || o.Written != last.Read {
 				t.Fatalf("after %+v came %+v", last, o)
 			}
 			high[o.Session] = *o
-		case history.Reached:
-			if o.Mod < last.Mod {
+		case history.ProgressReached:
+			if o.ModRevision < last.ModRevision {
 				t.Fatalf("after %+v came %+v", last, o)
 			}
 		}
 	}
-	if len(began) != 20 || count[history.Happened] != 5000 || count[history.Reached] == 0 || m.Failed() > 0 {
+	if len(began) != 20 || count[history.KeyChanged] != 5000 || count[history.ProgressReached] == 0 || m.Failed() > 0 {
 		t.Errorf("recorded were %v of %d watchers", count, len(began))
 	}
 }
@@ -200,10 +200,10 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 	const keys = 300
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		endpoint := serve(t, "", store.NullOptions{Memory: true})
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, keys, keys, 32
 		p, h := taskFor(endpoint, l), &recordings{t: t}
-		p.Reports.History = h.history
+		p.Reports.NewRecorder = h.history
 		if _, err := load.Run(t.Context(), w, &p.Assignment, p.Reports); err != nil {
 			t.Fatal(err)
 		}

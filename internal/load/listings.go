@@ -12,10 +12,10 @@ import (
 
 // Texts for wrong responses to ranges. They must not be modified.
 var (
-	outside   = []byte("a range returned a key outside its interval")
-	disorder  = []byte("a range returned its keys out of order, or a key twice")
-	overLimit = []byte("a range returned more keys than its limit")
-	unlikeSum = []byte("a range returned a different number of keys than it reported")
+	outsideText    = []byte("a range returned a key outside its interval")
+	wrongOrderText = []byte("a range returned its keys out of order, or a key twice")
+	overLimitText  = []byte("a range returned more keys than its limit")
+	wrongCountText = []byte("a range returned a different number of keys than it reported")
 )
 
 // listings receives the keys in the replies to one loop's ranges, and checks them as they arrive.
@@ -30,26 +30,26 @@ var (
 type listings struct {
 	src       *source
 	ascending bool      // the store guarantees ascending order
-	keep      bool      // store the keys for the history
+	keepsKeys bool      // store the keys for the history
 	byTag     []listing // indexed by the tag of the operation
-	skip      int64     // number of following replies whose values are not checked
+	skipCount int64     // number of following replies whose values are not checked
 }
 
 // listing is the state of one reply.
 type listing struct {
-	open, values bool // values: the values of this reply are checked
-	keys         int64
-	least, last  []byte
-	wrong        []byte // text for the first violation, or nil
-	replaced     bool   // the reply contains a value that the preload had replaced
-	short        bool   // a value in the reply has no checksum
-	worst        kv.Outcome
-	found        []foundKey // the keys that belong to the key space, in the order of the reply
+	isOpen, values        bool // values: the values of this reply are checked
+	keys                  int64
+	lowestKey, highestKey []byte
+	violation             []byte // text for the first violation, or nil
+	replaced              bool   // the reply contains a value that the preload had replaced
+	short                 bool   // a value in the reply has no checksum
+	worst                 kv.Outcome
+	found                 []foundKey // the keys that belong to the key space, in the order of the reply
 }
 
 // foundKey is a key from a reply, in the form in which the history records it.
 type foundKey struct {
-	number, value uint64 // value: the identity of the value, or history.Unseen
+	number, value uint64 // value: the identity of the value, or history.UnknownValue
 	revision      int64
 }
 
@@ -59,35 +59,35 @@ func (l *listings) Begin(tag uint32) bool {
 		l.byTag = append(l.byTag, listing{})
 	}
 	at := &l.byTag[tag]
-	*at = listing{open: true, values: l.skip == 0, least: at.least[:0], last: at.last[:0], found: at.found[:0]}
-	if l.skip > 0 {
-		l.skip--
+	*at = listing{isOpen: true, values: l.skipCount == 0, lowestKey: at.lowestKey[:0], highestKey: at.highestKey[:0], found: at.found[:0]}
+	if l.skipCount > 0 {
+		l.skipCount--
 	}
-	return at.values || l.keep
+	return at.values || l.keepsKeys
 }
 
 // Add implements store.Keys.
 func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	at := &l.byTag[tag]
 	at.keys++
-	if l.keep {
-		at.found = l.src.found(at.found, key, value, revision)
+	if l.keepsKeys {
+		at.found = l.src.appendFound(at.found, key, value, revision)
 	}
-	if at.wrong != nil {
+	if at.violation != nil {
 		return
 	}
-	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.least) < 0 {
-		at.least = append(at.least[:0], key...)
+	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.lowestKey) < 0 {
+		at.lowestKey = append(at.lowestKey[:0], key...)
 	}
 	// If the keys are in ascending order and the last key is before the end of the interval, all
 	// keys are before the end.
-	if at.keys > 1 && l.ascending && bytes.Compare(key, at.last) <= 0 {
-		at.wrong = disorder
+	if at.keys > 1 && l.ascending && bytes.Compare(key, at.highestKey) <= 0 {
+		at.violation = wrongOrderText
 	}
-	if at.keys == 1 || l.ascending || bytes.Compare(key, at.last) > 0 {
-		at.last = append(at.last[:0], key...)
+	if at.keys == 1 || l.ascending || bytes.Compare(key, at.highestKey) > 0 {
+		at.highestKey = append(at.highestKey[:0], key...)
 	}
-	if at.values && value != nil && at.wrong == nil {
+	if at.values && value != nil && at.violation == nil {
 		l.judge(at, key, value)
 	}
 }
@@ -100,65 +100,65 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	if !ok || !l.src.rangesOverKeySpace() {
 		return
 	}
-	outcome, why := a.judgeValue(number, kv.None, key, value)
-	at.wrong, at.worst = why, max(at.worst, outcome)
-	at.replaced = at.replaced || outcome == kv.Stale && a.before.replaced(number, value)
+	outcome, why := a.judgeValue(number, kv.NoConsistency, key, value)
+	at.violation, at.worst = why, max(at.worst, outcome)
+	at.replaced = at.replaced || outcome == kv.Stale && a.preloaded.replaced(number, value)
 	at.short = at.short || outcome == kv.Unverifiable
 }
 
 // end ends a reply and sets the number of following replies whose values are not checked. It
 // returns nil if Begin was not called for the reply.
 func (l *listings) end(tag uint32) *listing {
-	if int(tag) >= len(l.byTag) || !l.byTag[tag].open {
+	if int(tag) >= len(l.byTag) || !l.byTag[tag].isOpen {
 		return nil
 	}
 	at := &l.byTag[tag]
-	at.open = false
+	at.isOpen = false
 	if at.values {
-		l.skip = max(at.keys-1, 0)
+		l.skipCount = max(at.keys-1, 0)
 	}
 	return at
 }
 
-// found appends a key from a reply to `list`, if the key belongs to the key space.
-func (s *source) found(list []foundKey, key, value []byte, revision int64) []foundKey {
+// appendFound appends a key from a reply to `list`, if the key belongs to the key space.
+func (s *source) appendFound(list []foundKey, key, value []byte, revision int64) []foundKey {
 	number, ok := s.space.Number(key)
 	if !ok {
 		return list
 	}
-	return append(list, foundKey{number, identityOf(s.values, value), max(revision, 0)})
+	return append(list, foundKey{number, storedIdentity(s.values, value), max(revision, 0)})
 }
 
-// identityOf returns the identity that is stored in a value. Verification checks whether that
+// storedIdentity returns the identity that is stored in a value. Verification checks whether that
 // identity is possible.
-func identityOf(v *keys.Values, value []byte) uint64 {
+func storedIdentity(v *keys.Values, value []byte) uint64 {
 	if v.Unique() && len(value) == v.Size() {
 		return keys.ReadIdentity(value)
 	}
-	return history.Unseen
+	return history.UnknownValue
 }
 
 // coveredKeys returns the numbers of the keys of the key space that are inside an interval, as a
 // range that includes `from` and excludes `behind`. It is used if all ranges read the same
 // interval.
-func coveredKeys(space keys.Space, first, end []byte) (from, behind uint64) {
+func coveredKeys(space keys.Space, first, end []byte) (firstNumber, endNumber uint64) {
 	var key []byte
-	lowest := func(of []byte) uint64 {
+	lowest := func(bound []byte) uint64 {
 		return uint64(sort.Search(int(space.N()), func(i int) bool {
 			key = space.Append(key[:0], uint64(i))
-			return bytes.Compare(key, of) >= 0
+			return bytes.Compare(key, bound) >= 0
 		}))
 	}
-	from, behind = lowest(first), space.N()
+	firstNumber, endNumber = lowest(first), space.N()
 	switch n, ok := space.Number(first); {
 	case len(end) == 0 && ok:
-		behind = n + 1
+		endNumber = n + 1
 	case len(end) == 0:
-		behind = from
+		endNumber = firstNumber
 	case len(end) > 1 || end[0] != 0:
-		behind = lowest(end)
+		endNumber = lowest(end)
 	}
-	return from, behind
+	return firstNumber, endNumber
 }
 
 // isBeforeEnd reports whether a key is before the end of an interval. An end that consists of a
@@ -193,12 +193,12 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	if len(end) > 0 {
 		at = s.answers.listings.end(ev.Tag)
 	}
-	why := s.wrongRange(first, end, at, ev)
+	why := s.findViolation(first, end, at, ev)
 	if why != nil {
 		ev.Text = why
-		return kv.WrongAnswer
+		return kv.WrongResponse
 	}
-	if ev.Count < s.atLeast(number) {
+	if ev.Count < s.minKeyCount(number) {
 		return kv.Miss
 	}
 	if s.load.Scan.CountOnly {
@@ -225,38 +225,38 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	return outcome
 }
 
-// wrongRange returns the text for the first violation in a reply's keys, or nil if there is none.
-func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []byte {
+// findViolation returns the text for the first violation in a reply's keys, or nil if there is none.
+func (s *source) findViolation(first, end []byte, at *listing, ev *store.Event) []byte {
 	if s.load.Scan.CountOnly {
 		return nil
 	}
-	least, last := ev.Key, ev.Key
+	lowest, highest := ev.Key, ev.Key
 	if at != nil {
-		if at.wrong != nil {
-			return at.wrong
+		if at.violation != nil {
+			return at.violation
 		}
 		if at.keys != ev.Count {
-			return unlikeSum
+			return wrongCountText
 		}
-		least, last = at.least, at.last
+		lowest, highest = at.lowestKey, at.highestKey
 	}
 	switch {
 	case s.load.RangeLimit > 0 && ev.Count > s.load.RangeLimit:
-		return overLimit
-	case ev.Count == 0 || len(least) == 0:
+		return overLimitText
+	case ev.Count == 0 || len(lowest) == 0:
 		return nil
-	case len(end) == 0 && !bytes.Equal(least, first):
-		return anotherKey
-	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !isBeforeEnd(last, end)):
-		return outside
+	case len(end) == 0 && !bytes.Equal(lowest, first):
+		return wrongKeyText
+	case len(end) > 0 && (bytes.Compare(lowest, first) < 0 || !isBeforeEnd(highest, end)):
+		return outsideText
 	}
 	return nil
 }
 
-// atLeast returns the minimum number of keys that a range must find. It is 1, unless the preload
+// minKeyCount returns the minimum number of keys that a range must find. It is 1, unless the preload
 // wrote all keys and the load deletes none. In that case, it is the number of keys from the given
 // key to the end of the key space, or the limit of the range if that is smaller.
-func (s *source) atLeast(number uint64) int64 {
+func (s *source) minKeyCount(number uint64) int64 {
 	if !s.allKeysExist || !s.rangesOverKeySpace() {
 		return 1
 	}

@@ -22,7 +22,7 @@ type Local struct {
 	// Stores returns the store with the given name.
 	Stores func(name string) (store.Store, error)
 	// Access returns the access that an assignment describes. If it is nil, ReadAccess is used.
-	Access func(*scenario.Attach) (store.Access, error)
+	Access func(*scenario.RunningCluster) (store.Access, error)
 	// Script replaces the operations in the Assignment, unless it is nil.
 	Script app.Script
 	// InAgent is set if a controller waits for this process's heartbeats.
@@ -55,7 +55,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, attended: w.InAgent, now: w.now, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, inAgent: w.InAgent, now: w.now, world: w.World, poller: w.poller}
 	if p.script = w.Script; p.script == nil {
 		if p.script, err = newScript(a, st.Capabilities()); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
 		if m := p.script.Model(); m != nil && a.Load.Verify {
-			p.chronicler = func(to *history.Recorder) engine.History { return m.Steps(to) }
+			p.chronicler = func(to *history.Recorder) engine.History { return m.NewKeyRecorder(to) }
 		}
 		return p, nil
 	}
@@ -118,13 +118,13 @@ func (w *Local) WriteVersions(ctx context.Context, a *Assignment) (first int64, 
 }
 
 // Prepare implements Worker.
-func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, error) {
+func (w *Local) Prepare(_ context.Context, a *Assignment, reports Reports) (Job, error) {
 	p, err := w.plan(a)
 	if err != nil {
 		return nil, err
 	}
-	p.reports = to
-	probe.GiveBackPages() // so that memory from earlier work does not count for this load
+	p.reports = reports
+	probe.ReleasePages() // so that memory from earlier work does not count for this load
 	g, err := newGenerator(p)
 	if err != nil {
 		return nil, err

@@ -17,16 +17,16 @@ import (
 // bin of the histograms. Each agent has its part of the total.
 func TestManyAgentsAreMergedExactly(t *testing.T) {
 	const n = 4
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Connections, l.Clients, l.Total = 2*n+1, 3*n, 3_007
 	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
 	servingg := make(load.Workers, n)
 	for i := range servingg {
 		servingg[i] = agents.Worker(t, nil)
 	}
-	w, ears := agents.Overhear(servingg)
+	w, ears := agents.CountResults(servingg)
 	for i := range w {
-		w[i] = load.Named{Worker: w[i], Name: fmt.Sprintf("w%d", i+1)}
+		w[i] = load.NamedWorker{Worker: w[i], Name: fmt.Sprintf("w%d", i+1)}
 	}
 	res, err := load.Run(t.Context(), w, &a, load.Reports{})
 	if err != nil {
@@ -37,11 +37,11 @@ func TestManyAgentsAreMergedExactly(t *testing.T) {
 	for i, o := range ears {
 		union = measure.Add(union, o.Response)
 		p := &m.Parts[i]
-		if !reflect.DeepEqual(p.Response.Histogram(), o.Response) || p.Due != o.Due || p.Due-l.Total/n > 1 || p.Lost != "" || p.ClockBound <= 0 {
-			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.Due, p.ClockBound, p.Lost)
+		if !reflect.DeepEqual(p.Response.Histogram(), o.Response) || p.Due != o.Due || p.Due-l.Total/n > 1 || p.Lost != "" || p.ClockError <= 0 {
+			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.Due, p.ClockError, p.Lost)
 		}
 	}
-	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.Merged().Response) || m.MergedAfter <= 0 {
+	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.MergedCell().Response) || m.MergedAfter <= 0 {
 		t.Errorf("%d were due of %d, merged after %d ns", m.Due, l.Total, m.MergedAfter)
 	}
 }

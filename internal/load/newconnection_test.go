@@ -23,7 +23,7 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 			if m.Due != 2000 || m.Outcomes[kv.OK] != 2000 || m.Reconnects != 0 {
 				t.Errorf("%v: due %d, outcomes %v %v", o.Kind, m.Due, m.Outcomes, m.ErrorTexts)
 			}
-			if p50 := m.Merged().Service.ValueAtQuantile(50); p50 < int64(time.Millisecond) {
+			if p50 := m.MergedCell().Service.ValueAtQuantile(50); p50 < int64(time.Millisecond) {
 				t.Errorf("%v: the median is %v, less than the server's own delay", o.Kind, time.Duration(p50))
 			}
 		}
@@ -49,7 +49,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 			if c.secured {
 				o.TLS = server
 			}
-			l := base(kv.Put, kv.None)
+			l := base(kv.Put, kv.NoConsistency)
 			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 500, true
 			endpoint := serve(t, "", o)
 			if c.named {
@@ -73,13 +73,13 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 // whose text contains the reason.
 func TestNewConnectionsToAClosedPortFail(t *testing.T) {
 	t.Parallel()
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Connections, l.Clients, l.Duration, l.Timeout, l.NewConnection = 5, 5, time.Second, 300*time.Millisecond, true
 	m := run(t, taskFor("127.0.0.1:1", l)).Measured
 	if m.Due == 0 || m.Outcomes[kv.NotSent] != m.Due || m.ErrorTexts[kv.NotSent] != "could not connect to 127.0.0.1:1: connect: connection refused" {
 		t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}
-	if s := measure.Summarize(m.Merged().Response, m.Failed()); !s.Percentile(50).Failed {
+	if s := measure.Summarize(m.MergedCell().Response, m.Failed()); !s.Percentile(50).Failed {
 		t.Error("the median of failures is no failure")
 	}
 }

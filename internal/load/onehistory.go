@@ -25,7 +25,7 @@ const (
 // the same names.
 func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 	can := p.store.Capabilities()
-	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.Order) {
+	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.WriteOrder) {
 		return nil
 	}
 	read := &store.Op{Kind: kv.Get, Consistency: can.Strongest(), Key: key}
@@ -46,7 +46,7 @@ func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
 // checkOrder reads at the first endpoint, at the second, and at the first again. It returns an
 // error if the revisions are out of order in every try. It ignores reads that fail.
 func (p *plan) checkOrder(ctx context.Context, first, second string, read *store.Op) error {
-	var seen [3]int64
+	var revisions [3]int64
 	for try := range historyTries {
 		if try > 0 {
 			select {
@@ -57,16 +57,16 @@ func (p *plan) checkOrder(ctx context.Context, first, second string, read *store
 		}
 		for i, endpoint := range []string{first, second, first} {
 			op := *read
-			ev, err := p.ask(ctx, endpoint, &op)
-			if err != nil || ev.At == 0 {
+			ev, err := p.execute(ctx, endpoint, &op)
+			if err != nil || ev.StoreRevision == 0 {
 				return nil
 			}
-			seen[i] = ev.At
+			revisions[i] = ev.StoreRevision
 		}
-		if seen[0] <= seen[1] && seen[1] <= seen[2] {
+		if revisions[0] <= revisions[1] && revisions[1] <= revisions[2] {
 			return nil
 		}
 	}
 	return fmt.Errorf("the endpoints %s and %s belong to different clusters (a read at the second returned revision %d, and reads at the first before and after it returned %d and %d); give the endpoints of one cluster",
-		first, second, seen[1], seen[0], seen[2])
+		first, second, revisions[1], revisions[0], revisions[2])
 }

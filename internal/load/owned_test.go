@@ -17,13 +17,13 @@ import (
 // revision than the version.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
-	l := base(kv.Ephemeral, kv.None)
+	l := base(kv.Ephemeral, kv.NoConsistency)
 	l.Mix = []scenario.Operation{{Kind: kv.Ephemeral, Weight: 2}, {Kind: kv.Delete, Weight: 1}}
 	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients, l.Threads = 0, 0, 2000, 50, 32, 4, 8, 1
 	endpoints := storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true})
 	p := taskOn(zookeeper.New(), endpoints, l)
 	h := &recordings{t: t}
-	p.Reports.History = h.history
+	p.Reports.NewRecorder = h.history
 	m := run(t, p).Measured
 	if m.Due != 2000 || m.Failed() > 0 || m.Outcomes[kv.Conflict] == 0 {
 		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
@@ -38,14 +38,14 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 				if by[o.Key] == nil {
 					by[o.Key] = map[int64]uint32{}
 				}
-				by[o.Key][o.At] = o.Session % 4 // the clients use four connections
+				by[o.Key][o.Revision] = o.Session % 4 // the clients use four connections
 			}
 		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
 			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {
 				t.Fatalf("a session's end is %+v, and the last key was made at %d", o, lastDone)
 			}
 		case o.Kind == kv.Ephemeral:
-			if known++; o.Invoked < lastDone || o.Mod == 0 || o.At <= o.Mod || by[o.Key][o.Mod] != o.Session {
+			if known++; o.Invoked < lastDone || o.ModRevision == 0 || o.Revision <= o.ModRevision || by[o.Key][o.ModRevision] != o.Session {
 				t.Fatalf("a session's end is %+v, and its key was made by the sessions %v", o, by[o.Key])
 			}
 		case o.Kind == kv.Delete:

@@ -34,7 +34,7 @@ type plan struct {
 	access   store.Access
 	versions *keys.Versions // nil if the load has no compare-and-sets
 	reports  Reports
-	attended bool // Local.InAgent
+	inAgent  bool // Local.InAgent
 	now      func() time.Time
 	// recorder creates the recorder for a loop's operations. It is nil if operations are not
 	// recorded.
@@ -70,9 +70,9 @@ type World interface {
 // drainOnStop is the longest time for which an interrupted load waits for operations in flight.
 const drainOnStop = time.Second
 
-// longestBeyond is the maximum time by which a closed loop extends its warm-up while its throughput
+// maxWarmupExtension is the maximum time by which a closed loop extends its warm-up while its throughput
 // is not steady. The maximum is smaller for a short warm-up.
-const longestBeyond = 10 * time.Second
+const maxWarmupExtension = 10 * time.Second
 
 // phases returns the warm-up, if there is one, and the measurement window. Each loop needs its own
 // phases, because a pacer must be used by only one goroutine.
@@ -93,7 +93,7 @@ func (p *plan) phases() []engine.Phase {
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
 	// A shard cannot find out in time whether the total throughput of all shards is steady.
 	if warmup.Pacer == nil && !p.Shard.isPart() {
-		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
+		warmup.MaxDuration = int64(l.Warmup + min(4*l.Warmup, maxWarmupExtension))
 	}
 	return []engine.Phase{warmup, window}
 }
@@ -113,40 +113,40 @@ func (p *plan) pacer(use string) pace.Pacer {
 }
 
 // config returns the configuration of loop i of n loops.
-func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
+func (p *plan) config(i, n int, shared *engine.Shared, w *loadWatchers, caughtUp func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
 		return engine.Config{}, err
 	}
 	first, stride := p.Shard.loop(i, n)
-	src.versions, src.stm = p.versions, stmOf(&p.Load)
-	src.leases, src.loops = leasesOf(p, p.Leases, first, stride), uint64(stride)
-	for _, name := range leasesOf(p, p.LeaseNames, first, stride) {
+	src.versions, src.stm = p.versions, stmSettings(&p.Load)
+	src.leases, src.loops = loopLeases(p, p.Leases, first, stride), uint64(stride)
+	for _, name := range loopLeases(p, p.LeaseNames, first, stride) {
 		src.names = append(src.names, []byte(name))
 	}
-	src.answers.before, src.allKeysExist = p.Preloaded, p.Preloaded != nil && !mixHas(&p.Load, kv.Delete)
+	src.answers.preloaded, src.allKeysExist = p.Preloaded, p.Preloaded != nil && !mixHas(&p.Load, kv.Delete)
 	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
 		Codecs: p.store.Codecs(p.loadAccess()), Source: src,
-		Endpoints: endpointsOf(p.Endpoints, p.Load.Connections, first, stride),
+		Endpoints: loopEndpoints(p.Endpoints, p.Load.Connections, first, stride),
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
 		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.count()),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
-		NewConnection: p.Load.NewConnection, Fine: len(p.Load.Faults) > 0,
+		NewConnection: p.Load.NewConnection, RecordFine: len(p.Load.Faults) > 0,
 		MaxInFlight: int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
 		Seed: keys.DeriveSeed(p.Load.Seed, "backoff") + uint64(first),
 	}
-	c.MaxHeld = p.maxHeld() / n
+	c.MaxBuffered = p.maxBuffered() / n
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
-	if c.Fine && NeedsLeases(&p.Load, p.store.Capabilities()) {
-		c.LeaseOf = src.leaseOf
+	if c.RecordFine && NeedsLeases(&p.Load, p.store.Capabilities()) {
+		c.LeaseNumber = src.leaseFor
 	}
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
-	c.Changed = p.reports.Changed
+	c.OnClusterChange = p.reports.OnClusterChange
 	if p.Load.Arrival == scenario.Closed {
-		c.Clients = connectionsOfClients(p.Load.Clients, p.Load.Connections, first, stride)
+		c.Clients = clientConnections(p.Load.Clients, p.Load.Connections, first, stride)
 	}
 	h := p.newChronicle(src)
 	if h != nil {
@@ -156,61 +156,61 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		c.History = p.chronicler(p.recorder())
 	}
 	if w != nil {
-		w.add(&c, src, h, i, n, caught)
+		w.add(&c, src, h, i, n, caughtUp)
 	}
 	return c, nil
 }
 
 // These constants limit the total size, in bytes, of the incomplete replies that a load buffers.
-// The size of the load's own replies is added to heldDefault or heldWatching.
+// The size of the load's own replies is added to defaultBuffer or watchBuffer.
 const (
-	heldDefault = poll.DefaultMaxHeld
-	// heldWatching replaces heldDefault if there are watchers, because a single message can contain
+	defaultBuffer = poll.DefaultMaxBuffered
+	// watchBuffer replaces defaultBuffer if there are watchers, because a single message can contain
 	// the events for thousands of watchers.
-	heldWatching = 64 << 20
-	heldAtMost   = 1 << 30
+	watchBuffer = 64 << 20
+	maxBuffer   = 1 << 30
 )
 
-// maxHeld returns the maximum number of bytes in incomplete replies that the load may buffer. It
+// maxBuffered returns the maximum number of bytes in incomplete replies that the load may buffer. It
 // assumes that an almost complete reply is buffered for every operation in flight. It multiplies
 // the size of a reply by two for the most verbose protocol, and again by two because the buffer
 // doubles if the length is not known in advance (as with HTTP chunks).
-func (p *plan) maxHeld() int {
+func (p *plan) maxBuffered() int {
 	l := &p.Load
 	if p.script != nil {
-		return heldAtMost // a list contains all existing keys, whose number is unknown
+		return maxBuffer // a list contains all existing keys, whose number is unknown
 	}
-	keys := 1.0
+	keyCount := 1.0
 	if (mixHas(l, kv.Range) || mixHas(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
-			keys = float64(l.Scan.PageSize)
+			keyCount = float64(l.Scan.PageSize)
 		// Stores without RangeForms return all keys, and the codec skips the keys beyond the limit.
 		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms):
-			keys = float64(l.RangeLimit)
+			keyCount = float64(l.RangeLimit)
 		case len(l.RangeKey) > 0: // the number of keys in the interval is unknown
-			return heldAtMost
+			return maxBuffer
 		default:
-			keys = float64(l.KeySpace)
+			keyCount = float64(l.KeySpace)
 		}
 	}
 	for _, o := range l.Mix {
 		switch o.Kind {
 		case kv.Txn:
-			keys = max(keys, float64(l.TxnKeys))
+			keyCount = max(keyCount, float64(l.TxnKeys))
 		case kv.STM:
-			keys = max(keys, float64(stmOf(l).KeysPerTxn))
+			keyCount = max(keyCount, float64(stmSettings(l).KeysPerTxn))
 		}
 	}
-	base := float64(heldDefault)
+	base := float64(defaultBuffer)
 	if l.Watch != nil {
-		base = heldWatching
+		base = watchBuffer
 	}
 	open := float64(l.Clients)
 	if l.Arrival != scenario.Closed {
 		open = float64(l.MaxInFlight)
 	}
-	return int(min(base+open*keys*4*float64(l.KeySize+l.ValueSize+200), heldAtMost))
+	return int(min(base+open*keyCount*4*float64(l.KeySize+l.ValueSize+200), maxBuffer))
 }
 
 // newPoller returns a loop's poller for the given number of connections.
@@ -227,7 +227,7 @@ func (p *plan) newPoller(conns int, base time.Time) (poll.Poller, error) {
 // dialer returns the dialer for the load's connections.
 func (p *plan) dialer() poll.Dialer {
 	d := Dialer(p.store, p.access)
-	d.Brief, d.MaxHeld = p.Load.NewConnection, p.maxHeld()
+	d.SingleUse, d.MaxBuffered = p.Load.NewConnection, p.maxBuffered()
 	return d
 }
 
@@ -241,19 +241,19 @@ func Dialer(st store.Store, access store.Access) poll.Dialer {
 	return d
 }
 
-// endpointsOf returns the endpoints of loop i's connections. n is the number of loops in all
+// loopEndpoints returns the endpoints of loop i's connections. n is the number of loops in all
 // shards, and connection k belongs to loop k modulo n.
-func endpointsOf(endpoints []string, connections, i, n int) (mine []string) {
+func loopEndpoints(endpoints []string, connections, i, n int) (mine []string) {
 	for k := i; k < connections; k += n {
 		mine = append(mine, endpoints[k%len(endpoints)])
 	}
 	return mine
 }
 
-// connectionsOfClients returns, for each client of loop i, the index of the client's connection
+// clientConnections returns, for each client of loop i, the index of the client's connection
 // within the loop. Client j uses connection j modulo connections. Clients and connections are
 // counted over all loops.
-func connectionsOfClients(clients, connections, i, n int) (mine []int) {
+func clientConnections(clients, connections, i, n int) (mine []int) {
 	for j := range clients {
 		if k := j % connections; k%n == i {
 			mine = append(mine, k/n)

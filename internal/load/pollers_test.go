@@ -26,7 +26,7 @@ func TestPollers(t *testing.T) {
 					if secured {
 						o.TLS = server
 					}
-					l := base(kv.Put, kv.None)
+					l := base(kv.Put, kv.NoConsistency)
 					l.Total, l.ValueSize, l.KeySpace = 5000, size, 100
 					if size > 1000 {
 						l.Total, l.Connections, l.Clients = 300, 4, 16

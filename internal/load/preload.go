@@ -21,10 +21,10 @@ const preloadRounds = 3
 
 // preload implements Worker.Preload.
 func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
-	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
-	done := &noted.done
+	state, missing := &preloadState{}, newSet(p.Load.KeySpace)
+	done := &state.done
 	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
-	if err := p.sendPass(ctx, read, fullSet(p.Load.KeySpace), missing, noted); err != nil {
+	if err := p.sendPass(ctx, read, fullSet(p.Load.KeySpace), missing, state); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
@@ -32,7 +32,7 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 		n := missing.count.Load()
 		switch {
 		case done.full():
-			return nil, fmt.Errorf("more than %d keys of the key space have values that do not belong to this load; remove these keys, or use another prefix", mostReplaced)
+			return nil, fmt.Errorf("more than %d keys of the key space have values that do not belong to this load; remove these keys, or use another prefix", maxReplaced)
 		case n == 0:
 			if p.versions != nil {
 				done.Versions = p.versions.List()
@@ -43,7 +43,7 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 		}
 		left := missing
 		missing = newSet(p.Load.KeySpace)
-		if err := p.sendPass(ctx, write, left, missing, noted); err != nil {
+		if err := p.sendPass(ctx, write, left, missing, state); err != nil {
 			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
 		done.Written += n - missing.count.Load()
@@ -52,9 +52,9 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 
 // sendPass executes one operation on each key whose number is in the set `left`. If a key's
 // operation receives no acceptable reply, sendPass adds the key's number to the set `bad`.
-func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
-	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
-		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
+func (p *plan) sendPass(ctx context.Context, operation scenario.Operation, remaining, failed *set, state *preloadState) error {
+	_, err := p.repeat(ctx, operation, remaining, p.reports, func(s *source) engine.Source {
+		return &preloadSource{source: s, failed: failed, operation: operation, state: state}
 	})
 	return err
 }
@@ -62,58 +62,58 @@ func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad 
 // preloadSource sends one operation on each of the keys in a pass.
 type preloadSource struct {
 	*source
-	bad   *set
-	what  scenario.Operation
-	noted *preloading
+	failed    *set
+	operation scenario.Operation
+	state     *preloadState
 }
 
 // Fill implements engine.Source.
 func (s *preloadSource) Fill(_ measure.Phase, number uint64, client uint32, op *store.Op) uint64 {
-	s.bad.add(number) // removed again after an acceptable reply
-	s.fill(&s.what, number, number|preloadMark, client, op)
+	s.failed.add(number) // removed again after an acceptable reply
+	s.fill(&s.operation, number, number|preloadMark, client, op)
 	return number
 }
 
 // Kind implements engine.Source.
 func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
-	return s.what.Kind, s.what.Consistency
+	return s.operation.Kind, s.operation.Consistency
 }
 
 // Shares implements engine.Source.
 func (s *preloadSource) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Fraction: 1}}
+	return []engine.Share{{Kind: s.operation.Kind, Consistency: s.operation.Consistency, Fraction: 1}}
 }
 
 // Check implements engine.Source.
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
-	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
+	outcome := s.source.Check(kind, encodeRef(number, s.operation.Consistency), ev)
 	// The value has the size of the load's values, which are too short for a checksum.
 	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size()
 	switch {
-	case outcome == kv.OK, short, s.noted.anyValue && outcome != kv.Miss && ev.Outcome == kv.OK:
-		s.bad.remove(number)
+	case outcome == kv.OK, short, s.state.anyValue && outcome != kv.Miss && ev.Outcome == kv.OK:
+		s.failed.remove(number)
 	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
-		s.noted.replace(number, ev.Value)
+		s.state.replace(number, ev.Value)
 	}
 	return outcome
 }
 
-// preloading is the state that the loops of a preload share.
-type preloading struct {
+// preloadState is the state that the loops of a preload share.
+type preloadState struct {
 	anyValue bool // accept any value of an existing key
 
 	mu   sync.Mutex
 	done Preloaded
 }
 
-// mostReplaced limits the number of entries in Preloaded.Replaced.
-const mostReplaced = 10_000_000
+// maxReplaced limits the number of entries in Preloaded.Replaced.
+const maxReplaced = 10_000_000
 
-// full reports whether mostReplaced was exceeded.
-func (p *Preloaded) full() bool { return len(p.Replaced) > mostReplaced }
+// full reports whether maxReplaced was exceeded.
+func (p *Preloaded) full() bool { return len(p.Replaced) > maxReplaced }
 
 // replace records the value that a key had before the preload.
-func (p *preloading) replace(number uint64, value []byte) {
+func (p *preloadState) replace(number uint64, value []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done.replace(number, value)
@@ -161,8 +161,8 @@ func fullSet(n uint64) *set {
 	return s
 }
 
-// setOf returns the set that contains the numbers whose bits are set in words.
-func setOf(words []uint64) *set {
+// newSetFromWords returns the set that contains the numbers whose bits are set in words.
+func newSetFromWords(words []uint64) *set {
 	s := &set{words: make([]atomic.Uint64, len(words))}
 	for i, w := range words {
 		s.words[i].Store(w)
@@ -189,15 +189,15 @@ func (s *set) snapshot() *numberList {
 	for i := range words {
 		words[i] = s.words[i].Load()
 	}
-	return numbersOf(words)
+	return newNumberList(words)
 }
 
-// numbersOf returns the list of the numbers whose bits are set in words.
-func numbersOf(words []uint64) *numberList {
-	l := &numberList{words: words, before: make([]uint64, 0, len(words)/listBlock+1)}
+// newNumberList returns the list of the numbers whose bits are set in words.
+func newNumberList(words []uint64) *numberList {
+	l := &numberList{words: words, countBefore: make([]uint64, 0, len(words)/listBlock+1)}
 	for i, w := range words {
 		if i%listBlock == 0 {
-			l.before = append(l.before, l.count)
+			l.countBefore = append(l.countBefore, l.count)
 		}
 		l.count += uint64(bits.OnesCount64(w))
 	}
@@ -214,15 +214,15 @@ const listBlock = 8
 //
 // Invariant: before[b] is the number of bits that are set in words[:b*listBlock].
 type numberList struct {
-	words  []uint64
-	before []uint64 // for each block: how many numbers the earlier blocks contain
-	count  uint64
+	words       []uint64
+	countBefore []uint64 // for each block: how many numbers the earlier blocks contain
+	count       uint64
 }
 
 // nth returns the number with index i. i must be less than count.
 func (l *numberList) nth(i uint64) uint64 {
-	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
-	left := i - l.before[block]
+	block := sort.Search(len(l.countBefore), func(b int) bool { return l.countBefore[b] > i }) - 1
+	left := i - l.countBefore[block]
 	for w := block * listBlock; ; w++ {
 		word := l.words[w]
 		if n := uint64(bits.OnesCount64(word)); left >= n {

@@ -36,7 +36,7 @@ func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 // If a pass of writes ends early, the keys that it did not reach do not count as written.
 func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	t.Parallel()
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
 	// Before the stall, the preload has enough time to read all keys, but not to write all of them
 	// too.

@@ -28,13 +28,13 @@ type Lease struct {
 // load's size, and the keys are outside the key space. Writes come first, so that reads find a key,
 // and the delete comes last. Operations that need a lease use the given lease. An application or a
 // recording has no probes, because it defines its operations one by one.
-func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
+func ProbeOperations(l *scenario.Load, capabilities kv.Capabilities, lease Lease) (ops []store.Op, err error) {
 	if l.Arrival == scenario.Recorded {
 		return nil, nil
 	}
 	mix := slices.Clone(l.Mix)
 	if l.Preload && l.WritesKeys() {
-		mix = append(mix, scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: can.Strongest()})
+		mix = append(mix, scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: capabilities.Strongest()})
 	}
 	for i := range mix {
 		mix[i].Weight = 1
@@ -44,7 +44,7 @@ func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []
 		if slices.Contains(mix[:i], o) {
 			continue
 		}
-		op, err := probeOf(l, o, lease)
+		op, err := newProbe(l, o, lease)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func ProbeOperations(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []
 	}
 	if w := l.Watch; w != nil {
 		op := store.Op{Kind: kv.Watch, Key: ProbeKey(l.Prefix), Watch: &store.WatchOp{PrevKV: w.PrevKV, Mode: w.Mode}}
-		if w.Span > 1 {
+		if w.KeysPerWatcher > 1 {
 			op.Watch.End = append(ProbeKey(l.Prefix), 0)
 		}
 		ops = append(ops, op)
@@ -74,16 +74,16 @@ func probeRank(k kv.Kind) int {
 	return 2
 }
 
-// probeOf returns the first operation that the load would send if its mix contained only o. The
+// newProbe returns the first operation that the load would send if its mix contained only o. The
 // probes' keys replace the keys of the operation.
-func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
-	one := *l
-	one.Mix = []scenario.Operation{o}
-	src, err := newSource(&one)
+func newProbe(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
+	singleLoad := *l
+	singleLoad.Mix = []scenario.Operation{o}
+	src, err := newSource(&singleLoad)
 	if err != nil {
 		return op, err
 	}
-	src.stm, src.loops = stmOf(l), 1
+	src.stm, src.loops = stmSettings(l), 1
 	if lease.ID != 0 {
 		src.leases = []int64{lease.ID}
 		if lease.Name != "" {

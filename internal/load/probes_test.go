@@ -13,13 +13,13 @@ import (
 // Probes are in order: writes come before reads, and the delete comes last. Values have the load's
 // size, and ranges end just after the probe's key.
 func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
-	l := base(kv.Delete, kv.None)
+	l := base(kv.Delete, kv.NoConsistency)
 	l.Prefix, l.ValueSize, l.TxnKeys, l.Preload = "app/", 77, 3, true
 	l.Mix = []scenario.Operation{
 		{Kind: kv.Delete, Weight: 1}, {Kind: kv.Range, Consistency: kv.Local, Weight: 2}, {Kind: kv.Get, Consistency: kv.Local, Weight: 3},
 		{Kind: kv.Txn, Weight: 1}, {Kind: kv.KeepAlive, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 9},
 	}
-	l.Watch = &scenario.Watch{Span: 2, PrevKV: true}
+	l.Watch = &scenario.Watch{KeysPerWatcher: 2, PrevKV: true}
 	ops, err := load.ProbeOperations(&l, new(etcd.Store).Capabilities(), load.Lease{ID: 7, Name: "seven"})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, pla
 func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
 	t.Helper()
 	for _, s := range registry.All() {
-		served, ok := s.(store.NullServed)
+		served, ok := s.(store.NullServerProvider)
 		if !ok {
 			continue
 		}
@@ -48,10 +48,10 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
-			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
+			m := run(t, start()(open(base(kv.Put, kv.NoConsistency), 500, 5*time.Second))).Measured
 			// One operation is due every 2 ms. On a busy machine, the last operations may still be
 			// waiting for a connection when the window closes.
-			s := measure.Summarize(m.Merged().Response, 0)
+			s := measure.Summarize(m.MergedCell().Response, 0)
 			atLeast(t, "p95", s.Percentile(95).NS, 0.246e9)
 			atLeast(t, "p99", s.Percentile(99).NS, 0.446e9)
 			near(r, "p95", s.Percentile(95).NS, 0.25e9, 0.15)
@@ -90,7 +90,7 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 
 // In the steady state, puts and gets allocate nothing in any protocol.
 func TestAnyProtocolDoesNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 1}} {
 			l := sized(base(kv.Get, kv.Local), 8)

@@ -14,15 +14,15 @@ import (
 )
 
 // ReadBack implements Worker.
-func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, newRecorder RecorderFactory) (found uint64, err error) {
 	p, err := w.plan(a)
 	if err != nil {
 		return 0, err
 	}
-	p.final, p.reports.History = true, to
+	p.final, p.reports.NewRecorder = true, newRecorder
 	read := p.readKeys
 	if p.script != nil {
-		read = p.readScripts
+		read = p.readScriptKeys
 	}
 	for range preloadRounds { // a read that fails during an election is repeated
 		if found, err = read(ctx, level); err == nil {
@@ -39,31 +39,33 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {
-		left = setOf(p.Only)
+		left = newSetFromWords(p.Only)
 	}
 	total, missing := left.count.Load(), newSet(p.Load.KeySpace)
-	if err := p.sendPass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloading{anyValue: true}); err != nil {
+	if err := p.sendPass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloadState{anyValue: true}); err != nil {
 		return 0, err
 	}
 	return total - missing.count.Load(), nil
 }
 
-// readScripts reads each key of a script.
-func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uint64, err error) {
+// readScriptKeys reads each key of a script.
+func (p *plan) readScriptKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	model := p.script.Model()
 	if model == nil {
 		return 0, fmt.Errorf("quorumbench cannot read the keys of the application %s after the load, because the application does not number its keys", p.Load.Application.Name)
 	}
-	back := &reading{model: model, level: level}
-	one := *p
-	one.script = nil
-	one.chronicler = func(to *history.Recorder) engine.History { return &finals{to: model.Steps(to)} }
-	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(model.Keys()), one.reports, func(*source) engine.Source { return back })
+	back := &finalReadSource{model: model, level: level}
+	attempt := *p
+	attempt.script = nil
+	attempt.chronicler = func(recorder *history.Recorder) engine.History {
+		return &finalRecorder{recorder: model.NewKeyRecorder(recorder)}
+	}
+	_, err = attempt.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(model.Keys()), attempt.reports, func(*source) engine.Source { return back })
 	return back.found, err
 }
 
-// reading is a source that reads each key of a script once. Only one loop uses it.
-type reading struct {
+// finalReadSource is a source that reads each key of a script once. Only one loop uses it.
+type finalReadSource struct {
 	model app.Model
 	level kv.Consistency
 	key   []byte
@@ -71,7 +73,7 @@ type reading struct {
 }
 
 // Fill implements engine.Source.
-func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+func (r *finalReadSource) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	r.key = r.model.AppendKey(r.key[:0], n)
 	*op = store.Op{Kind: kv.Get, Consistency: r.level, Key: r.key}
 	r.model.MakeRead(n, op)
@@ -79,15 +81,17 @@ func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 }
 
 // Kind implements engine.Source.
-func (r *reading) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Get, r.level }
+func (r *finalReadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Get, r.level
+}
 
 // Shares implements engine.Source.
-func (r *reading) Shares(measure.Phase) []engine.Share {
+func (r *finalReadSource) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Get, Consistency: r.level, Fraction: 1}}
 }
 
 // Check implements engine.Source.
-func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
+func (r *finalReadSource) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	switch {
 	case ev.Outcome != kv.OK:
 		return ev.Outcome
@@ -98,15 +102,15 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// finals passes the final reads to a script's recorder.
-type finals struct {
+// finalRecorder passes the final reads to a script's recorder.
+type finalRecorder struct {
 	engine.HistoryBase
-	to app.Steps
+	recorder app.KeyRecorder
 }
 
-// Ended implements engine.History.
-func (f *finals) Ended(done *engine.Completion) {
+// OperationEnded implements engine.History.
+func (f *finalRecorder) OperationEnded(done *engine.Completion) {
 	o := done.Op
-	o.At, o.Final = max(done.Event.At, 0), true
-	f.to.Read(done.Ref, done.Event, o)
+	o.Revision, o.Final = max(done.Event.StoreRevision, 0), true
+	f.recorder.Read(done.Ref, done.Event, o)
 }

@@ -58,20 +58,20 @@ type Ending struct {
 	Used []Usage
 }
 
-// endingOf returns the ending of a loop. The parameter `base` is the time at which the loop's clock
+// newEnding returns the ending of a loop. The parameter `base` is the time at which the loop's clock
 // was 0, and `settles` is set if the warm-up could be extended until the throughput was steady.
-func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
-	if r == nil || r.Opened == 0 {
+func newEnding(r *engine.Result, base time.Time, mayExtend bool) *Ending {
+	if r == nil || r.WindowStart == 0 {
 		return &Ending{Loops: 1}
 	}
-	e := &Ending{Loops: 1, Opened: base.Add(time.Duration(r.Opened)), Length: r.Closed - r.Opened, InWindow: r.InWindow}
-	if settles {
-		took := float64(r.Opened-r.Began) / 1e9
+	e := &Ending{Loops: 1, Opened: base.Add(time.Duration(r.WindowStart)), Length: r.WindowEnd - r.WindowStart, InWindow: r.InWindow}
+	if mayExtend {
+		took := float64(r.WindowStart-r.LoadStart) / 1e9
 		// Copy the value, because a pointer into the result would keep the whole loop in memory.
-		steady := r.Steady
+		steady := r.WarmupSteady
 		e.WarmupSeconds, e.Steady = &took, &steady
 	}
-	e.LinkChanges = shifted(r.LinkChanges, -time.Duration(r.Opened))
+	e.LinkChanges = shiftChanges(r.LinkChanges, -time.Duration(r.WindowStart))
 	return e
 }
 
@@ -79,7 +79,7 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 func (e *Ending) merge(o *Ending) {
 	if e.Loops == 0 {
 		*e = *o
-		e.MemberOf, e.Links, e.ErrorTexts = maps.Clone(o.MemberOf), maps.Clone(o.Links), maps.Clone(o.ErrorTexts)
+		e.MemberByEndpoint, e.Links, e.ErrorTexts = maps.Clone(o.MemberByEndpoint), maps.Clone(o.Links), maps.Clone(o.ErrorTexts)
 		e.Calls = slices.Clone(o.Calls)
 		e.LinkChanges, e.Used, e.Connections = slices.Clone(o.LinkChanges), slices.Clone(o.Used), slices.Clone(o.Connections)
 		return
@@ -90,7 +90,7 @@ func (e *Ending) merge(o *Ending) {
 	}
 	e.Length = max(e.Length+int64(e.Opened.Sub(opened)), o.Length+int64(o.Opened.Sub(opened)))
 	e.Connections = append(e.Connections, o.Connections...)
-	e.LinkChanges = append(shifted(e.LinkChanges, e.Opened.Sub(opened)), shifted(o.LinkChanges, o.Opened.Sub(opened))...)
+	e.LinkChanges = append(shiftChanges(e.LinkChanges, e.Opened.Sub(opened)), shiftChanges(o.LinkChanges, o.Opened.Sub(opened))...)
 	e.Opened = opened
 	e.OpenedLate, e.ClockBound = max(e.OpenedLate, o.OpenedLate), max(e.ClockBound, o.ClockBound)
 	e.Loops += o.Loops
@@ -100,7 +100,7 @@ func (e *Ending) merge(o *Ending) {
 	e.InFlightArea += o.InFlightArea
 	e.RestingArea += o.RestingArea
 	e.ErrorTexts = addMissing(e.ErrorTexts, o.ErrorTexts)
-	e.MemberOf = addMissing(e.MemberOf, o.MemberOf)
+	e.MemberByEndpoint = addMissing(e.MemberByEndpoint, o.MemberByEndpoint)
 	links := maps.Clone(o.Links)
 	for endpoint, n := range e.Links {
 		if links == nil {
@@ -118,8 +118,8 @@ func (e *Ending) merge(o *Ending) {
 	e.Used = append(e.Used, o.Used...)
 }
 
-// shifted returns a copy of the changes, with `offset` added to their times.
-func shifted(changes []engine.LinkChange, offset time.Duration) []engine.LinkChange {
+// shiftChanges returns a copy of the changes, with `offset` added to their times.
+func shiftChanges(changes []engine.LinkChange, offset time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
 		changes[i].At += int64(offset)
@@ -129,8 +129,8 @@ func shifted(changes []engine.LinkChange, offset time.Duration) []engine.LinkCha
 
 // addMissing returns the union of two maps. If both maps contain a key, the result contains the
 // value from `preferred`.
-func addMissing[K comparable, V any](preferred, other map[K]V) map[K]V {
-	all := maps.Clone(other)
+func addMissing[K comparable, V any](preferred, fallback map[K]V) map[K]V {
+	all := maps.Clone(fallback)
 	if all == nil {
 		all = map[K]V{}
 	}
@@ -138,82 +138,82 @@ func addMissing[K comparable, V any](preferred, other map[K]V) map[K]V {
 	return all
 }
 
-// Gathering merges the reports from the parts of a load. The parts are a generator's loops, or
+// Merger merges the reports from the parts of a load. The parts are a generator's loops, or
 // several workers. The methods may be called concurrently.
-type Gathering struct {
-	assignment *Assignment
-	most       int // mostWaiting
+type Merger struct {
+	assignment      *Assignment
+	maxWaitingBytes int // maxWaiting
 
-	mu     sync.Mutex
-	col    *measure.Collector
-	ending Ending
-	never  bool // the window of at least one part did not open
+	mu              sync.Mutex
+	collector       *measure.Collector
+	ending          Ending
+	hasUnopenedPart bool // the window of at least one part did not open
 }
 
-// NewGathering returns a Gathering for the given number of parts. It calls `each` with every merged
+// NewMerger returns a Merger for the given number of parts. It calls `each` with every merged
 // second, and then `recycle` with the histograms of that second. Both functions may be nil.
-func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
-	g := &Gathering{assignment: a, most: mostWaiting, col: measure.NewCollector(parts)}
-	g.col.Each, g.col.Recycle = each, recycle
+func NewMerger(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Merger {
+	g := &Merger{assignment: a, maxWaitingBytes: maxWaiting, collector: measure.NewCollector(parts)}
+	g.collector.OnSecond, g.collector.Recycle = each, recycle
 	return g
 }
 
 // SecondsOnly sets whether the result omits the totals. It must be called before any second is
 // added.
-func (g *Gathering) SecondsOnly(only bool) { g.col.NoTotals = only }
+func (g *Merger) SecondsOnly(only bool) { g.collector.NoTotals = only }
 
-// Add adds the next second of a part. The Gathering then owns the second.
-func (g *Gathering) Add(part int, s *measure.Second) {
+// Add adds the next second of a part. The Merger then owns the second.
+func (g *Merger) Add(part int, s *measure.Second) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.col.Add(part, s)
+	g.collector.Add(part, s)
 }
 
-// mostWaiting is the maximum total size, in bytes, of the seconds that cannot be merged because one
+// maxWaiting is the maximum total size, in bytes, of the seconds that cannot be merged because one
 // part has not reported the earliest of them yet. For most loads, this is enough for half an hour,
 // which is much longer than the delay that slow operations can cause before they time out.
-const mostWaiting = 64 << 20
+const maxWaiting = 64 << 20
 
 // Copy adds a copy of the next second of a part. If too many seconds wait for one part, Copy sets
 // the result `late` and returns the index of that part as `straggler`.
-func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool) {
+func (g *Merger) Copy(part int, s *measure.Second) (straggler int, late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.col.Copy(part, s)
-	return g.col.Straggler(g.most)
+	g.collector.AddCopy(part, s)
+	return g.collector.Straggler(g.maxWaitingBytes)
 }
 
 // End must be called when a part will report no more seconds.
-func (g *Gathering) End(part int) {
+func (g *Merger) End(part int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.col.End(part)
+	g.collector.End(part)
 }
 
 // Merge adds a part's ending.
-func (g *Gathering) Merge(e *Ending) {
+func (g *Merger) Merge(e *Ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.never = g.never || e.Opened.IsZero()
+	g.hasUnopenedPart = g.hasUnopenedPart || e.Opened.IsZero()
 	g.ending.merge(e)
 }
 
 // Result returns the merged result. It must be called after all parts have ended.
-func (g *Gathering) Result() (*Result, error) {
+func (g *Merger) Result() (*Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.never {
-		return nil, ErrNeverOpened
+	if g.hasUnopenedPart {
+		return nil, ErrNoWindow
 	}
 	r, a := &Result{Ending: g.ending}, g.assignment
-	r.Measured, r.Warmup = g.col.Close(float64(r.Length) / 1e9)
+	r.Measured, r.Warmup = g.collector.Close(float64(r.Length) / 1e9)
 	t := r.Measured
 	if t == nil {
 		return r, nil
 	}
 	t.Window, t.ErrorTexts, t.Watching = r.Window, r.ErrorTexts, r.Watching
 	t.Connections, t.Calls = r.Connections, r.Calls
-	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
+	t.Links = summarizeLinks(r.Links, r.LinkChanges, a.Endpoints)
 	if a.Load.Arrival != scenario.Closed {
 		// The loops may have reached their maxima at different times, so the sum of the maxima can
 		// be too large.
@@ -231,19 +231,19 @@ func (g *Gathering) Result() (*Result, error) {
 
 // These constants limit the values in a valid ending.
 const (
-	mostLoops       = 1 << 16
-	mostLinkChanges = 1 << 20
-	mostTexts       = 1 << 10
-	mostCompleted   = 1 << 44 // operations of one client; the sum over all clients cannot overflow
-	mostArea        = 1e22    // operations in flight × nanoseconds
-	longest         = int64(10 * 365 * 24 * time.Hour)
+	maxLoops       = 1 << 16
+	maxLinkChanges = 1 << 20
+	maxTexts       = 1 << 10
+	maxCompleted   = 1 << 44 // operations of one client; the sum over all clients cannot overflow
+	maxArea        = 1e22    // operations in flight × nanoseconds
+	maxLength      = int64(10 * 365 * 24 * time.Hour)
 )
 
 // Valid returns an error if the ending contains values that no load can report. It also replaces
 // the ending's texts with texts that are safe to display.
 func (e *Ending) Valid() error {
 	w := &e.Window
-	counts := []int64{e.Length, e.OpenedLate, e.ClockBound, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
+	counts := []int64{e.Length, e.OpenedLate, e.ClockBound, w.OldestInFlightAge, int64(w.MaxInFlight), int64(w.Stranded), w.LongestStranded, w.Paused, w.LongestPause}
 	for i := range e.Used {
 		u := &e.Used[i]
 		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)
@@ -252,11 +252,11 @@ func (e *Ending) Valid() error {
 		return fmt.Errorf("it reports figures that cannot have been measured: %w", err)
 	}
 	for _, area := range []float64{e.InFlightArea, e.RestingArea} {
-		if !(area >= 0 && area <= mostArea) {
+		if !(area >= 0 && area <= maxArea) {
 			return fmt.Errorf("it reports %g operations in flight × nanoseconds, which is impossible", area)
 		}
 	}
-	if w := e.WarmupSeconds; w != nil && !(*w >= 0 && *w*1e9 <= float64(longest)) {
+	if w := e.WarmupSeconds; w != nil && !(*w >= 0 && *w*1e9 <= float64(maxLength)) {
 		return fmt.Errorf("it reports a warm-up of %g s, which is impossible", *w)
 	}
 	for _, n := range e.Links {
@@ -266,22 +266,22 @@ func (e *Ending) Valid() error {
 	for i := range e.Connections {
 		completed := e.Connections[i].Completed
 		clients += len(completed)
-		if len(completed) > 0 && slices.Max(completed) > mostCompleted {
+		if len(completed) > 0 && slices.Max(completed) > maxCompleted {
 			return errors.New("it reports a client with an impossible number of completed operations")
 		}
 	}
 	switch {
 	case clients > scenario.MaxClients || len(e.Connections) > scenario.MaxClients:
 		return errors.New("it reports more clients than a load can have")
-	case e.Loops < 1 || e.Loops > mostLoops:
+	case e.Loops < 1 || e.Loops > maxLoops:
 		return fmt.Errorf("it reports %d event loops, which is impossible", e.Loops)
-	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
+	case len(e.LinkChanges) > maxLinkChanges || len(e.Links)+len(e.MemberByEndpoint)+len(e.ErrorTexts) > maxTexts || len(e.Used) > maxLoops:
 		return errors.New("it reports more connection changes, members, error texts or processes than a load can have")
-	case len(e.Leases) > store.MostGrants:
+	case len(e.Leases) > store.MaxGrants:
 		return errors.New("it reports more leases than a load can have")
-	case len(e.Calls) > measure.MostCallKinds:
+	case len(e.Calls) > measure.MaxCallKinds:
 		return errors.New("it reports more kinds of calls than an application can have")
-	case e.Length > longest || slices.Min(counts) < 0:
+	case e.Length > maxLength || slices.Min(counts) < 0:
 		return errors.New("it reports a negative time or number, or a window longer than 10 years")
 	}
 	for o, words := range e.ErrorTexts {
@@ -296,10 +296,10 @@ func (e *Ending) Valid() error {
 	return nil
 }
 
-// linksOf returns, for each endpoint, what happened to the connections of all loops. The given
+// summarizeLinks returns, for each endpoint, what happened to the connections of all loops. The given
 // endpoints come first. The map `count` contains the number of connections to each endpoint when
 // the window opened. The times in `changes` are relative to the opening of the window.
-func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
+func summarizeLinks(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)
 	for _, c := range changes {
@@ -313,33 +313,33 @@ func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []stri
 	}
 	var links []measure.Link
 	for _, endpoint := range order {
-		links = append(links, linkOf(endpoint, count[endpoint], changes))
+		links = append(links, summarizeLink(endpoint, count[endpoint], changes))
 	}
 	return links
 }
 
-// linkOf summarizes the changes in the number of connections to one endpoint.
-func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
-	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
-	now := connections
+// summarizeLink summarizes the changes in the number of connections to one endpoint.
+func summarizeLink(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
+	link := measure.Link{Endpoint: endpoint, Connections: connections, MinConnections: connections, LostAt: -1, BackAt: -1}
+	current := connections
 	for _, c := range changes {
 		if c.Endpoint != endpoint {
 			continue
 		}
-		before := now
-		now += c.Delta
+		previous := current
+		current += c.Delta
 		if c.Lost {
 			link.Lost++
 		}
 		at := max(float64(c.At)/1e9, 0)
-		link.Fewest = min(link.Fewest, now)
+		link.MinConnections = min(link.MinConnections, current)
 		switch {
-		case now < connections && before >= connections:
+		case current < connections && previous >= connections:
 			if link.LostAt < 0 {
 				link.LostAt = at
 			}
 			link.BackAt = -1
-		case now >= connections && before < connections:
+		case current >= connections && previous < connections:
 			link.BackAt = at
 		}
 	}

@@ -15,14 +15,14 @@ const LockName = "stmlock" // the same name as in etcd's benchmark
 
 // NeedsLeases reports whether leases must be requested before the load, because operations use
 // them.
-func NeedsLeases(l *scenario.Load, can kv.Capabilities) bool {
-	return !can.OwnSessions && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
-		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
+func NeedsLeases(l *scenario.Load, capabilities kv.Capabilities) bool {
+	return !capabilities.SessionPerConnection && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
+		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && usesLock(l)
 	})
 }
 
-// locks reports whether the load's optimistic transactions acquire a lock.
-func locks(l *scenario.Load) bool { return l.STM != nil && l.STM.Locker != kv.LockNone }
+// usesLock reports whether the load's optimistic transactions acquire a lock.
+func usesLock(l *scenario.Load) bool { return l.STM != nil && l.STM.Locker != kv.LockNone }
 
 // checkLeases returns an error if a closed loop has fewer leases than clients.
 func (p *plan) checkLeases() error {
@@ -36,9 +36,9 @@ func (p *plan) checkLeases() error {
 	return nil
 }
 
-// leasesOf returns the leases (or their names) of loop i's clients, in the order of
-// connectionsOfClients. An open loop has no clients, so each of its event loops uses all leases.
-func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
+// loopLeases returns the leases (or their names) of loop i's clients, in the order of
+// clientConnections. An open loop has no clients, so each of its event loops uses all leases.
+func loopLeases[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
 		return all
 	}
@@ -59,24 +59,24 @@ func (s *source) leaseIndex(n uint64, client uint32) uint64 {
 	return n % uint64(len(s.leases))
 }
 
-// leaseOf returns the lease that an operation uses.
-func (s *source) leaseOf(n uint64, client uint32) int64 {
+// leaseFor returns the lease that an operation uses.
+func (s *source) leaseFor(n uint64, client uint32) int64 {
 	if len(s.leases) == 0 { // each connection has its own lease
 		return 0
 	}
 	return s.leases[s.leaseIndex(n, client)]
 }
 
-// leaseNameOf returns the name of the lease that an operation uses, or nil if leases have no names.
-func (s *source) leaseNameOf(n uint64, client uint32) []byte {
+// leaseNameFor returns the name of the lease that an operation uses, or nil if leases have no names.
+func (s *source) leaseNameFor(n uint64, client uint32) []byte {
 	if len(s.names) == 0 {
 		return nil
 	}
 	return s.names[s.leaseIndex(n, client)]
 }
 
-// stmOf returns the settings for the load's optimistic transactions.
-func stmOf(l *scenario.Load) *scenario.STM {
+// stmSettings returns the settings for the load's optimistic transactions.
+func stmSettings(l *scenario.Load) *scenario.STM {
 	if l.STM != nil {
 		return l.STM
 	}
@@ -89,43 +89,43 @@ func stmOf(l *scenario.Load) *scenario.STM {
 // first `writes` numbers.
 func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, writes int) {
 	k := s.stm.KeysPerTxn
-	if s.drawn == nil {
-		s.drawn = make([]uint64, k)
+	if s.stmKeys == nil {
+		s.stmKeys = make([]uint64, k)
 	}
-	for i := range s.drawn {
-		number := s.choose[phase].Choose(n*uint64(k) + uint64(i))
-		for slices.Contains(s.drawn[:i], number) {
+	for i := range s.stmKeys {
+		number := s.choosers[phase].Choose(n*uint64(k) + uint64(i))
+		for slices.Contains(s.stmKeys[:i], number) {
 			number = (number + 1) % s.space.N()
 		}
-		s.drawn[i] = number
+		s.stmKeys[i] = number
 	}
-	return s.drawn, k * s.stm.WritePercent / 100
+	return s.stmKeys, k * s.stm.WritePercent / 100
 }
 
 // fillSTM sets the fields of op for an optimistic transaction.
 func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
 	numbers, writes := s.drawSTM(phase, n)
-	if s.read == nil {
+	if s.stmPairs == nil {
 		s.lock = []byte(s.load.Prefix + LockName)
-		s.read, s.written = make([]store.Pair, len(numbers)), make([][]byte, len(numbers))
+		s.stmPairs, s.stmValues = make([]store.Pair, len(numbers)), make([][]byte, len(numbers))
 	}
 	mark := uint64(0)
 	if phase == measure.Warmup {
 		mark = warmupMark
 	}
-	for i := range s.read {
-		p := &s.read[i]
+	for i := range s.stmPairs {
+		p := &s.stmPairs[i]
 		p.Key = s.space.Append(p.Key[:0], numbers[i])
 		if p.Value = nil; i < writes {
-			s.written[i] = s.values.Append(s.written[i][:0], p.Key, client, n|mark)
-			p.Value = s.written[i]
+			s.stmValues[i] = s.values.Append(s.stmValues[i][:0], p.Key, client, n|mark)
+			p.Value = s.stmValues[i]
 		}
 	}
-	op.STM = &s.asSTM
-	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Observer: s.stmReads}
+	op.STM = &s.stmOp
+	s.stmOp = store.STMOp{Pairs: s.stmPairs, Isolation: s.stm.Isolation, Observer: s.stmReads}
 	if s.stm.Locker != kv.LockNone {
-		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
-		op.LeaseName = s.leaseNameOf(n, client)
+		s.stmOp.Lock, s.stmOp.Locker, s.stmOp.Lease = s.lock, s.stm.Locker, s.leaseFor(n, client)
+		op.LeaseName = s.leaseNameFor(n, client)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	case ev.Outcome != kv.OK:
 	case kind == kv.Delete && ev.Count == 0: // the key did not exist
 	case kind == kv.Delete:
-		s.board.AcknowledgeUnsure(number)
+		s.board.AcknowledgeUncertain(number)
 	case kind.HasOneKey() && kind.Writes():
 		s.board.AcknowledgeSent(number, sent)
 	case kind == kv.Txn:
@@ -146,9 +146,9 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	}
 }
 
-// unsure reports to the watchers' board that the store may have executed a delete although the
+// noteUncertain reports to the watchers' board that the store may have executed a delete although the
 // delete failed.
-func (s *source) unsure(kind kv.Kind, ref uint64) {
+func (s *source) noteUncertain(kind kv.Kind, ref uint64) {
 	if kind == kv.Delete {
 		number, _ := keyAndLevel(ref)
 		s.board.MayBeDeleted(number)

@@ -52,7 +52,7 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	for _, id := range ids {
 		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
 	}
-	l := base(kv.KeepAlive, kv.None)
+	l := base(kv.KeepAlive, kv.NoConsistency)
 	l.Connections, l.Clients, l.Total, l.Threads = 3, clients, 10*clients, 2
 	p := taskFor(endpoint, l)
 	p.Leases = ids
@@ -84,12 +84,12 @@ func TestSTMsRetryConflicts(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
-		l := base(kv.STM, kv.None)
+		l := base(kv.STM, kv.NoConsistency)
 		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
 		p := taskFor(endpoint, l)
 		p.Load.STM = &scenario.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
 		m := run(t, p).Measured
-		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.Extra, m.Retries)
+		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.ExtraRequests, m.Retries)
 		if m.Failed() > 0 || m.Done != 300 {
 			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
 		}
@@ -97,8 +97,8 @@ func TestSTMsRetryConflicts(t *testing.T) {
 		if iso >= kv.Serializable {
 			again = 1 // the response to a conflict contains the data that the next try needs
 		}
-		if m.Extra != 3*300+again*m.Retries {
-			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
+		if m.ExtraRequests != 3*300+again*m.Retries {
+			t.Errorf("%v: %d requests more for %d retries", iso, m.ExtraRequests, m.Retries)
 		}
 		if conflicts := iso != kv.ReadCommitted; conflicts != (m.Retries > 0) {
 			t.Errorf("%v: %d retries", iso, m.Retries)
@@ -112,7 +112,7 @@ func TestTxnReadsAndWrites(t *testing.T) {
 	l := base(kv.TxnGet, kv.Linearizable)
 	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
 	l.Mix = append(l.Mix, l.Mix[0])
-	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.None
+	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.NoConsistency
 	m := run(t, taskFor(embedded.Etcd(t), l)).Measured
 	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
 		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
@@ -136,7 +136,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
-	l := base(kv.STM, kv.None)
+	l := base(kv.STM, kv.NoConsistency)
 	l.KeySpace, l.Connections, l.Clients, l.Total = 4, 2, 8, 100
 	l.Timeout = patience
 	p := taskFor(endpoint, l)
@@ -150,8 +150,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	granted()
 	m := run(t, p).Measured
 	exact := locker == kv.LockRPC
-	if m.Failed() > 0 || m.Done != 100 || m.Retries != 0 || m.Extra < 100*4 || exact && m.Extra != 100*4 {
-		t.Errorf("%d transactions, %d requests more, %d retries: %v %v", m.Done, m.Extra, m.Retries, m.Outcomes, m.ErrorTexts)
+	if m.Failed() > 0 || m.Done != 100 || m.Retries != 0 || m.ExtraRequests < 100*4 || exact && m.ExtraRequests != 100*4 {
+		t.Errorf("%d transactions, %d requests more, %d retries: %v %v", m.Done, m.ExtraRequests, m.Retries, m.Outcomes, m.ErrorTexts)
 	}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -174,7 +174,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	granted()
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = patience, 50, 0
 	h := &recordings{t: t}
-	p.Reports.History = h.history
+	p.Reports.NewRecorder = h.history
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
 	}
@@ -190,12 +190,12 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	for i := range ops {
 		switch o := &ops[i]; {
 		case o.Kind == kv.STM:
-			if writes[o.At]++; o.Joined != (writes[o.At] == 2) || o.Outcome != kv.OK || o.At <= o.Expected || o.Expected < 0 || o.Written == 0 || o.Member == 0 {
+			if writes[o.Revision]++; o.ContinuesPrevious != (writes[o.Revision] == 2) || o.Outcome != kv.OK || o.Revision <= o.Expected || o.Expected < 0 || o.Written == 0 || o.Member == 0 {
 				t.Errorf("one is %+v", o)
 			}
-		case o.Lock == history.Granted:
+		case o.LockChange == history.Granted:
 			held[o.Session] = o
-		case o.Lock == history.Released:
+		case o.LockChange == history.Released:
 			holds = append(holds, [2]*history.Op{held[o.Session], o})
 			delete(held, o.Session)
 		}
@@ -205,10 +205,10 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	}
 	slices.SortFunc(holds, func(a, b [2]*history.Op) int { return cmp.Compare(a[0].Done, b[0].Done) })
 	for _, h := range holds {
-		if h[0] == nil || h[0].Mod <= token || h[0].Mod != h[1].Mod || h[0].Written != h[1].Written || h[0].Done <= freed || h[1].Invoked < h[0].Done {
+		if h[0] == nil || h[0].ModRevision <= token || h[0].ModRevision != h[1].ModRevision || h[0].Written != h[1].Written || h[0].Done <= freed || h[1].Invoked < h[0].Done {
 			t.Fatalf("after token %d, which was freed at %d, there is %+v, %+v", token, freed, h[0], h[1])
 		}
-		token, freed = h[0].Mod, h[1].Invoked
+		token, freed = h[0].ModRevision, h[1].Invoked
 	}
 }
 
@@ -217,7 +217,7 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
-	l := base(kv.STM, kv.None)
+	l := base(kv.STM, kv.NoConsistency)
 	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 60, time.Second, 32
 	p := taskFor(endpoint, l)
 	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 50, Locker: kv.LockClient}
@@ -230,16 +230,16 @@ func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &recordings{t: t}
-	p.Reports.History = h.history
+	p.Reports.NewRecorder = h.history
 	run(t, p)
 	failed, granted, released := map[uint32]bool{}, 0, 0
 	for i := range h.ops {
 		switch o := &h.ops[i]; {
 		case o.Kind == kv.STM && o.Outcome.Failed():
 			failed[o.Session] = true
-		case o.Lock == history.Granted:
+		case o.LockChange == history.Granted:
 			granted++
-		case o.Lock == history.Released:
+		case o.LockChange == history.Released:
 			if released++; failed[o.Session] {
 				t.Errorf("of a client that had failed before, there is %+v", o)
 			}

@@ -26,7 +26,7 @@ func TestSetListsItsNumbers(t *testing.T) {
 					t.Fatalf("number %d of %d is %d, not %d", i, len(want), got, number)
 				}
 			}
-			if bytes := 8 * (len(l.words) + len(l.before)); bytes > int(n)/6+24 {
+			if bytes := 8 * (len(l.words) + len(l.countBefore)); bytes > int(n)/6+24 {
 				t.Errorf("%d bytes for %d numbers", bytes, n)
 			}
 		}

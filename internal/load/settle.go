@@ -13,12 +13,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// settleWithin is the maximum time that a member may need to catch up with the preload. firstAskAt
-// and lastAskAt are the shortest and longest pauses between two reads from a lagging member.
+// maxSettleTime is the maximum time that a member may need to catch up with the preload. minReadPause
+// and maxReadPause are the shortest and longest pauses between two reads from a lagging member.
 const (
-	settleWithin = 30 * time.Second
-	firstAskAt   = 2 * time.Millisecond
-	lastAskAt    = 100 * time.Millisecond
+	maxSettleTime = 30 * time.Second
+	minReadPause  = 2 * time.Millisecond
+	maxReadPause  = 100 * time.Millisecond
 )
 
 // settleMark marks the numbers of the values that settle writes. The other bits of such a number
@@ -33,7 +33,7 @@ func (p *plan) settle(ctx context.Context) error {
 	if len(levels) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, settleWithin, errUnsettled)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxSettleTime, errUnsettled)
 	defer cancel()
 	last, err := p.writeLast(ctx)
 	if err != nil {
@@ -51,13 +51,13 @@ func (p *plan) settle(ctx context.Context) error {
 	return nil
 }
 
-// errUnsettled is the cause of a context that ended because settleWithin has passed.
-var errUnsettled = fmt.Errorf("the members did not catch up with the preload within %v", settleWithin)
+// errUnsettled is the cause of a context that ended because maxSettleTime has passed.
+var errUnsettled = fmt.Errorf("the members did not catch up with the preload within %v", maxSettleTime)
 
 // staleLevels returns the consistency levels used by the load's reads that may return old data.
 func staleLevels(l *scenario.Load) (levels []kv.Consistency) {
 	for _, o := range l.Mix {
-		if (o.Consistency == kv.Local || o.Consistency == kv.Lease) && !slices.Contains(levels, o.Consistency) {
+		if (o.Consistency == kv.Local || o.Consistency == kv.LeaderLease) && !slices.Contains(levels, o.Consistency) {
 			levels = append(levels, o.Consistency)
 		}
 	}
@@ -78,24 +78,24 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	}
 	w := lastWrite{key: src.space.Append(nil, 0)}
 	read := store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: w.key}
-	had, err := p.ask(ctx, p.preparing()[0], &read)
+	previous, err := p.execute(ctx, p.preparationEndpoints()[0], &read)
 	if err != nil {
 		return w, err
 	}
 	n := uint64(settleMark)
-	if was, ok := src.values.Number(w.key, had.Value); ok && was&settleMark == settleMark {
-		n = was
+	if previousNumber, ok := src.values.Number(w.key, previous.Value); ok && previousNumber&settleMark == settleMark {
+		n = previousNumber
 	}
 	for range 1 << 10 { // short values may be equal by chance, and empty values are always equal
 		if n++; n&^settleMark >= warmupMark {
 			n = settleMark
 		}
-		if w.value = src.values.Append(w.value[:0], w.key, 0, n); !bytes.Equal(w.value, had.Value) {
+		if w.value = src.values.Append(w.value[:0], w.key, 0, n); !bytes.Equal(w.value, previous.Value) {
 			break
 		}
 	}
 	put := store.Op{Kind: kv.Put, Key: w.key, Value: w.value}
-	ev, err := p.ask(ctx, p.preparing()[0], &put)
+	ev, err := p.execute(ctx, p.preparationEndpoints()[0], &put)
 	if err != nil {
 		return w, fmt.Errorf("the preload could not write its last value: %w", err)
 	}
@@ -111,8 +111,8 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 // awaitLastWrite waits until a read at the given endpoint returns the last write.
 func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
 	read := store.Op{Kind: kv.Get, Consistency: level, Key: w.key}
-	for wait := firstAskAt; ; wait = min(2*wait, lastAskAt) {
-		ev, err := p.ask(ctx, endpoint, &read)
+	for wait := minReadPause; ; wait = min(2*wait, maxReadPause) {
+		ev, err := p.execute(ctx, endpoint, &read)
 		switch {
 		case err != nil && !ev.Outcome.Failed():
 			return err // after an error reply, the loop continues, because the member may recover
@@ -128,17 +128,17 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 				return cause
 			}
 			if err != nil {
-				return fmt.Errorf("reads after the preload failed for %v: %w", settleWithin, err)
+				return fmt.Errorf("reads after the preload failed for %v: %w", maxSettleTime, err)
 			}
-			return fmt.Errorf("a %v read at %s did not return the preload's last write within %v", level, endpoint, settleWithin)
+			return fmt.Errorf("a %v read at %s did not return the preload's last write within %v", level, endpoint, maxSettleTime)
 		}
 	}
 }
 
-// ask executes one operation at an endpoint. It returns an error also if the store replied that the
+// execute executes one operation at an endpoint. It returns an error also if the store replied that the
 // operation failed.
-func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
-	ev, err := p.dialer().Ask(ctx, endpoint, p.store.Codecs(p.access), op)
+func (p *plan) execute(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
+	ev, err := p.dialer().RunOperation(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {
 	case ctx.Err() != nil && context.Cause(ctx) != errUnsettled:
 		return ev, context.Cause(ctx)

@@ -51,7 +51,7 @@ func (s *noting) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 func simulated(t *testing.T, l scenario.Load, shard Shard, to *sent, each func(*measure.Second)) *Result {
 	t.Helper()
 	a := &Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}, Shard: shard}
-	world := simulate.New(a.Loops(), 20_000, &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.1, Seed: 3}},
+	world := simulate.New(a.Loops(), 20_000, &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6, Spread: 0.1, Seed: 3}},
 		func(int) simulate.Machine { return &simulate.Quiet{} })
 	w := Local{World: world, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
 	p, err := w.plan(a)
@@ -99,13 +99,13 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 6))
-	for range settle.Drawn(20, 2) {
+	for range settle.RandomCases(20, 2) {
 		l := drawnLoad(r)
 		one, parts := newSent(), newSent()
 		var seconds, merged counted
 		whole := simulated(t, l, Shard{}, one, seconds.add)
 		n := 2 + r.IntN(3)
-		all := NewGathering(&Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, n, merged.add, nil)
+		all := NewMerger(&Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, n, merged.add, nil)
 		due, connections := uint64(0), 0
 		for i := range n {
 			shard := Shard{i, n}
@@ -134,7 +134,7 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 		}
 		res, err := all.Result()
 		if err != nil || res.Loops < n || res.Measured.Due != due || res.Measured.Succeeded() != whole.Measured.Succeeded() ||
-			uint64(res.Measured.Merged().Response.TotalCount()) != due {
+			uint64(res.Measured.MergedCell().Response.TotalCount()) != due {
 			t.Errorf("%s: %d loops, due %d, %v, %v", what, res.Loops, res.Measured.Due, res.Measured.Outcomes, err)
 		}
 		for _, r := range []*Result{whole, res} {
@@ -203,8 +203,8 @@ func TestShardsPartitionALoad(t *testing.T) {
 			loops := 1 + i%3
 			for k := range loops {
 				first, stride := Shard{i, n}.loop(k, loops)
-				own := endpointsOf([]string{"a", "b", "c"}, 20, first, stride)
-				for _, place := range connectionsOfClients(50, 20, first, stride) {
+				own := loopEndpoints([]string{"a", "b", "c"}, 20, first, stride)
+				for _, place := range clientConnections(50, 20, first, stride) {
 					clients = append(clients, first+place*stride)
 					if place >= len(own) {
 						t.Fatalf("a client of loop %d of shard %d of %d has no connection", k, i, n)

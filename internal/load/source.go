@@ -22,34 +22,34 @@ const (
 // source generates a load's operations for one loop. The kind, key and value of an operation depend
 // only on the seed and the operation's number.
 type source struct {
-	load   *scenario.Load
-	space  keys.Space
-	values *keys.Values
-	mixes  [2]keys.Mix // by phase
-	shares []engine.Share
-	choose [2]keys.Chooser // by phase
-	end    []byte          // end of the key space, for ranges inside it
+	load     *scenario.Load
+	space    keys.Space
+	values   *keys.Values
+	mixes    [2]keys.Mix // by phase
+	shares   []engine.Share
+	choosers [2]keys.Chooser // by phase
+	end      []byte          // end of the key space, for ranges inside it
 	// versions is shared by all loops. It is nil if the load has no compare-and-sets.
-	versions *keys.Versions
-	pairs    []store.Pair // writes of a transaction; reused memory
-	stm      *scenario.STM
-	read     []store.Pair // keys of an STM; reused memory
-	drawn    []uint64     // numbers of the keys in read
-	written  [][]byte     // values that the STM writes
-	lock     []byte       // name of the STM's lock
-	leases   []int64      // leases of this loop's clients; in an open loop, all leases
-	names    [][]byte     // names of the leases, if leases have names
-	loops    uint64
-	stmReads store.STMObserver // records what STMs read and commit; may be nil
-	board    *watch.Board      // shared with the watchers; nil if there are none
+	versions  *keys.Versions
+	pairs     []store.Pair // writes of a transaction; reused memory
+	stm       *scenario.STM
+	stmPairs  []store.Pair // keys of an STM; reused memory
+	stmKeys   []uint64     // numbers of the keys in read
+	stmValues [][]byte     // values that the STM writes
+	lock      []byte       // name of the STM's lock
+	leases    []int64      // leases of this loop's clients; in an open loop, all leases
+	names     [][]byte     // names of the leases, if leases have names
+	loops     uint64
+	stmReads  store.STMObserver // records what STMs read and commit; may be nil
+	board     *watch.Board      // shared with the watchers; nil if there are none
 
 	answers      answers // checks replies
 	allKeysExist bool    // all keys of the key space exist during the whole load
 
 	// Memory that all operations reuse.
 	key, value []byte
-	asRange    store.RangeOp
-	asSTM      store.STMOp
+	rangeOp    store.RangeOp
+	stmOp      store.STMOp
 }
 
 // newSource returns the source for a loop. It returns an error if the key size is too small for
@@ -63,9 +63,9 @@ func newSource(l *scenario.Load) (*source, error) {
 	for phase, use := range map[measure.Phase]string{measure.Warmup: "warm-up", measure.Measured: "measured"} {
 		seed := keys.DeriveSeed(l.Seed, use)
 		s.mixes[phase] = keys.NewMix(l.Mix, keys.DeriveSeed(seed, "mix"))
-		s.choose[phase] = newChooser(l.Distribution, space.N(), keys.DeriveSeed(seed, "keys"))
+		s.choosers[phase] = newChooser(l.Distribution, space.N(), keys.DeriveSeed(seed, "keys"))
 	}
-	s.shares = sharesOf(&s.mixes[0], l.Mix)
+	s.shares = mixShares(&s.mixes[0], l.Mix)
 	for _, o := range l.Mix {
 		if o.Kind == kv.Txn {
 			s.pairs = make([]store.Pair, l.TxnKeys)
@@ -91,28 +91,28 @@ func newChooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 
 // Fill implements engine.Source.
 func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
-	what := s.mixes[phase].Operation(n)
-	number := s.choose[phase].Choose(n)
-	switch what.Kind {
+	operation := s.mixes[phase].Operation(n)
+	number := s.choosers[phase].Choose(n)
+	switch operation.Kind {
 	case kv.STM:
 		*op = store.Op{Kind: kv.STM}
 		s.fillSTM(phase, n, client, op)
 		return number
 	case kv.KeepAlive:
-		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseOf(n, client), LeaseName: s.leaseNameOf(n, client)}
+		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseFor(n, client), LeaseName: s.leaseNameFor(n, client)}
 		return number
 	}
 	if phase == measure.Warmup {
 		n |= warmupMark
 	}
-	s.fill(what, number, n, client, op)
-	return refOf(number, op.Consistency)
+	s.fill(operation, number, n, client, op)
+	return encodeRef(number, op.Consistency)
 }
 
 // Kind implements engine.Source.
 func (s *source) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	what := s.mixes[phase].Operation(n)
-	return what.Kind, levelOf(what)
+	return what.Kind, operationLevel(what)
 }
 
 // Shares implements engine.Source.
@@ -120,46 +120,46 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return s.shares
 }
 
-// sharesOf returns the shares of the operations in a mix.
-func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
-	for i, of := range m.Shares() {
+// mixShares returns the shares of the operations in a mix.
+func mixShares(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
+	for i, fraction := range m.Shares() {
 		what := &operations[i]
-		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: levelOf(what), Fraction: of})
+		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: operationLevel(what), Fraction: fraction})
 	}
 	return shares
 }
 
-// levelOf returns the consistency that Fill sets for an operation.
-func levelOf(what *scenario.Operation) kv.Consistency {
-	if what.Kind == kv.STM || what.Kind == kv.KeepAlive {
-		return kv.None
+// operationLevel returns the consistency that Fill sets for an operation.
+func operationLevel(operation *scenario.Operation) kv.Consistency {
+	if operation.Kind == kv.STM || operation.Kind == kv.KeepAlive {
+		return kv.NoConsistency
 	}
-	return what.Consistency
+	return operation.Consistency
 }
 
 // levelShift is the position of the consistency in a reference. The lower bits contain the key's
 // number, which always fits.
 const levelShift = 62
 
-// refOf returns the reference that identifies an operation's key and consistency.
-func refOf(number uint64, level kv.Consistency) uint64 {
+// encodeRef returns the reference that identifies an operation's key and consistency.
+func encodeRef(number uint64, level kv.Consistency) uint64 {
 	return number | uint64(level)<<levelShift
 }
 
-// keyAndLevel decodes a reference that refOf returned.
+// keyAndLevel decodes a reference that encodeRef returned.
 func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
 }
 
 // fill sets op to an operation on the key with the given number.
-func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
+func (s *source) fill(operation *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
-	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
-	if what.Kind.HasValue() {
+	*op = store.Op{Kind: operation.Kind, Consistency: operation.Consistency, Key: s.key}
+	if operation.Kind.HasValue() {
 		s.value = s.values.Append(s.value[:0], s.key, client, n)
 		op.Value = s.value
 	}
-	switch what.Kind {
+	switch operation.Kind {
 	case kv.CAS:
 		op.Revision = keys.Unknown
 		if s.versions != nil {
@@ -170,15 +170,15 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	case kv.Range, kv.TxnGet:
 		how := &s.load.Scan
 		first, end := s.interval()
-		s.asRange = store.RangeOp{
+		s.rangeOp = store.RangeOp{
 			End: end, Limit: s.load.RangeLimit, PageSize: how.PageSize,
 			CountOnly: how.CountOnly, KeysOnly: how.KeysOnly, Streamed: how.Streamed,
 		}
-		if op.Range = &s.asRange; first != nil {
+		if op.Range = &s.rangeOp; first != nil {
 			op.Key = first
 		}
 		if len(end) > 0 {
-			s.asRange.Keys = &s.answers.listings
+			s.rangeOp.Keys = &s.answers.listings
 		}
 	}
 }
@@ -194,9 +194,9 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// learn stores the version that a reply contains. If the reply reports a conflict without a
+// storeVersion stores the version that a reply contains. If the reply reports a conflict without a
 // version, learn removes the stored version, because it is out of date.
-func (s *source) learn(number uint64, ev *store.Event) {
+func (s *source) storeVersion(number uint64, ev *store.Event) {
 	switch {
 	case ev.Revision > 0:
 		s.versions.Set(number, ev.Revision)

@@ -32,7 +32,7 @@ func (j reportingJob) Connect(context.Context) error { return nil }
 func (j reportingJob) Close()                        {}
 
 func (j reportingJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
-	j.to.Mark(load.Mark{Phase: measure.Measured, At: begin})
+	j.to.OnPhaseChange(load.PhaseChange{Phase: measure.Measured, At: begin})
 	reported := 0
 	s := wide()
 	for ; reported < j.worker.most && ctx.Err() == nil; reported++ {
@@ -66,9 +66,9 @@ func wide() *measure.Second {
 func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{
-		load.Named{Worker: reporting{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: reporting{local(), 3}, Name: "w2"}, load.Named{Worker: reporting{local(), 1 << 30}, Name: "w3"},
+		load.NamedWorker{Worker: reporting{local(), 1 << 30}, Name: "w1"}, load.NamedWorker{Worker: reporting{local(), 3}, Name: "w2"}, load.NamedWorker{Worker: reporting{local(), 1 << 30}, Name: "w3"},
 	}
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Duration = time.Hour
 	a := taskFor("127.0.0.1:1", l).Assignment
 	seconds := 0

@@ -31,7 +31,7 @@ func taskOn(s store.Store, endpoints []string, l scenario.Load) task {
 	return task{
 		Assignment: load.Assignment{
 			Load: l, Store: s.Name(), Endpoints: endpoints,
-			Access: scenario.Attach{Endpoints: endpoints, DialTimeout: patience},
+			Access: scenario.RunningCluster{Endpoints: endpoints, DialTimeout: patience},
 		},
 		Worker: &load.Local{Stores: func(string) (store.Store, error) { return s, nil }},
 	}
@@ -39,7 +39,7 @@ func taskOn(s store.Store, endpoints []string, l scenario.Load) task {
 
 // secure makes the worker use TLS with the given configuration.
 func (p *task) secure(with *tls.Config) {
-	p.Worker.Access = func(a *scenario.Attach) (store.Access, error) {
+	p.Worker.Access = func(a *scenario.RunningCluster) (store.Access, error) {
 		access, err := load.ReadAccess(a)
 		access.TLS = with
 		return access, err

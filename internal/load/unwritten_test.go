@@ -14,16 +14,16 @@ import (
 func TestUnwrittenReportsNoSpaceFirst(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals
-	if err := unwritten(&totals, 10); err != nil {
+	if err := describeUnwritten(&totals, 10); err != nil {
 		t.Error(err)
 	}
 	totals.Outcomes[kv.ConnectionLost] = 3
 	var full *NoSpaceError
-	if err := unwritten(&totals, 10); err == nil || errors.As(err, &full) {
+	if err := describeUnwritten(&totals, 10); err == nil || errors.As(err, &full) {
 		t.Errorf("lost connections are %v", err)
 	}
 	totals.Outcomes[kv.NoSpace] = 2
-	if err := unwritten(&totals, 10); !errors.As(err, &full) {
+	if err := describeUnwritten(&totals, 10); !errors.As(err, &full) {
 		t.Errorf("no room is %v", err)
 	}
 }

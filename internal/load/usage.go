@@ -52,27 +52,27 @@ type usage struct {
 
 // counters holds the values of counters that were read at the same time.
 type counters struct {
-	cpu       float64 // CPU time of this process, in seconds
-	system    probe.SystemCPU
-	hasSystem bool
-	held      int64 // how long this process was throttled, in nanoseconds
-	hasHeld   bool
+	cpu          float64 // CPU time of this process, in seconds
+	system       probe.SystemCPU
+	hasSystem    bool
+	throttled    int64 // how long this process was throttled, in nanoseconds
+	hasThrottled bool
 }
 
 // read reads all counters of the process and the machine.
 func (u *usage) read() (c counters) {
 	c.cpu = probe.SelfCPU()
-	c.system, c.hasSystem = probe.System()
-	c.held, c.hasHeld = u.limits.Throttled()
+	c.system, c.hasSystem = probe.ReadSystemCPU()
+	c.throttled, c.hasThrottled = u.limits.Throttled()
 	return c
 }
 
-func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
+func newUsage() *usage { return &usage{limits: probe.OwnCPUGroups(), sched: map[int]probe.Sched{}} }
 
 // readCounters is called on each loop's thread after the loop has opened or closed its window. It
 // always reads the thread's counters. It reads the counters of the process and of the machine only
 // if decides is set, which is the case at the first opening and at the last close.
-func (u *usage) readCounters(loop int, m engine.Mark, decides bool) {
+func (u *usage) readCounters(loop int, m engine.PhaseChange, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if decides && !m.Ended {
@@ -102,8 +102,8 @@ func (u *usage) total() Usage {
 		LoopCPU: u.sum.CPU, RunDelay: u.sum.RunDelay, Slices: u.sum.Slices,
 	}
 	out.Machine, _ = os.Hostname()
-	if u.first.hasHeld && u.last.hasHeld {
-		held := u.last.held - u.first.held
+	if u.first.hasThrottled && u.last.hasThrottled {
+		held := u.last.throttled - u.first.throttled
 		out.ThrottledNS = &held
 	}
 	if u.first.hasSystem && u.last.hasSystem {
@@ -131,20 +131,20 @@ func LowerPriorityInAgent(l *scenario.Load) {
 // because a thread with low priority occupies one of Go's processors while it waits for a CPU, and
 // heartbeats would have to wait for that thread.
 func YieldTo(w Worker) {
-	if hasLoopsHere(w) {
+	if hasLocalLoops(w) {
 		LowerPriority()
 	}
 }
 
-// hasLoopsHere reports whether a worker has loops in this process.
-func hasLoopsHere(w Worker) bool {
+// hasLocalLoops reports whether a worker has loops in this process.
+func hasLocalLoops(w Worker) bool {
 	switch w := w.(type) {
 	case *Local:
 		return true
-	case Named:
-		return hasLoopsHere(w.Worker)
+	case NamedWorker:
+		return hasLocalLoops(w.Worker)
 	case Workers:
-		return slices.ContainsFunc(w, hasLoopsHere)
+		return slices.ContainsFunc(w, hasLocalLoops)
 	}
 	return false
 }

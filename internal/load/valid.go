@@ -11,17 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plausible returns an error if a worker's report cannot belong to its part of the assignment. The
+// CheckPlausible returns an error if a worker's report cannot belong to its part of the assignment. The
 // parameter `due` is the number of operations that the worker reported as due in the window, and
 // `e` is the worker's ending, or nil if the worker has not ended yet.
-func (a *Assignment) Plausible(due uint64, e *Ending) error {
+func (a *Assignment) CheckPlausible(due uint64, e *Ending) error {
 	l := &a.Load
-	most := l.Total
+	maxDue := l.Total
 	if l.Arrival == scenario.Closed {
-		most = a.Shard.share(l.Total)
+		maxDue = a.Shard.share(l.Total)
 	}
-	if l.Total > 0 && due > most {
-		return fmt.Errorf("it reports %d operations, but its part of the load has %d", due, most)
+	if l.Total > 0 && due > maxDue {
+		return fmt.Errorf("it reports %d operations, but its part of the load has %d", due, maxDue)
 	}
 	if e == nil || l.Arrival != scenario.Closed {
 		return nil
@@ -36,9 +36,9 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	return nil
 }
 
-// mostEndpoints is the maximum number of endpoints in an assignment that comes from another
+// maxEndpoints is the maximum number of endpoints in an assignment that comes from another
 // machine.
-const mostEndpoints = 1000
+const maxEndpoints = 1000
 
 // Valid validates an assignment from another machine, which no other code on this machine has
 // validated. It returns an error if the assignment must not be executed.
@@ -48,43 +48,43 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return err
 	}
 	l := &a.Load
-	if err := l.Valid(Applications()); err != nil {
+	if err := l.Validate(Applications()); err != nil {
 		return err
 	}
-	can := st.Capabilities()
+	capabilities := st.Capabilities()
 	for _, o := range l.Mix {
-		if err := can.CheckOperation(a.Store, o.Kind, o.Consistency); err != nil {
+		if err := capabilities.CheckOperation(a.Store, o.Kind, o.Consistency); err != nil {
 			return err
 		}
 	}
-	if err := a.Access.Valid(); err != nil {
+	if err := a.Access.Validate(); err != nil {
 		return err
 	}
-	targets := scenario.Attach{Endpoints: slices.Concat(a.Endpoints, a.Voters)}
+	targets := scenario.RunningCluster{Endpoints: slices.Concat(a.Endpoints, a.Voters)}
 	switch {
-	case l.Watch != nil && can.CheckOperation(a.Store, kv.Watch, kv.None) != nil:
-		return can.CheckOperation(a.Store, kv.Watch, kv.None)
+	case l.Watch != nil && capabilities.CheckOperation(a.Store, kv.Watch, kv.NoConsistency) != nil:
+		return capabilities.CheckOperation(a.Store, kv.Watch, kv.NoConsistency)
 	case l.Arrival != scenario.Closed && l.Rate.PerSecond <= 0:
 		return errors.New("the load's rate is not known yet")
-	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
-		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
+	case len(targets.Endpoints) > maxEndpoints || len(a.Access.Endpoints) > maxEndpoints || len(a.Members) > maxEndpoints:
+		return fmt.Errorf("a load has at most %d endpoints", maxEndpoints)
 	case a.OtherWorkers < 0 || a.OtherWorkers >= a.Shard.count():
 		return fmt.Errorf("a load that is divided into %d parts cannot have %d other workers in this process", a.Shard.count(), a.OtherWorkers)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
 		return fmt.Errorf("the load has %d leases, but %d lease names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
-	case hasNumberFrom(a.Only, l.KeySpace):
+	case hasNumberAtLeast(a.Only, l.KeySpace):
 		return fmt.Errorf("the list of keys to read contains a key number beyond the %d keys of the load", l.KeySpace)
 	}
-	if err := targets.Valid(); err != nil {
+	if err := targets.Validate(); err != nil {
 		return err
 	}
 	return a.checkShard()
 }
 
-// hasNumberFrom reports whether a bit set contains a number that is at least n.
-func hasNumberFrom(numbers []uint64, n uint64) bool {
+// hasNumberAtLeast reports whether a bit set contains a number that is at least n.
+func hasNumberAtLeast(numbers []uint64, n uint64) bool {
 	for i := len(numbers) - 1; i >= 0; i-- {
 		if w := numbers[i]; w != 0 {
 			return uint64(i)*64+uint64(bits.Len64(w)) > n

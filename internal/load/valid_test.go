@@ -15,7 +15,7 @@ import (
 // field that could cause a failure of the worker.
 func TestAssignmentsAreValidated(t *testing.T) {
 	valid := func() *load.Assignment {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total = 100
 		a := taskFor("127.0.0.1:1", l).Assignment
 		a.Access.Endpoints = a.Endpoints
@@ -33,10 +33,10 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"no operation":      func(a *load.Assignment) { a.Load.Mix = nil },
 		"does not exist":    func(a *load.Assignment) { a.Load.Mix[0].Kind = 200 },
 		"has no": func(a *load.Assignment) {
-			a.Load.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Lease, Weight: 1}}
+			a.Load.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.LeaderLease, Weight: 1}}
 		},
 		"is not known yet": func(a *load.Assignment) {
-			a.Load.Arrival, a.Load.Rate = scenario.Constant, scenario.Rate{Percent: 50, Of: "x"}
+			a.Load.Arrival, a.Load.Rate = scenario.Constant, scenario.Rate{Percent: 50, SourceTrial: "x"}
 		},
 		"timeout":                         func(a *load.Assignment) { a.Load.Timeout = -time.Second },
 		"no endpoint is given":            func(a *load.Assignment) { a.Endpoints = nil },

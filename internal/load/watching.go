@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watching is the state that the watchers of a generator's loops share.
-type watching struct {
+// loadWatchers is the state that the watchers of a generator's loops share.
+type loadWatchers struct {
 	plan  *plan
 	board *watch.Board
 	sinks []*watch.Sink
@@ -24,23 +24,23 @@ type watching struct {
 }
 
 // newWatching returns the state that a load's watchers share, or nil if there are no watchers.
-func newWatching(p *plan, loops int) *watching {
+func newWatching(p *plan, loops int) *loadWatchers {
 	if p.Load.Watch == nil {
 		return nil
 	}
 	if p.script != nil {
-		if w := p.script.Watching(); w != nil {
-			return &watching{plan: p, board: w.Sink.Board, scripted: w}
+		if w := p.script.WatchPlan(); w != nil {
+			return &loadWatchers{plan: p, board: w.Sink.Board, scripted: w}
 		}
 		return nil
 	}
-	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
-	if of := p.Load.Watch; p.Shard.count() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
-		w.board.WatchEveryKey(of.Watchers)
+	w := &loadWatchers{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	if spec := p.Load.Watch; p.Shard.count() == 1 && len(spec.Key) == 0 && (p.Load.KeySpace == 1 || spec.WatchedKeys == 1 || spec.KeysPerWatcher >= p.Load.KeySpace) {
+		w.board.WatchEveryKey(spec.Watchers)
 	}
 	switch p.watchMode() {
 	case kv.PersistentWatch:
-		w.board.Answers = watch.NewAnswers(p.Load.Total)
+		w.board.RevisionWriters = watch.NewRevisionWriters(p.Load.Total)
 	case kv.QueryWatch:
 		w.board.ExpectStates()
 	}
@@ -50,33 +50,33 @@ func newWatching(p *plan, loops int) *watching {
 // watchMode returns the mode that the load's watches use.
 func (p *plan) watchMode() kv.WatchMode {
 	can := p.store.Capabilities().Watches
-	return can.Mode(p.Load.Watch.Mode)
+	return can.ResolveMode(p.Load.Watch.Mode)
 }
 
 // add adds the watchers of loop i of n loops to the loop's configuration. The chronicle h records
 // their events. It may be nil.
-func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
+func (w *loadWatchers) add(c *engine.Config, src *source, h *chronicle, i, n int, caughtUp func()) {
 	src.board = w.board
 	if w.scripted != nil {
-		w.addScripted(c, caught)
+		w.addScripted(c, caughtUp)
 		return
 	}
 	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
 	if spec.Connections > 0 {
 		conns, first = spec.Connections, len(c.Endpoints)
-		own := endpointsOf(p.Endpoints, spec.Connections, i, n)
+		own := loopEndpoints(p.Endpoints, spec.Connections, i, n)
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, CaughtUp: caught, Acknowledged: src.acknowledge, Unsure: src.unsure}
+	setup := &engine.WatchSetup{Board: w.board, Start: spec.StartRevision, CreateAtWindow: spec.CreatedInWindow, OnCaughtUp: caughtUp, OnAcknowledged: src.acknowledge, OnUncertain: src.noteUncertain}
 	mode := w.plan.watchMode()
-	part.Present = !p.store.Capabilities().Watches.Earlier && mode != kv.QueryWatch
-	c.Watching = part
+	setup.LiveOnly = !p.store.Capabilities().Watches.PastRevisions && mode != kv.QueryWatch
+	c.Watching = setup
 	cfg := watch.Config{
-		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
+		Board: w.board, Space: src.space, Expect: spec.EarlierEvents, Key: spec.Key, WarmupMark: warmupMark,
 		Values:    keys.NewValues(p.Load.ValueSize, keys.DeriveSeed(p.Load.Seed, "values")),
-		Coalesced: mode == kv.OnceWatch, States: mode == kv.QueryWatch, ByRevision: mode == kv.PersistentWatch, Patience: int64(p.Load.Timeout),
+		Coalesced: mode == kv.OnceWatch, States: mode == kv.QueryWatch, ByRevision: mode == kv.PersistentWatch, MaxWait: int64(p.Load.Timeout),
 	}
 	var streams, numbers []uint32
 	for g := range spec.Watchers {
@@ -85,29 +85,29 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		if k%n != i {
 			continue
 		}
-		part.Conns = append(part.Conns, first+k/n)
+		setup.Conns = append(setup.Conns, first+k/n)
 		streams, numbers = append(streams, uint32(s/conns)), append(numbers, uint32(g))
-		cfg.Watchers = append(cfg.Watchers, watcherOf(spec, uint64(g), src.space.N()))
+		cfg.Watchers = append(cfg.Watchers, newWatcher(spec, uint64(g), src.space.N()))
 	}
-	if len(part.Conns) == 0 {
+	if len(setup.Conns) == 0 {
 		return
 	}
-	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
-	w.sinks = append(w.sinks, part.Sink)
+	setup.Sink, setup.Fill = watch.NewSink(cfg), newWatchFill(spec, src.space, cfg.Watchers, streams)
+	w.sinks = append(w.sinks, setup.Sink)
 	if h != nil && len(spec.Key) == 0 { // the history does not contain the writes to spec.Key
-		h.watchers, h.numbers, h.newest, part.History = cfg.Watchers, numbers, cfg.Coalesced, h
+		h.watchers, h.numbers, h.latestOnly, setup.History = cfg.Watchers, numbers, cfg.Coalesced, h
 	}
 }
 
 // addScripted adds a script's watchers to the configuration of its loop.
-func (w *watching) addScripted(c *engine.Config, caught func()) {
+func (w *loadWatchers) addScripted(c *engine.Config, caughtUp func()) {
 	plan := w.scripted
-	watching := &engine.Watching{Board: w.board, CaughtUp: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
-	watching.Present = !w.plan.store.Capabilities().Watches.Earlier && !plan.Sink.States
+	watching := &engine.WatchSetup{Board: w.board, OnCaughtUp: caughtUp, ProgressInterval: int64(plan.ProgressInterval), Sink: watch.NewSink(plan.Sink), OnAcknowledged: plan.OnAcknowledged, SkipsProgress: plan.SkipsProgress}
+	watching.LiveOnly = !w.plan.store.Capabilities().Watches.PastRevisions && !plan.Sink.States
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {
 		conns, first = plan.Connections, len(c.Endpoints)
-		c.Endpoints = append(c.Endpoints, endpointsOf(w.plan.Endpoints, plan.Connections, 0, 1)...)
+		c.Endpoints = append(c.Endpoints, loopEndpoints(w.plan.Endpoints, plan.Connections, 0, 1)...)
 		c.WatchOnly = plan.Connections
 	}
 	n := len(plan.Sink.Watchers)
@@ -125,8 +125,8 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 
-// watcherOf returns the range of keys that a watcher watches, in a key space with n keys.
-func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
+// newWatcher returns the range of keys that a watcher watches, in a key space with n keys.
+func newWatcher(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	if len(w.Key) > 0 {
 		return watch.Watcher{Keys: 1}
 	}
@@ -134,24 +134,24 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	if w.WatchedKeys > 0 {
 		first = watcher % w.WatchedKeys
 	}
-	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
+	return watch.Watcher{First: first, Keys: min(max(w.KeysPerWatcher, 1), n-first)}
 }
 
 // writeVersions implements Worker.WriteVersions. It sends one write at a time, so that each write
 // causes one event for every watcher that starts at the first revision.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
-	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
+	key, n := p.Load.Watch.Key, p.Load.Watch.EarlierEvents
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), keys.DeriveSeed(p.Load.Seed, "values"))
 	for i := range n {
 		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
-		ev, err := p.dialer().Ask(ctx, p.preparing()[0], p.store.Codecs(p.access), &op)
+		ev, err := p.dialer().RunOperation(ctx, p.preparationEndpoints()[0], p.store.Codecs(p.access), &op)
 		switch {
 		case ctx.Err() != nil:
 			return 0, context.Cause(ctx)
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s failed to write the earlier versions of the key that watchers must receive: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s failed to write the earlier versions of the key that watchers must receive: %s", p.preparationEndpoints()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
 			return 0, fmt.Errorf("%s does not return the revisions of writes, so watchers cannot start at an earlier revision", p.store.Name())
 		}
@@ -162,8 +162,8 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	return first, nil
 }
 
-// filler returns a function that sets the remaining fields of an operation that creates a watcher.
-func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
+// newWatchFill returns a function that sets the remaining fields of an operation that creates a watcher.
+func newWatchFill(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
 		op.Watch.Stream, op.Watch.PrevKV, op.Watch.Mode = streams[i], spec.PrevKV, spec.Mode

@@ -29,7 +29,7 @@ func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 	}
 	for i := range w.Watchers {
 		first := i % int(w.WatchedKeys)
-		events += uint64(n * min(max(int(w.Span), 1), keys-first))
+		events += uint64(n * min(max(int(w.KeysPerWatcher), 1), keys-first))
 	}
 	return events
 }
@@ -49,12 +49,12 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 		"shared":        {scenario.Watch{Watchers: 100, Streams: 10}, 1},
 		"own":           {scenario.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
 		"another loop":  {scenario.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
-		"of intervals":  {scenario.Watch{Watchers: 20, Streams: 4, Span: 5}, 2},
+		"of intervals":  {scenario.Watch{Watchers: 20, Streams: 4, KeysPerWatcher: 5}, 2},
 		"of one key":    {scenario.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
 		"ten to stream": {scenario.Watch{Watchers: 200, Streams: 100}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := base(kv.Put, kv.None)
+			l := base(kv.Put, kv.NoConsistency)
 			l.Clients, l.Total, l.Warmup = 20, 1000, 200*time.Millisecond
 			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+name, c.threads
 			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
@@ -144,7 +144,7 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	// 100 bytes.
 	net := cuttable{after: 150_000}
 	net.cuts.Store(3)
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Clients, l.Total = 10, 1200
 	l.KeySpace, l.Connections, l.Distribution = 5, 1, scenario.Distribution{Name: "sequential"}
 	l.Timeout = patience
@@ -176,7 +176,7 @@ func TestWatchersSurviveAMemberRestart(t *testing.T) {
 	defer m.Stop()
 	// The load ends when it has sent its total number of operations, however long the member is
 	// stopped.
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.KeySpace, l.Clients, l.Total = 3, 10, 2000
 	p := taskFor(m.Endpoint(), l)
 	p.Load.Watch = &scenario.Watch{Watchers: 30, Streams: 6, WatchedKeys: 3}
@@ -231,7 +231,7 @@ func TestWatchersCatchUp(t *testing.T) {
 	const longest = 10 * time.Minute
 	l.Connections, l.Clients, l.Duration = 1, 1, longest
 	p := taskFor(endpoint, l)
-	p.Load.Watch = &scenario.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), Start: first, Expect: 8, AtWindow: true}
+	p.Load.Watch = &scenario.Watch{Watchers: 2000, Streams: 2, Connections: 1, Key: []byte("watchkey"), StartRevision: first, EarlierEvents: 8, CreatedInWindow: true}
 	res, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestWatchersCatchUp(t *testing.T) {
 // Each client needs a lease to renew, so a load that has too few leases is refused.
 func TestLeasesAreRequired(t *testing.T) {
 	t.Parallel()
-	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))
+	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.NoConsistency), 100, time.Second))
 	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "too few leases for the load (needed: 1,") {
 		t.Errorf("a load without leases: %v", err)
 	}

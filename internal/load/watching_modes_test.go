@@ -14,7 +14,7 @@ import (
 // ofMode returns a load of 1,000 puts to four keys. On each of three connections there is one
 // watcher per key, with the given watch mode, so the load causes 3,000 events.
 func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
-	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
+	l := open(base(kv.Put, kv.NoConsistency), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
 	endpoints := storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: script})
 	p := taskOn(zookeeper.New(), endpoints, l)
@@ -54,8 +54,8 @@ func TestPersistentWatches(t *testing.T) {
 	// If the replies to puts are late, the events arrive before the replies. The latency of such an
 	// event ends when the event arrives, not when the reply arrives.
 	m = run(t, ofMode(t, "delay=500ms", kv.PersistentWatch)).Measured
-	if m.Watching.Delivered != 3000 || m.Watching.Impossible > 0 || m.Watch.FromSent.Mean() >= m.Merged().Service.Mean() {
-		t.Errorf("%+v: events after %v ns, answers after %v ns", *m.Watching, m.Watch.FromSent.Mean(), m.Merged().Service.Mean())
+	if m.Watching.Delivered != 3000 || m.Watching.Impossible > 0 || m.Watch.FromSent.Mean() >= m.MergedCell().Service.Mean() {
+		t.Errorf("%+v: events after %v ns, answers after %v ns", *m.Watching, m.Watch.FromSent.Mean(), m.MergedCell().Service.Mean())
 	}
 }
 

@@ -17,7 +17,7 @@ const awaited = 5 * time.Second
 // watched returns a load of 1,000 puts to four keys. There are twenty watchers, five per key, so
 // the load causes 5,000 events.
 func watched(endpoint string) task {
-	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
+	l := open(base(kv.Put, kv.NoConsistency), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
 	p := taskFor(endpoint, l)
 	p.Load.Watch = &scenario.Watch{Watchers: 20, Streams: 5, Connections: 3}
@@ -73,11 +73,11 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	if half := m.Watch.FromSent.ValueAtQuantile(50); half >= 400_000_000 {
 		r.Errorf("half of the events came after %d ns", half)
 	}
-	if put := m.Merged().Service.Min(); put < 499_000_000 {
+	if put := m.MergedCell().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
 	// A busy machine increases both times. The test with the simulated engine checks exact times.
-	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Merged().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
+	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.MergedCell().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
 		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
 	if due, sent := m.Watch.FromDue.Mean(), m.Watch.FromSent.Mean(); due < sent {
@@ -118,7 +118,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 
 // Processing an event, from the socket to the histogram, does not allocate.
 func TestWatchedLoadDoesNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
 	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4
@@ -141,12 +141,12 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 // Each event is counted and timed exactly once, however slow this machine is.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Parallel()
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const rate, seconds, watchers = 200, 3, 1000
-	l := open(base(kv.Put, kv.None), rate, seconds*time.Second)
+	l := open(base(kv.Put, kv.NoConsistency), rate, seconds*time.Second)
 	l.KeySpace, l.Connections, l.Distribution, l.Timeout = 4, 2, scenario.Distribution{Name: "sequential"}, time.Minute
 	p := taskFor(serve(t, "", store.NullOptions{Memory: true}), l)
-	p.Load.Watch = &scenario.Watch{Watchers: watchers, Streams: 10, Connections: 2, WatchedKeys: 1, Span: l.KeySpace}
+	p.Load.Watch = &scenario.Watch{Watchers: watchers, Streams: 10, Connections: 2, WatchedKeys: 1, KeysPerWatcher: l.KeySpace}
 	m := run(t, p).Measured
 	w := m.Watching
 	t.Logf("%d events, half of them within %v of their put, p99 %v", w.Delivered, time.Duration(m.Watch.FromSent.ValueAtQuantile(50)), time.Duration(m.Watch.FromSent.ValueAtQuantile(99)))

@@ -20,14 +20,14 @@ func realConsul(t *testing.T, members int) []string {
 	t.Helper()
 	st := consul.New()
 	return servers.Start(t, st, servers.Cluster{
-		Exec: servers.Installed(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+		Exec: servers.InstalledServer(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	}).Endpoints
 }
 
 // queried returns a load of puts whose watchers are blocking queries. Each query has its own
 // connection.
 func queried(endpoints []string, w scenario.Watch, keys uint64) task {
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Clients, l.Total, l.Warmup = 10, 1000, 200*time.Millisecond
 	l.KeySpace, l.Connections, l.Prefix = keys, 10, "queried/"
 	l.Timeout = patience
@@ -46,7 +46,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 		t.Fatal(err)
 	}
 	h := &recordings{t: t}
-	p.Reports.History = h.history
+	p.Reports.NewRecorder = h.history
 	m := run(t, p).Measured
 	got := m.Watching
 	t.Logf("%+v", *got)
@@ -63,13 +63,13 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 	last := map[at]int64{}
 	for _, o := range h.ops {
-		if o.Kind != kv.Watch || o.Watch != history.Happened {
+		if o.Kind != kv.Watch || o.Watch != history.KeyChanged {
 			continue
 		}
-		if k := (at{o.Session, o.Key}); o.Mod <= last[k] || o.Read == history.Absent {
-			t.Errorf("watcher %d received key %d at %d after %d", o.Session, o.Key, o.Mod, last[k])
+		if k := (at{o.Session, o.Key}); o.ModRevision <= last[k] || o.Read == history.Absent {
+			t.Errorf("watcher %d received key %d at %d after %d", o.Session, o.Key, o.ModRevision, last[k])
 		} else {
-			last[k] = o.Mod
+			last[k] = o.ModRevision
 		}
 	}
 	newest := map[uint64]int64{}
@@ -96,7 +96,7 @@ func TestBlockingQueriesServeWatchers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			endpoints := start(t)
-			for _, w := range []scenario.Watch{{Watchers: 40}, {Watchers: 20, Span: 4}, {Watchers: 30, WatchedKeys: 1}} {
+			for _, w := range []scenario.Watch{{Watchers: 40}, {Watchers: 20, KeysPerWatcher: 4}, {Watchers: 30, WatchedKeys: 1}} {
 				settledOnNewest(t, w, queried(endpoints, w, 10))
 			}
 		})
@@ -109,7 +109,7 @@ func TestBlockingQueriesSurviveCuts(t *testing.T) {
 	endpoint := realConsul(t, 1)[0]
 	net := cuttable{after: 20_000}
 	net.cuts.Store(5)
-	w := scenario.Watch{Watchers: 20, Span: 3}
+	w := scenario.Watch{Watchers: 20, KeysPerWatcher: 3}
 	p := queried([]string{net.serve(t, endpoint)}, w, 10)
 	p.Load.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 3}, {Kind: kv.Delete, Weight: 1}}
 	m := run(t, p).Measured
@@ -130,7 +130,7 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 	}
 	defer func() { _ = admin.Close() }()
 	leaser := admin.(store.Leaser)
-	l := base(kv.KeepAlive, kv.None)
+	l := base(kv.KeepAlive, kv.NoConsistency)
 	l.Clients, l.Connections, l.Total = 8, 8, 400
 	p := taskOn(consul.New(), endpoints, l)
 	if p.Leases, err = leaser.Grant(t.Context(), l.Clients, time.Minute); err != nil {
@@ -145,8 +145,8 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 		p.Load.Mix[0].Kind, p.Load.Total, p.Load.KeySpace, p.Load.Timeout = kv.STM, 100, 4, patience
 		p.Load.STM = &scenario.STM{Isolation: isolation, KeysPerTxn: 2, WritePercent: 100, Locker: kv.LockClient}
 		h := &recordings{t: t}
-		p.Reports.History = h.history
-		m, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{History: h.history})
+		p.Reports.NewRecorder = h.history
+		m, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{NewRecorder: h.history})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,12 +155,12 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 		}
 		holds, tokens := 0, map[int64]uint32{}
 		for _, o := range h.ops {
-			if o.Kind == kv.KeepAlive && o.Lock == history.Granted {
+			if o.Kind == kv.KeepAlive && o.LockChange == history.Granted {
 				holds++
-				if other, ok := tokens[o.Mod]; ok && other != o.Session || o.Mod == 0 {
-					t.Errorf("clients %d and %d have the token %d", other, o.Session, o.Mod)
+				if other, ok := tokens[o.ModRevision]; ok && other != o.Session || o.ModRevision == 0 {
+					t.Errorf("clients %d and %d have the token %d", other, o.Session, o.ModRevision)
 				}
-				tokens[o.Mod] = o.Session
+				tokens[o.ModRevision] = o.Session
 			}
 		}
 		if holds < 100 {

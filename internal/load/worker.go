@@ -41,9 +41,9 @@ type Worker interface {
 	// reads as final. It uses the assignment's endpoints and the given consistency level. The
 	// parameter `to` may be nil. ReadBack returns the number of keys that exist, whatever their
 	// values are.
-	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error)
+	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, newRecorder RecorderFactory) (found uint64, err error)
 	// Prepare creates a job without connecting. The job can run only once.
-	Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error)
+	Prepare(ctx context.Context, a *Assignment, reports Reports) (Job, error)
 }
 
 // Job is a prepared load. It ends after Run, after a Connect that fails, or after Close.
@@ -80,57 +80,57 @@ type Reports struct {
 	// Reader decodes the seconds that other machines send. If it is nil, each worker uses its own
 	// Reader.
 	Reader *measure.Reader
-	// History returns the recorder for a loop's operations. If it is nil, operations are not
+	// NewRecorder returns the recorder for a loop's operations. If it is nil, operations are not
 	// recorded.
-	History History
-	// Changed is called when a connection is lost, or when a reply contains a higher term than all
+	NewRecorder RecorderFactory
+	// OnClusterChange is called when a connection is lost, or when a reply contains a higher term than all
 	// earlier replies.
-	Changed func(term uint64, lost bool)
-	// Mark is called when the first loop begins a phase, and when the last loop has ended the load.
+	OnClusterChange func(term uint64, lost bool)
+	// OnPhaseChange is called when the first loop begins a phase, and when the last loop has ended the load.
 	// A Local calls it on the thread of that loop.
-	Mark func(Mark)
+	OnPhaseChange func(PhaseChange)
 }
 
-// Mark describes the beginning of a phase, or the end of the last phase.
-type Mark struct {
+// PhaseChange describes the beginning of a phase, or the end of the last phase.
+type PhaseChange struct {
 	Phase measure.Phase
 	Ended bool
 	At    time.Time // on the worker's clock
 }
 
-// History returns the recorder for a loop's operations. The parameter `zero` is the time at which
+// RecorderFactory returns the recorder for a loop's operations. The parameter `zero` is the time at which
 // the loop's clock was 0, with an error of at most `within`. Only one goroutine uses the recorder,
 // and the recorder is flushed when the load has ended. The function itself may be called
 // concurrently by several goroutines.
-type History func(zero time.Time, within time.Duration) *history.Recorder
+type RecorderFactory func(clockStart time.Time, maxError time.Duration) *history.Recorder
 
-// marks combines the marks from several loops or workers: a phase begins when the first of them
+// phaseChanges combines the marks from several loops or workers: a phase begins when the first of them
 // begins it, and the load ends when the last of them has ended.
-type marks struct {
-	parts  int        // number of loops or workers whose marks are combined
-	report func(Mark) // may be nil
+type phaseChanges struct {
+	parts  int               // number of loops or workers whose marks are combined
+	report func(PhaseChange) // may be nil
 
-	mu    sync.Mutex
-	begun [2]bool // by phase
-	ended int
+	mu          sync.Mutex
+	begunPhases [2]bool // by phase
+	endedParts  int
 }
 
-// takeMark adds a mark. It returns true if the mark is the first one for its phase, or the last one
+// addPhaseChange adds a mark. It returns true if the mark is the first one for its phase, or the last one
 // that reports an end.
-func (k *marks) takeMark(m Mark) bool {
+func (k *phaseChanges) addPhaseChange(m PhaseChange) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if m.Ended {
-		k.ended++
-		return k.ended == k.parts
+		k.endedParts++
+		return k.endedParts == k.parts
 	}
-	first := !k.begun[m.Phase]
-	k.begun[m.Phase] = true
+	first := !k.begunPhases[m.Phase]
+	k.begunPhases[m.Phase] = true
 	return first
 }
 
-// reportMark reports a mark to the caller of the load.
-func (k *marks) reportMark(m Mark) {
+// reportPhaseChange reports a mark to the caller of the load.
+func (k *phaseChanges) reportPhaseChange(m PhaseChange) {
 	if k.report != nil {
 		k.report(m)
 	}
@@ -145,8 +145,8 @@ type Progress struct {
 }
 
 // Run prepares, connects and runs an assignment on a worker.
-func Run(ctx context.Context, w Worker, a *Assignment, to Reports) (*Result, error) {
-	job, err := w.Prepare(ctx, a, to)
+func Run(ctx context.Context, w Worker, a *Assignment, reports Reports) (*Result, error) {
+	job, err := w.Prepare(ctx, a, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,8 @@ func RunJob(ctx context.Context, job Job) (*Result, error) {
 	return job.Run(ctx, time.Time{})
 }
 
-// Named is one of several workers. Its name is used in messages and records.
-type Named struct {
+// NamedWorker is one of several workers. Its name is used in messages and records.
+type NamedWorker struct {
 	Worker
 	Name string
 	// OtherWorkers is the number of other workers in the same process.
@@ -170,8 +170,8 @@ type Named struct {
 }
 
 // Prepare implements Worker.
-func (n Named) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error) {
+func (n NamedWorker) Prepare(ctx context.Context, a *Assignment, reports Reports) (Job, error) {
 	one := *a
 	one.OtherWorkers = n.OtherWorkers
-	return n.Worker.Prepare(ctx, &one, to)
+	return n.Worker.Prepare(ctx, &one, reports)
 }

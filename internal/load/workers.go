@@ -28,26 +28,26 @@ var _ Worker = Workers(nil)
 func NewLocals(n int, stores func(name string) (store.Store, error)) Workers {
 	w := make(Workers, n)
 	for i := range w {
-		w[i] = Named{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
+		w[i] = NamedWorker{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
 	}
 	return w
 }
 
 // workerName returns the name of worker i.
 func (w Workers) workerName(i int) string {
-	if n, ok := w[i].(Named); ok {
+	if n, ok := w[i].(NamedWorker); ok {
 		return n.Name
 	}
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// together calls `do` for all workers concurrently. If any call fails, it returns the error of the
+// runAll calls `do` for all workers concurrently. If any call fails, it returns the error of the
 // first worker that failed, with the name of that worker.
-func (w Workers) together(do func(i int) error) error {
+func (w Workers) runAll(call func(i int) error) error {
 	errs := make([]error, len(w))
 	var running sync.WaitGroup
 	for i := range w {
-		running.Go(func() { errs[i] = do(i) })
+		running.Go(func() { errs[i] = call(i) })
 	}
 	running.Wait()
 	for i, err := range errs {
@@ -69,7 +69,7 @@ func (w Workers) nameError(i int, err error) error {
 // Clock implements Worker. It returns the latest of the workers' times.
 func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	times := make([]time.Time, len(w))
-	err := w.together(func(i int) (err error) {
+	err := w.runAll(func(i int) (err error) {
 		times[i], err = w[i].Clock(ctx)
 		return err
 	})
@@ -85,7 +85,7 @@ func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error
 		return 0, err
 	}
 	each := make([]int, len(w))
-	err = w.together(func(i int) (err error) {
+	err = w.runAll(func(i int) (err error) {
 		each[i], err = w[i].Check(ctx, a.Divide(i, len(w)))
 		return err
 	})
@@ -120,33 +120,33 @@ func (w Workers) WriteVersions(ctx context.Context, a *Assignment) (first int64,
 }
 
 // ReadBack implements Worker.
-func (w Workers) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+func (w Workers) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, newRecorder RecorderFactory) (found uint64, err error) {
 	if err := w.divisible(a); err != nil {
 		return 0, err
 	}
-	return w[0].ReadBack(ctx, a, level, to)
+	return w[0].ReadBack(ctx, a, level, newRecorder)
 }
 
 // Prepare implements Worker.
-func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error) {
+func (w Workers) Prepare(ctx context.Context, a *Assignment, reports Reports) (Job, error) {
 	if err := w.divisible(a); err != nil {
 		return nil, err
 	}
 	j := &jobs{
 		workers: w, jobs: make([]Job, len(w)), reports: make([]workerReport, len(w)), stopAll: func() {},
-		marks: marks{parts: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
+		phaseChanges: phaseChanges{parts: len(w), report: reports.OnPhaseChange}, merger: NewMerger(a, len(w), reports.Second, nil),
 	}
-	j.all.SecondsOnly(to.SecondsOnly)
-	reader := to.Reader
+	j.merger.SecondsOnly(reports.SecondsOnly)
+	reader := reports.Reader
 	if reader == nil {
 		reader = &measure.Reader{}
 	}
-	err := w.together(func(i int) (err error) {
+	err := w.runAll(func(i int) (err error) {
 		t := &j.reports[i]
 		t.part.Worker = w.workerName(i)
 		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
 			Second: func(s *measure.Second) { j.addSecond(i, s) }, SecondsOnly: true, Reader: reader,
-			History: to.History, Changed: to.Changed, Mark: func(m Mark) { j.noteMark(t, m) },
+			NewRecorder: reports.NewRecorder, OnClusterChange: reports.OnClusterChange, OnPhaseChange: func(m PhaseChange) { j.handlePhaseChange(t, m) },
 		})
 		return err
 	})
@@ -159,11 +159,11 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 
 // jobs is the Job of Workers. It consists of one job per worker.
 type jobs struct {
-	workers Workers
-	jobs    []Job
-	reports []workerReport
-	marks   marks
-	all     *Gathering
+	workers      Workers
+	jobs         []Job
+	reports      []workerReport
+	phaseChanges phaseChanges
+	merger       *Merger
 
 	mu      sync.Mutex // held while a second is added to the worker's part and to the total
 	stopAll func()     // stops all loads
@@ -171,9 +171,9 @@ type jobs struct {
 
 // workerReport is what a worker has reported so far.
 type workerReport struct {
-	part   measure.Part // the worker's seconds; must be read only after its job has ended
-	ending *Ending      // must be read only after its job has ended; nil if the worker was lost
-	behind string       // why the worker was cut off; empty if it was not
+	part         measure.Part // the worker's seconds; must be read only after its job has ended
+	ending       *Ending      // must be read only after its job has ended; nil if the worker was lost
+	cutOffReason string       // why the worker was cut off; empty if it was not
 
 	mu     sync.Mutex
 	opened time.Time // when the worker's window opened; zero if the window has not opened yet
@@ -187,30 +187,30 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := &j.reports[i]
-	if t.behind != "" {
+	if t.cutOffReason != "" {
 		return // worker i was cut off, and its later seconds are ignored
 	}
 	t.part.Add(s)
-	straggler, late := j.all.Copy(i, s)
+	straggler, late := j.merger.Copy(i, s)
 	if !late {
 		return
 	}
 	t = &j.reports[straggler]
-	t.behind = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and the memory for seconds that wait for this worker is full", t.part.Seconds(), j.mostSeconds())
-	j.all.End(straggler)
+	t.cutOffReason = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and the memory for seconds that wait for this worker is full", t.part.Seconds(), j.maxSeconds())
+	j.merger.End(straggler)
 	j.stopAll()
 }
 
-// mostSeconds returns the largest number of seconds that any worker has reported.
-func (j *jobs) mostSeconds() (n int) {
+// maxSeconds returns the largest number of seconds that any worker has reported.
+func (j *jobs) maxSeconds() (n int) {
 	for i := range j.reports {
 		n = max(n, j.reports[i].part.Seconds())
 	}
 	return n
 }
 
-// noteMark handles a mark from one worker.
-func (j *jobs) noteMark(t *workerReport, m Mark) {
+// handlePhaseChange handles a mark from one worker.
+func (j *jobs) handlePhaseChange(t *workerReport, m PhaseChange) {
 	t.mu.Lock()
 	again := t.ended
 	t.ended = t.ended || m.Ended
@@ -218,14 +218,14 @@ func (j *jobs) noteMark(t *workerReport, m Mark) {
 		t.opened = m.At
 	}
 	t.mu.Unlock()
-	if !again && j.marks.takeMark(m) {
-		j.marks.reportMark(m)
+	if !again && j.phaseChanges.addPhaseChange(m) {
+		j.phaseChanges.reportPhaseChange(m)
 	}
 }
 
 // Connect implements Job.
 func (j *jobs) Connect(ctx context.Context) error {
-	err := j.workers.together(func(i int) error { return j.jobs[i].Connect(ctx) })
+	err := j.workers.runAll(func(i int) error { return j.jobs[i].Connect(ctx) })
 	if err != nil {
 		j.Close()
 	}
@@ -234,10 +234,10 @@ func (j *jobs) Connect(ctx context.Context) error {
 
 // All workers begin at the same time. The start time must be far enough in the future, so that all
 // workers receive it in time. The lead time is the time that reading the workers' clocks took,
-// multiplied by beginTimes, but at least beginIn.
+// multiplied by startDelayFactor, but at least minStartDelay.
 const (
-	beginIn    = 50 * time.Millisecond
-	beginTimes = 4
+	minStartDelay    = 50 * time.Millisecond
+	startDelayFactor = 4
 )
 
 // Run implements Job. All workers begin at the same time. If a worker is lost, the others stop. The
@@ -255,13 +255,13 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 			j.Close()
 			return nil, err
 		}
-		begin = now.Add(max(beginIn, beginTimes*time.Since(asked)))
+		begin = now.Add(max(minStartDelay, startDelayFactor*time.Since(asked)))
 	}
-	var never atomic.Bool
-	lost := j.workers.together(func(i int) error {
+	var hasUnopenedWorker atomic.Bool
+	lost := j.workers.runAll(func(i int) error {
 		t := &j.reports[i]
 		res, err := j.jobs[i].Run(ctx, begin)
-		j.all.End(i)
+		j.merger.End(i)
 		if behind := j.cutOffReason(i); behind != "" {
 			err = errors.New(behind)
 		}
@@ -269,13 +269,13 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		case err == nil:
 			t.ending = &res.Ending
 			return nil
-		case errors.Is(err, ErrNeverOpened):
-			never.Store(true)
+		case errors.Is(err, ErrNoWindow):
+			hasUnopenedWorker.Store(true)
 			return nil
 		}
 		t.part.Lost = text.Line(err.Error(), text.MaxServerText)
 		stop()
-		j.noteMark(t, Mark{Phase: measure.Measured, Ended: true, At: measure.Now()})
+		j.handlePhaseChange(t, PhaseChange{Phase: measure.Measured, Ended: true, At: measure.Now()})
 		return err
 	})
 	for i := range j.reports {
@@ -284,18 +284,18 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 			t.ending = &Ending{Loops: 1, Opened: t.opened, Length: int64(t.part.Seconds()) * int64(time.Second), Interrupted: true}
 		}
 		if t.ending == nil {
-			never.Store(true)
+			hasUnopenedWorker.Store(true)
 			continue
 		}
-		j.all.Merge(t.ending)
+		j.merger.Merge(t.ending)
 	}
 	switch {
-	case never.Load() && lost != nil:
+	case hasUnopenedWorker.Load() && lost != nil:
 		return nil, lost
-	case never.Load():
-		return nil, ErrNeverOpened
+	case hasUnopenedWorker.Load():
+		return nil, ErrNoWindow
 	}
-	res, err := j.all.Result()
+	res, err := j.merger.Result()
 	if err == nil && res.Measured != nil {
 		res.Measured.Parts = j.parts(res.Opened)
 		res.Measured.MergedAfter = max(int64(time.Since(res.Opened))-res.Length, 1)
@@ -307,7 +307,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 func (j *jobs) cutOffReason(i int) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.reports[i].behind
+	return j.reports[i].cutOffReason
 }
 
 // parts returns each worker's part of the result. It must be called after all workers have ended.
@@ -325,7 +325,7 @@ func (j *jobs) parts(opened time.Time) []measure.Part {
 		p := &parts[i]
 		*p = j.reports[i].part
 		p.Loops, p.Length, p.Window, p.Connections = e.Loops, e.Length, e.Window, e.Connections
-		p.BeganAfter, p.ClockBound = int64(e.Opened.Sub(opened))+e.OpenedLate, e.ClockBound
+		p.StartDelay, p.ClockError = int64(e.Opened.Sub(opened))+e.OpenedLate, e.ClockBound
 		for k := range e.Used {
 			u := &e.Used[k]
 			p.LoopCPU, p.RunDelay, p.Machine = p.LoopCPU+u.LoopCPU, p.RunDelay+u.RunDelay, u.Machine
@@ -351,8 +351,8 @@ func (j *jobs) Progress() Progress {
 	var all Progress
 	order := []string{"connecting", measure.Warmup.String(), measure.Measured.String(), "draining"}
 	phase := len(order) - 1
-	for _, one := range j.jobs {
-		p := one.Progress()
+	for _, job := range j.jobs {
+		p := job.Progress()
 		all.Done += p.Done
 		all.Failed += p.Failed
 		all.Events += p.Events
@@ -365,23 +365,23 @@ func (j *jobs) Progress() Progress {
 
 // Epoch implements Job.
 func (j *jobs) Epoch(term uint64) {
-	for _, one := range j.jobs {
-		one.Epoch(term)
+	for _, job := range j.jobs {
+		job.Epoch(term)
 	}
 }
 
 // Retarget implements Job.
 func (j *jobs) Retarget(endpoints []string) {
-	for _, one := range j.jobs {
-		one.Retarget(endpoints)
+	for _, job := range j.jobs {
+		job.Retarget(endpoints)
 	}
 }
 
 // Close implements Job.
 func (j *jobs) Close() {
-	for _, one := range j.jobs {
-		if one != nil {
-			one.Close()
+	for _, job := range j.jobs {
+		if job != nil {
+			job.Close()
 		}
 	}
 }

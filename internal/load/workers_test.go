@@ -67,12 +67,12 @@ func (h *reported) reports(t *testing.T) load.Reports {
 				}
 			}
 		},
-		Changed: func(uint64, bool) {
+		OnClusterChange: func(uint64, bool) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.changed = true
 		},
-		Mark: func(m load.Mark) {
+		OnPhaseChange: func(m load.PhaseChange) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			what := m.Phase.String()
@@ -91,7 +91,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Mix = append(l.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1})
 		l.Total, l.Warmup, l.Prefix, l.Preload = 2001, 200*time.Millisecond, t.Name(), true
 		a := taskFor(endpoint, l).Assignment
@@ -110,7 +110,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := res.Measured
-		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.Merged().Response.TotalCount() != int64(l.Total) {
+		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.MergedCell().Response.TotalCount() != int64(l.Total) {
 			t.Errorf("due %d, in the seconds %d, timed %d, %v %v", m.Due, h.due, h.timed, m.Outcomes, m.ErrorTexts)
 		}
 		if res.Loops != loops || res.Opened.Before(began) || res.Opened.After(time.Now()) || m.Seconds <= 0 || res.Warmup.Due == 0 {
@@ -119,8 +119,8 @@ func TestWorkersOnEtcd(t *testing.T) {
 		if d := cmp.Diff([]string{"warmup", "measured", "ended"}, h.order); d != "" || !h.changed {
 			t.Errorf("the marks are %v, and changed is %v", h.order, h.changed)
 		}
-		if len(m.Links) != 1 || m.Links[0].Connections != l.Connections || m.Links[0].Lost != 0 || len(m.Cells) != 2 || len(res.MemberOf) != 1 {
-			t.Errorf("links %+v, %d series, members %v", m.Links, len(m.Cells), res.MemberOf)
+		if len(m.Links) != 1 || m.Links[0].Connections != l.Connections || m.Links[0].Lost != 0 || len(m.Cells) != 2 || len(res.MemberByEndpoint) != 1 {
+			t.Errorf("links %+v, %d series, members %v", m.Links, len(m.Cells), res.MemberByEndpoint)
 		}
 		if u := res.Used; len(u) == 0 || u[0].Process == 0 || u[0].LoopCPU <= 0 || m.LoopCPU < u[0].LoopCPU || u[0].System == nil {
 			t.Errorf("the workers used %+v, %d in all", u, m.LoopCPU)
@@ -133,7 +133,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 func TestWorkersReportErrors(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		l := open(base(kv.Put, kv.None), 1000, 2*time.Second)
+		l := open(base(kv.Put, kv.NoConsistency), 1000, 2*time.Second)
 		l.Timeout = 5 * time.Second
 		a := taskFor(serve(t, "error=unavailable every 100; close every 333", store.NullOptions{Memory: true}), l).Assignment
 		var h reported
@@ -157,7 +157,7 @@ func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Duration = time.Hour
 		a := taskFor(endpoint, l).Assignment
 		job, err := w.Prepare(t.Context(), &a, load.Reports{})
@@ -179,7 +179,7 @@ func TestWorkersStop(t *testing.T) {
 			t.Errorf("%+v, %v", res, err)
 		}
 		a.Load.Warmup = time.Hour
-		if _, err := load.Run(ctx, w, &a, load.Reports{}); !errors.Is(err, load.ErrNeverOpened) && !errors.Is(err, context.Canceled) {
+		if _, err := load.Run(ctx, w, &a, load.Reports{}); !errors.Is(err, load.ErrNoWindow) && !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped in the warm-up: %v", err)
 		}
 		a.Endpoints = []string{"127.0.0.1:1"}
@@ -205,7 +205,7 @@ func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total = 100
 		a := taskFor(endpoint, l).Assignment
 		job, err := w.Prepare(t.Context(), &a, load.Reports{})
@@ -230,7 +230,7 @@ func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 // A load that cannot be divided is refused before the workers do anything.
 func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	t.Parallel()
-	l := base(kv.CAS, kv.None)
+	l := base(kv.CAS, kv.NoConsistency)
 	a := taskFor("127.0.0.1:1", l).Assignment
 	w := load.Workers{local(), remote.NewPiped(local())}
 	_, checked := w.Check(t.Context(), &a)
@@ -251,7 +251,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 func TestWorkersReportFailedPreparations(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
-		l := base(kv.KeepAlive, kv.None)
+		l := base(kv.KeepAlive, kv.NoConsistency)
 		l.Total = 100
 		a := taskFor("127.0.0.1:1", l).Assignment
 		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "too few leases for the load (needed: 100,") {
@@ -302,7 +302,7 @@ func serveCounting(t *testing.T) *counting {
 	go func() { ended <- server.Serve(ctx, []net.Listener{c}) }()
 	t.Cleanup(func() {
 		cancel()
-		storetest.Ended(t, "the null server", ended)
+		storetest.AwaitEnd(t, "the null server", ended)
 	})
 	return c
 }
@@ -313,7 +313,7 @@ func TestConnectedJobIsClosed(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		server := serveCounting(t)
-		l := base(kv.Put, kv.None)
+		l := base(kv.Put, kv.NoConsistency)
 		l.Total = 100
 		a := taskFor(server.Addr().String(), l).Assignment
 		job, err := w.Prepare(t.Context(), &a, load.Reports{})
@@ -341,7 +341,7 @@ func (noClock) Clock(context.Context) (time.Time, error) {
 func TestWorkersWithoutAClockEnd(t *testing.T) {
 	t.Parallel()
 	server := serveCounting(t)
-	a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+	a := taskFor(server.Addr().String(), base(kv.Put, kv.NoConsistency)).Assignment
 	if _, err := load.Run(t.Context(), load.Workers{local(), noClock{local()}}, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no time") {
 		t.Errorf("%v", err)
 	}
@@ -353,7 +353,7 @@ func TestWorkersWithoutAClockEnd(t *testing.T) {
 func TestWorkersFailTogether(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Duration = time.Hour
 	a := taskFor(endpoint, l).Assignment
 	here, there := net.Pipe()
@@ -394,12 +394,12 @@ func TestWorkersFailTogether(t *testing.T) {
 // If a worker is lost during the warm-up, before anything was measured, the load fails.
 func TestWorkerLostBeforeTheWindow(t *testing.T) {
 	t.Parallel()
-	l := base(kv.Put, kv.None)
+	l := base(kv.Put, kv.NoConsistency)
 	l.Warmup, l.Duration = time.Hour, time.Hour
 	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
 	here, there := net.Pipe()
 	go func() { _ = remote.Serve(context.Background(), remote.NewFramed(there), local()) }()
-	job, err := load.Workers{load.Named{Worker: remote.New(func(context.Context) (remote.Stream, error) { return remote.NewFramed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
+	job, err := load.Workers{load.NamedWorker{Worker: remote.New(func(context.Context) (remote.Stream, error) { return remote.NewFramed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
 		Prepare(t.Context(), &a, load.Reports{})
 	if err != nil {
 		t.Fatal(err)

@@ -27,18 +27,18 @@ type Calls struct {
 	Outcomes [kv.NumOutcomes]uint64
 	Response *Histogram // times of the successes in nanoseconds
 	Service  *Histogram
-	// Bound is the longest response time that the application tolerates, in nanoseconds. 0 means
+	// Limit is the longest response time that the application tolerates, in nanoseconds. 0 means
 	// that there is no bound. Late is the number of calls that exceeded the bound or failed.
-	Bound int64
+	Limit int64
 	Late  uint64
-	// Span is set if Calls describes not a kind of call but spans of time that consist of several
+	// IsSpan is set if Calls describes not a kind of call but spans of time that consist of several
 	// calls, such as times without a leader. The sum of all calls does not include spans.
-	Span bool
-	// Spanned is the number of successful calls that belong to handovers. SpannedByFailovers is the
+	IsSpan bool
+	// HandoverCalls is the number of successful calls that belong to handovers. SpannedByFailovers is the
 	// number of successful calls that belong to failovers. Neither number includes the calls before
 	// the first span.
-	Spanned            uint64
-	SpannedByFailovers uint64
+	HandoverCalls uint64
+	FailoverCalls uint64
 }
 
 // NewCalls returns empty measurements for a kind of call.
@@ -46,9 +46,9 @@ func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
 	return Calls{Name: name, Kind: kind, Level: level, Response: NewHistogram(), Service: NewHistogram()}
 }
 
-// Ended counts a call that has ended. The times are in nanoseconds.
-func (c *Calls) Ended(o kv.Outcome, response, service int64) {
-	if c.Bound > 0 && (response > c.Bound || o.Failed()) {
+// CountEnded counts a call that has ended. The times are in nanoseconds.
+func (c *Calls) CountEnded(o kv.Outcome, response, service int64) {
+	if c.Limit > 0 && (response > c.Limit || o.Failed()) {
 		c.Late++
 	}
 	if c.Outcomes[o]++; !o.Failed() {
@@ -57,10 +57,10 @@ func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	}
 }
 
-// Cut adjusts Due after the window was interrupted: calls that had not started by the time of the
+// DropUnstarted adjusts Due after the window was interrupted: calls that had not started by the time of the
 // interruption count as not due. (Only the totals of the load count calls that became due just
 // before the interruption and had to wait.)
-func (c *Calls) Cut() {
+func (c *Calls) DropUnstarted() {
 	c.Due = 0
 	for _, n := range c.Outcomes {
 		c.Due += n
@@ -78,10 +78,10 @@ func (c *Calls) Done() (n uint64) {
 // Failed returns the number of due calls that did not succeed, including calls that were not sent.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
-// Missed returns the number of calls that exceeded Bound, failed, or were never started. It returns
+// LateOrFailed returns the number of calls that exceeded Bound, failed, or were never started. It returns
 // 0 if there is no Bound.
-func (c *Calls) Missed() uint64 {
-	if c.Bound == 0 {
+func (c *Calls) LateOrFailed() uint64 {
+	if c.Limit == 0 {
 		return 0
 	}
 	ended := uint64(0)
@@ -91,38 +91,38 @@ func (c *Calls) Missed() uint64 {
 	return c.Late + c.Due - min(ended, c.Due)
 }
 
-// wiredCalls is the form in which Calls are sent to another machine.
-type wiredCalls struct {
-	Name     string         `json:"name"`
-	Kind     kv.Kind        `json:"kind"`
-	Level    kv.Consistency `json:"level"`
-	Due      uint64         `json:"due"`
-	Outcomes []uint64       `json:"outcomes"`
-	Response []byte         `json:"response"`
-	Service  []byte         `json:"service"`
-	Bound    int64          `json:"bound,omitempty"`
-	Late     uint64         `json:"late,omitempty"`
-	Span     bool           `json:"span,omitempty"`
-	Spanned  uint64         `json:"spanned,omitempty"`
-	ByDeaths uint64         `json:"spanned_by_failovers,omitempty"`
+// callsJSON is the form in which Calls are sent to another machine.
+type callsJSON struct {
+	Name          string         `json:"name"`
+	Kind          kv.Kind        `json:"kind"`
+	Level         kv.Consistency `json:"level"`
+	Due           uint64         `json:"due"`
+	Outcomes      []uint64       `json:"outcomes"`
+	Response      []byte         `json:"response"`
+	Service       []byte         `json:"service"`
+	Bound         int64          `json:"bound,omitempty"`
+	Late          uint64         `json:"late,omitempty"`
+	Span          bool           `json:"span,omitempty"`
+	Spanned       uint64         `json:"spanned,omitempty"`
+	FailoverCalls uint64         `json:"spanned_by_failovers,omitempty"`
 }
 
 // MarshalJSON encodes the measurements for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned, c.SpannedByFailovers})
+	return json.Marshal(callsJSON{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Limit, c.Late, c.IsSpan, c.HandoverCalls, c.FailoverCalls})
 }
 
-// MostCallKinds is the maximum number of kinds of calls that an application may have.
-const MostCallKinds = 256
+// MaxCallKinds is the maximum number of kinds of calls that an application may have.
+const MaxCallKinds = 256
 
 // UnmarshalJSON decodes and checks what MarshalJSON encoded.
 func (c *Calls) UnmarshalJSON(b []byte) (err error) {
-	var w wiredCalls
+	var w callsJSON
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned, SpannedByFailovers: w.ByDeaths}
-	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.ByDeaths > w.Due-w.Spanned || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Limit: w.Bound, Late: w.Late, IsSpan: w.Span, HandoverCalls: w.Spanned, FailoverCalls: w.FailoverCalls}
+	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.FailoverCalls > w.Due-w.Spanned || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
 		return errors.New("the measurements of calls contain an unknown kind or outcome, or impossible counts")
 	}
 	copy(c.Outcomes[:], w.Outcomes)

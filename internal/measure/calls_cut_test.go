@@ -11,10 +11,10 @@ func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	c := NewCalls("create pod", kv.CAS, 0)
 	c.Due = 1200
 	for range 3 {
-		c.Ended(kv.OK, 10, 5)
+		c.CountEnded(kv.OK, 10, 5)
 	}
-	c.Ended(kv.NotSent, 10, 0)
-	if c.Cut(); c.Due != 4 || c.Done() != 3 || c.Failed() != 1 {
+	c.CountEnded(kv.NotSent, 10, 0)
+	if c.DropUnstarted(); c.Due != 4 || c.Done() != 3 || c.Failed() != 1 {
 		t.Errorf("of %d calls %d were done and %d failed", c.Due, c.Done(), c.Failed())
 	}
 }

@@ -11,8 +11,8 @@ type Series struct {
 	Term        uint64 // the term in the reply; 0 if unknown
 }
 
-// Errors is the number of outcomes that are errors.
-const Errors = int(kv.NumOutcomes - kv.NotSent)
+// NumErrors is the number of outcomes that are errors.
+const NumErrors = int(kv.NumOutcomes - kv.NotSent)
 
 // ErrorIndex returns the index of an error outcome in an array of length Errors.
 func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
@@ -21,13 +21,13 @@ func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
 // empty.
 type Cell struct {
 	Series
-	Response *Histogram         // done - due of the successes
-	Service  *Histogram         // done - sent of the successes
-	Failed   [Errors]*Histogram // error - due of the failed operations, by kind of error
+	Response *Histogram            // done - due of the successes
+	Service  *Histogram            // done - sent of the successes
+	Failed   [NumErrors]*Histogram // error - due of the failed operations, by kind of error
 }
 
-// histograms returns the number of histograms in the cell.
-func (c *Cell) histograms() (n int) {
+// countHistograms returns the number of histograms in the cell.
+func (c *Cell) countHistograms() (n int) {
 	for _, h := range append(c.Failed[:], c.Response, c.Service) {
 		if h != nil {
 			n++
@@ -40,21 +40,21 @@ func (c *Cell) histograms() (n int) {
 // cell, MergeCells appends a new cell. It returns the extended dst, and does not change src.
 func MergeCells(dst, src []*Cell) []*Cell {
 	for _, f := range src {
-		var to *Cell
+		var merged *Cell
 		for _, c := range dst {
 			if c.Series == f.Series {
-				to = c
+				merged = c
 				break
 			}
 		}
-		if to == nil {
-			to = &Cell{Series: f.Series}
-			dst = append(dst, to)
+		if merged == nil {
+			merged = &Cell{Series: f.Series}
+			dst = append(dst, merged)
 		}
-		to.Response = Add(to.Response, f.Response)
-		to.Service = Add(to.Service, f.Service)
-		for i := range to.Failed {
-			to.Failed[i] = Add(to.Failed[i], f.Failed[i])
+		merged.Response = Add(merged.Response, f.Response)
+		merged.Service = Add(merged.Service, f.Service)
+		for i := range merged.Failed {
+			merged.Failed[i] = Add(merged.Failed[i], f.Failed[i])
 		}
 	}
 	return dst

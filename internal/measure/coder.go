@@ -12,35 +12,35 @@ import (
 // come from an untrusted sender, so the coder checks all limits before it allocates memory.
 
 const (
-	// mostNamed is the maximum number of per-member histograms that are sent for one second.
-	// Further histograms are merged into the unnamed series. mostHistograms is the maximum number
-	// of histograms that a reader accepts in one second. It is sufficient for mostNamed histograms
+	// maxMemberHistograms is the maximum number of per-member histograms that are sent for one second.
+	// Further histograms are merged into the unnamed series. maxHistograms is the maximum number
+	// of histograms that a reader accepts in one second. It is sufficient for maxMemberHistograms histograms
 	// and for all histograms that unnamed series may have.
-	mostNamed      = 512
-	mostHistograms = 1024
-	// mostCount limits a count in a second. It is larger than any count that a load can reach, but
+	maxMemberHistograms = 512
+	maxHistograms       = 1024
+	// maxCount limits a count in a second. It is larger than any count that a load can reach, but
 	// small enough that sums do not overflow.
-	mostCount = 1 << 44
-	// mostSeconds limits the index of a second. No load is that long.
-	mostSeconds = 1 << 22
+	maxCount = 1 << 44
+	// maxSeconds limits the index of a second. No load is that long.
+	maxSeconds = 1 << 22
 )
 
 // coder appends numbers to b, or reads them from b. The same methods handle both directions, so
 // that reading and writing cannot differ.
 type coder struct {
-	b       []byte
-	reading bool
-	fresh   func() *Histogram // creates histograms when reading
-	ours    bool              // set if this process wrote the bytes, so that counts need no check
-	err     error             // the first error while reading
-	kept    int               // number of histograms read so far
+	b              []byte
+	reading        bool
+	newHistogram   func() *Histogram // creates histograms when reading
+	trusted        bool              // set if this process wrote the bytes, so that counts need no check
+	err            error             // the first error while reading
+	histogramsRead int               // number of histograms read so far
 }
 
 var (
-	errShort  = errors.New("the data ends too early")
-	errCount  = errors.New("the data contains a count that is too large")
-	errCounts = errors.New("a histogram contains an invalid step")
-	errMany   = fmt.Errorf("the data contains more than %d histograms", mostHistograms)
+	errTruncated         = errors.New("the data ends too early")
+	errCount             = errors.New("the data contains a count that is too large")
+	errCounts            = errors.New("a histogram contains an invalid step")
+	errTooManyHistograms = fmt.Errorf("the data contains more than %d histograms", maxHistograms)
 )
 
 // finish returns the first error while reading, if any. `what` is the name of the decoded object in
@@ -73,32 +73,32 @@ func (c *coder) number(n *uint64, limit uint64) {
 	switch {
 	case c.err != nil:
 	case used <= 0:
-		c.fail(errShort)
-	case v > limit && !c.ours:
+		c.fail(errTruncated)
+	case v > limit && !c.trusted:
 		c.fail(errCount)
 	default:
 		*n, c.b = v, c.b[used:]
 	}
 }
 
-// anyNumber is the limit for numbers whose value is not limited.
-const anyNumber = 1<<64 - 1
+// noLimit is the limit for numbers whose value is not limited.
+const noLimit = 1<<64 - 1
 
-// mostWaited limits the sum of a time over all clients in a second, in nanoseconds.
-const mostWaited = 1 << 56
+// maxWaitNS limits the sum of a time over all clients in a second, in nanoseconds.
+const maxWaitNS = 1 << 56
 
 // counts encodes or decodes counts.
 func (c *coder) counts(list ...*uint64) {
 	for _, n := range list {
-		c.number(n, mostCount)
+		c.number(n, maxCount)
 	}
 }
 
 // codeSmall encodes or decodes numbers of smaller types.
-func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
+func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, limit uint64, list ...*T) {
 	for _, at := range list {
 		n := uint64(*at)
-		c.number(&n, most)
+		c.number(&n, limit)
 		*at = T(n)
 	}
 }
@@ -114,7 +114,7 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 // ReadHistogram decodes a histogram that AppendHistogram encoded. It returns nil for an empty
 // histogram.
 func ReadHistogram(b []byte) (h *Histogram, err error) {
-	c := coder{b: b, reading: true, fresh: NewHistogram}
+	c := coder{b: b, reading: true, newHistogram: NewHistogram}
 	c.histogram(&h)
 	return h, c.finish("a histogram")
 }
@@ -133,8 +133,8 @@ func (c *coder) histogram(h **Histogram) {
 	c.b = binary.AppendUvarint(c.b, uint64(len(all)))
 	last := 0
 	for _, one := range all {
-		c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(one.At-last)), uint64(one.N))
-		last = one.At
+		c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(one.Index-last)), uint64(one.Count))
+		last = one.Index
 	}
 }
 
@@ -144,16 +144,16 @@ func (c *coder) readHistogram() *Histogram {
 	if n == 0 || c.err != nil {
 		return nil
 	}
-	if c.kept++; c.kept > mostHistograms {
-		c.fail(errMany)
+	if c.histogramsRead++; c.histogramsRead > maxHistograms {
+		c.fail(errTooManyHistograms)
 		return nil
 	}
-	h := c.fresh()
+	h := c.newHistogram()
 	at := uint64(0)
 	for i := range n {
 		var gap, count uint64
 		c.number(&gap, NumSteps)
-		c.number(&count, mostCount)
+		c.number(&count, maxCount)
 		at += gap
 		if i > 0 && gap == 0 || count == 0 || at >= NumSteps {
 			c.fail(errCounts)
@@ -162,7 +162,7 @@ func (c *coder) readHistogram() *Histogram {
 			return nil
 		}
 		// cannot fail, because the histogram has every step
-		_ = h.RecordValues(StepAt(int(at)), int64(count))
+		_ = h.RecordValues(StepStart(int(at)), int64(count))
 	}
 	return h
 }

@@ -16,27 +16,27 @@ import "math/bits"
 // Invariant: Each receives every second exactly once and in order. Each second is the sum over all
 // shards that have a part of it.
 type Collector struct {
-	// Each is called for every merged second, in the order of phases and seconds. After each call,
+	// OnSecond is called for every merged second, in the order of phases and seconds. After each call,
 	// the collector reuses the second's histograms.
-	Each func(*Second)
+	OnSecond func(*Second)
 	// Recycle receives the emptied histograms of a merged second for reuse.
 	Recycle func(*Histogram)
 	// NoTotals disables the totals. If it is set, Close returns nil.
 	NoTotals bool
 
 	shards   []shard
-	waiting  waiting
-	totals   [2]Totals   // the index is the phase
-	reported [2]Reported // the index is the phase
+	pending  pendingSeconds
+	totals   [2]Totals      // the index is the phase
+	reported [2]MemberTerms // the index is the phase
 	gap      gap
 	added    int // number of merged seconds in the window
 }
 
 // shard is the progress of one shard.
 type shard struct {
-	last  place // the last second that the shard added
-	begun bool  // set if the shard has added a second
-	ended bool
+	last       secondID // the last second that the shard added
+	hasStarted bool     // set if the shard has added a second
+	hasEnded   bool
 }
 
 // NewCollector returns a collector for the given number of shards.
@@ -48,30 +48,30 @@ func NewCollector(shards int) *Collector {
 // seconds in order.
 func (c *Collector) Add(shard int, s *Second) { c.add(shard, s, true) }
 
-// Copy adds a copy of the next second of a shard.
-func (c *Collector) Copy(shard int, s *Second) { c.add(shard, s, false) }
+// AddCopy adds a copy of the next second of a shard.
+func (c *Collector) AddCopy(shard int, s *Second) { c.add(shard, s, false) }
 
-func (c *Collector) add(shard int, s *Second, ours bool) {
-	s.Settle()
-	c.waiting.add(s, ours, c.recycle)
-	c.shards[shard].last, c.shards[shard].begun = s.place(), true
+func (c *Collector) add(shard int, s *Second, owned bool) {
+	s.FlushLive()
+	c.pending.add(s, owned, c.recycle)
+	c.shards[shard].last, c.shards[shard].hasStarted = s.id(), true
 	c.advance()
 }
 
 // End must be called when a shard will not add more seconds.
 func (c *Collector) End(shard int) {
-	c.shards[shard].ended = true
+	c.shards[shard].hasEnded = true
 	c.advance()
 }
 
 // Straggler returns a shard that delays the earliest waiting second, if the waiting seconds take
 // more than `limit` bytes. Otherwise late is false.
 func (c *Collector) Straggler(limit int) (shard int, late bool) {
-	if c.waiting.packed <= limit {
+	if c.pending.encodedSize <= limit {
 		return 0, false
 	}
 	for i := range c.shards {
-		if !c.isPast(i, c.waiting.seconds[0].place) {
+		if !c.isPast(i, c.pending.seconds[0].secondID) {
 			return i, true
 		}
 	}
@@ -97,38 +97,38 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 }
 
 // isPast reports whether a shard will add no more results to a second.
-func (c *Collector) isPast(shard int, p place) bool {
+func (c *Collector) isPast(shard int, p secondID) bool {
 	s := &c.shards[shard]
-	return s.ended || s.begun && !s.last.isBefore(p)
+	return s.hasEnded || s.hasStarted && !s.last.isBefore(p)
 }
 
 // advance delivers the earliest seconds that are complete: no shard will add results to them.
 func (c *Collector) advance() {
-	for len(c.waiting.seconds) > 0 {
+	for len(c.pending.seconds) > 0 {
 		for i := range c.shards {
-			if !c.isPast(i, c.waiting.seconds[0].place) {
+			if !c.isPast(i, c.pending.seconds[0].secondID) {
 				return
 			}
 		}
-		c.deliver(c.waiting.takeFirst())
+		c.deliver(c.pending.takeFirst())
 	}
 }
 
 // deliver adds a complete second to the totals, and calls Each.
-func (c *Collector) deliver(whole *Second) {
+func (c *Collector) deliver(second *Second) {
 	if !c.NoTotals {
-		bounded := whole.Tally
-		bounded.Cells = c.reported[whole.Phase].bounded(whole.Cells)
-		c.totals[whole.Phase].merge(&bounded)
-		if whole.Phase == Measured {
-			c.gap.add(&whole.Alive)
+		bounded := second.Tally
+		bounded.Cells = c.reported[second.Phase].limitMembers(second.Cells)
+		c.totals[second.Phase].merge(&bounded)
+		if second.Phase == Measured {
+			c.gap.add(&second.Alive)
 			c.added++
 		}
 	}
-	if c.Each != nil {
-		c.Each(whole)
+	if c.OnSecond != nil {
+		c.OnSecond(second)
 	}
-	whole.recycle(c.recycle)
+	second.recycle(c.recycle)
 }
 
 // recycle empties a histogram and passes it to Recycle.
@@ -141,9 +141,9 @@ func (c *Collector) recycle(h *Histogram) {
 
 // gap finds the longest sequence of milliseconds without a completed operation.
 type gap struct {
-	run, longest int // in milliseconds
-	longestAt    int // start of the longest sequence
-	seen         int // number of milliseconds added so far
+	currentRun, longest int // in milliseconds
+	longestAt           int // start of the longest sequence
+	addedMS             int // number of milliseconds added so far
 }
 
 // add adds the milliseconds of the next second.
@@ -153,18 +153,18 @@ func (g *gap) add(alive *[16]uint64) {
 		rest := alive[word] >> bit
 		if rest == 0 { // the rest of this word is empty
 			n := min(64-bit, 1000-ms)
-			g.run += n
+			g.currentRun += n
 			ms += n
 			continue
 		}
 		zeros := bits.TrailingZeros64(rest)
-		g.run += zeros
+		g.currentRun += zeros
 		ms += zeros
-		g.endRun(g.run, g.seen+ms)
-		g.run = 0
+		g.endRun(g.currentRun, g.addedMS+ms)
+		g.currentRun = 0
 		ms++
 	}
-	g.seen += 1000
+	g.addedMS += 1000
 }
 
 // endRun ends a sequence of `length` milliseconds before the millisecond `end`.
@@ -177,6 +177,6 @@ func (g *gap) endRun(length, end int) {
 // finish ends the last sequence at the end of the window, whose length is `seconds`. A gap does not
 // include the part of the last second that is after the window.
 func (g *gap) finish(seconds float64, added int) {
-	beyond := added*1000 - int(seconds*1000)
-	g.endRun(g.run-max(beyond, 0), g.seen-max(beyond, 0))
+	excess := added*1000 - int(seconds*1000)
+	g.endRun(g.currentRun-max(excess, 0), g.addedMS-max(excess, 0))
 }

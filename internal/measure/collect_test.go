@@ -19,7 +19,7 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 			s.Due++
 			ns := int64(r.ExpFloat64() * 1e6)
 			if r.IntN(10) == 0 {
-				o := kv.NotSent + kv.Outcome(r.IntN(Errors))
+				o := kv.NotSent + kv.Outcome(r.IntN(NumErrors))
 				s.Outcomes[o]++
 				cell.Failed[ErrorIndex(o)] = singleton(ns)
 				if whole.Failed[ErrorIndex(o)] == nil {
@@ -52,7 +52,7 @@ func singleton(ns int64) *Histogram {
 // The merged histograms contain all times, no matter how many shards there are, in which order
 // their seconds arrive, and how early a shard ends.
 func TestMergeEqualsWhole(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2 * times(t) {
 		const seconds = 7
@@ -64,7 +64,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 		c := NewCollector(len(shards))
 		c.Recycle = func(*Histogram) {}
 		last := -1
-		c.Each = func(s *Second) {
+		c.OnSecond = func(s *Second) {
 			if s.Index != last+1 {
 				t.Errorf("second %d came after %d", s.Index, last)
 			}
@@ -83,7 +83,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 			}
 		}
 		totals, _ := c.Close(float64(last + 1))
-		got := totals.Merged()
+		got := totals.MergedCell()
 		for what, pair := range map[string][2]*Histogram{"response": {got.Response, whole.Response}, "service": {got.Service, whole.Service}} {
 			if !pair[0].Equals(pair[1]) {
 				t.Errorf("merged %s times are not the whole", what)
@@ -157,7 +157,7 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	if !s.Percentile(90).Known || !s.Percentile(50).Known {
 		t.Error("p90 and p50 are successes")
 	}
-	if p, ok := FailedFrom(900, 100); !ok || p != 90 {
+	if p, ok := FirstFailedPercentile(900, 100); !ok || p != 90 {
 		t.Errorf("failed from p%v", p)
 	}
 }

@@ -4,22 +4,22 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 
 // WindowTimeline describes the course of the whole window of a load with faults.
 type WindowTimeline struct {
-	// Done, Definite and Indefinite are the counts from Fine, for each slot of the window.
+	// Done, Definite and Indefinite are the counts from SlotDetail, for each slot of the window.
 	Done, Definite, Indefinite []uint32
 	// Members contains the pulses of the successes by the member that replied (0 if unknown).
 	// Operations contains the pulses by operation.
 	Members    map[uint64]*Pulse
-	Operations map[Asked]*Pulse
+	Operations map[OperationKey]*Pulse
 	// P99 is the p99 of the response times for each second in which operations became due.
 	P99 []Figure
 	// Clients is the number of clients in a closed loop. Waits contains the clients' times without
-	// a success (Fine.Waits), in milliseconds since the start of the window. Crowded is set if some
+	// a success (SlotDetail.Waits), in milliseconds since the start of the window. Crowded is set if some
 	// of these times were dropped.
-	Clients int
-	Waits   []ClientGap
-	Crowded bool
-	// Watched is nil if watchers received no events and the load noticed no ended lease.
-	Watched *Watched
+	Clients        int
+	Waits          []ClientGap
+	WaitsTruncated bool
+	// WatchTimeline is nil if watchers received no events and the load noticed no ended lease.
+	WatchTimeline *WatchTimeline
 }
 
 // ClientGap is a period in which a single client had no success.
@@ -28,8 +28,8 @@ type ClientGap struct {
 	Gap
 }
 
-// Asked is a kind of operation and its consistency.
-type Asked struct {
+// OperationKey is a kind of operation and its consistency.
+type OperationKey struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 }
@@ -50,82 +50,82 @@ func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 		p.add(s.Index, &[16]uint64{})
 	}
 	c.Clients = max(c.Clients, s.Clients)
-	c.addWatched(s)
-	if s.Fine == nil {
+	c.addWatchTimeline(s)
+	if s.SlotDetail == nil {
 		return
 	}
-	for _, w := range s.Fine.Waits {
-		to := 1000*s.Index + int(w.At)
+	for _, w := range s.SlotDetail.Waits {
+		to := 1000*s.Index + int(w.End)
 		c.Waits = append(c.Waits, ClientGap{w.Client, Gap{to - int(w.Length), to}})
 	}
-	c.Crowded = c.Crowded || s.Fine.Crowded
+	c.WaitsTruncated = c.WaitsTruncated || s.SlotDetail.WaitsTruncated
 	at := s.Index * Slots
-	copy(c.Done[at:], s.Fine.Done[:])
-	copy(c.Definite[at:], s.Fine.Definite[:])
-	copy(c.Indefinite[at:], s.Fine.Indefinite[:])
+	copy(c.Done[at:], s.SlotDetail.Done[:])
+	copy(c.Definite[at:], s.SlotDetail.Definite[:])
+	copy(c.Indefinite[at:], s.SlotDetail.Indefinite[:])
 	if c.Members == nil {
-		c.Members, c.Operations = map[uint64]*Pulse{}, map[Asked]*Pulse{}
+		c.Members, c.Operations = map[uint64]*Pulse{}, map[OperationKey]*Pulse{}
 	}
-	for i := range s.Fine.Groups {
-		g := &s.Fine.Groups[i]
+	for i := range s.SlotDetail.Groups {
+		g := &s.SlotDetail.Groups[i]
 		member := g.Member
-		if c.Members[member] == nil && len(c.Members) >= mostGroups {
+		if c.Members[member] == nil && len(c.Members) >= maxGroups {
 			member = 0
 		}
 		pulseFor(c.Members, member).add(s.Index, &g.Alive)
-		pulseFor(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
+		pulseFor(c.Operations, OperationKey{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
 	}
 }
 
-// addWatched adds the watch events and the ended leases of one second.
-func (c *WindowTimeline) addWatched(s *Second) {
-	var f *FineWatch
-	if s.Fine != nil {
-		f = s.Fine.Watch
+// addWatchTimeline adds the watch events and the ended leases of one second.
+func (c *WindowTimeline) addWatchTimeline(s *Second) {
+	var f *SlotWatchDetail
+	if s.SlotDetail != nil {
+		f = s.SlotDetail.Watch
 	}
-	if c.Watched == nil && f != nil {
-		c.Watched = &Watched{Events: &Pulse{}, Leases: map[int64]LeaseGone{}}
+	if c.WatchTimeline == nil && f != nil {
+		c.WatchTimeline = &WatchTimeline{Events: &Pulse{}, Leases: map[int64]WindowLeaseEnd{}}
 	}
-	if c.Watched != nil {
-		c.Watched.add(s.Index, f)
+	if c.WatchTimeline != nil {
+		c.WatchTimeline.add(s.Index, f)
 	}
 }
 
 // pulseFor returns the pulse for a key, and creates the pulse if needed.
-func pulseFor[K comparable](all map[K]*Pulse, of K) *Pulse {
-	if all[of] == nil {
-		all[of] = &Pulse{}
+func pulseFor[K comparable](all map[K]*Pulse, key K) *Pulse {
+	if all[key] == nil {
+		all[key] = &Pulse{}
 	}
-	return all[of]
+	return all[key]
 }
 
-// Watched describes the watch events and leases in the whole window of a load with faults.
-type Watched struct {
+// WatchTimeline describes the watch events and leases in the whole window of a load with faults.
+type WatchTimeline struct {
 	Events *Pulse // milliseconds in which events arrived
-	// Latest, Passed, MadeUp, Ended and Again are the values from FineWatch, for each slot of the
+	// MaxDelays, NewlyMissing, NoLongerMissing, Ended and Again are the values from SlotWatchDetail, for each slot of the
 	// window.
-	Latest, Passed, MadeUp, Ended, Again []uint32
-	ShowsPassed                          bool // set if FineWatch.ShowsPassed is set in any second
-	Late                                 []LateInWindow
-	Leases                               map[int64]LeaseGone // by lease
+	MaxDelays, NewlyMissing, NoLongerMissing, Ended, Resubscribed []uint32
+	ShowsMissing                                                  bool // set if SlotWatchDetail.ShowsMissing is set in any second
+	Late                                                          []WindowLateEvents
+	Leases                                                        map[int64]WindowLeaseEnd // by lease
 }
 
-// LateInWindow is like LateEvents, but Slot is the number of the slot in the window.
-type LateInWindow struct {
+// WindowLateEvents is like LateEvents, but Slot is the number of the slot in the window.
+type WindowLateEvents struct {
 	Slot, Class int
 	Count       uint32
 }
 
-// LeaseGone describes a lease that has ended. At is the time at which the end was first noticed, in
+// WindowLeaseEnd describes a lease that has ended. At is the time at which the end was first noticed, in
 // milliseconds since the start of the window.
-type LeaseGone struct {
+type WindowLeaseEnd struct {
 	At    int
 	Early bool
 }
 
 // add adds one second of the window. Each second must be added only once.
-func (w *Watched) add(second int, f *FineWatch) {
-	for _, counts := range []*[]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
+func (w *WatchTimeline) add(second int, f *SlotWatchDetail) {
+	for _, counts := range []*[]uint32{&w.MaxDelays, &w.NewlyMissing, &w.NoLongerMissing, &w.Ended, &w.Resubscribed} {
 		if n := (second + 1) * Slots; len(*counts) < n {
 			*counts = append(*counts, make([]uint32, n-len(*counts))...)
 		}
@@ -135,15 +135,15 @@ func (w *Watched) add(second int, f *FineWatch) {
 		return
 	}
 	w.Events.add(second, &f.Alive)
-	w.ShowsPassed = w.ShowsPassed || f.ShowsPassed
+	w.ShowsMissing = w.ShowsMissing || f.ShowsMissing
 	at := second * Slots
-	copy(w.Latest[at:], f.Latest[:])
-	copy(w.Passed[at:], f.Passed[:])
-	copy(w.MadeUp[at:], f.MadeUp[:])
+	copy(w.MaxDelays[at:], f.MaxDelay[:])
+	copy(w.NewlyMissing[at:], f.NewlyMissing[:])
+	copy(w.NoLongerMissing[at:], f.NoLongerMissing[:])
 	copy(w.Ended[at:], f.Ended[:])
-	copy(w.Again[at:], f.Again[:])
+	copy(w.Resubscribed[at:], f.Resubscribed[:])
 	for _, l := range f.Late {
-		w.Late = append(w.Late, LateInWindow{at + int(l.Slot), int(l.Class), l.Count})
+		w.Late = append(w.Late, WindowLateEvents{at + int(l.Slot), int(l.Class), l.Count})
 	}
 	for _, e := range f.Leases {
 		one, there := w.Leases[e.Lease]

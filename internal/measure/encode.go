@@ -11,7 +11,7 @@ import (
 func AppendSecond(b []byte, s *Second) []byte {
 	c := coder{b: b}
 	one := *s
-	one.foldNamed()
+	one.foldMemberHistograms()
 	c.second(&one)
 	return c.b
 }
@@ -21,8 +21,8 @@ func AppendSecond(b []byte, s *Second) []byte {
 func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
 
 // readSecond decodes a second. It calls `fresh` to allocate each histogram.
-func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
-	c, s := coder{b: b, reading: true, fresh: fresh}, &Second{}
+func readSecond(b []byte, newHistogram func() *Histogram) (*Second, error) {
+	c, s := coder{b: b, reading: true, newHistogram: newHistogram}, &Second{}
 	c.second(s)
 	if c.err == nil {
 		c.err = s.check()
@@ -38,14 +38,14 @@ type Reader struct {
 	spare []*Histogram
 }
 
-// mostSpare is the maximum number of histograms that are kept for the next second.
-const mostSpare = 64
+// maxSpareHistograms is the maximum number of histograms that are kept for the next second.
+const maxSpareHistograms = 64
 
 // Read decodes a second and passes it to `take`. Concurrent calls of Read execute one at a time.
 func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, err := readSecond(b, r.fresh)
+	s, err := readSecond(b, r.newHistogram)
 	if err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (r *Reader) Read(b []byte, take func(*Second) error) error {
 // Recycle returns an empty histogram to the Reader, which uses it for the next second. Only the
 // function that was passed to Read may call it.
 func (r *Reader) Recycle(h *Histogram) {
-	if len(r.spare) < mostSpare {
+	if len(r.spare) < maxSpareHistograms {
 		r.spare = append(r.spare, h)
 	}
 }
 
-// fresh returns an empty histogram.
-func (r *Reader) fresh() *Histogram {
+// newHistogram returns an empty histogram.
+func (r *Reader) newHistogram() *Histogram {
 	n := len(r.spare)
 	if n == 0 {
 		return NewHistogram()
@@ -71,17 +71,17 @@ func (r *Reader) fresh() *Histogram {
 	return h
 }
 
-// foldNamed limits the number of per-member histograms to mostNamed. It merges all cells beyond
+// foldMemberHistograms limits the number of per-member histograms to maxMemberHistograms. It merges all cells beyond
 // this limit into the unnamed series.
-func (s *Second) foldNamed() {
+func (s *Second) foldMemberHistograms() {
 	n := 0
 	for i, c := range s.Cells {
-		if n += c.histograms(); n <= mostNamed {
+		if n += c.countHistograms(); n <= maxMemberHistograms {
 			continue
 		}
 		cells := make([]*Cell, 0, i)
 		for _, c := range s.Cells[:i] {
-			if c.Series == c.Unnamed() {
+			if c.Series == c.WithoutMember() {
 				// make a copy, because other cells are merged into it
 				c = MergeCells(nil, []*Cell{c})[0]
 			}
@@ -89,14 +89,14 @@ func (s *Second) foldNamed() {
 		}
 		for _, c := range s.Cells[i:] {
 			one := *c
-			one.Series = one.Unnamed()
+			one.Series = one.WithoutMember()
 			cells = MergeCells(cells, []*Cell{&one})
 			if c.Series == one.Series {
 				continue
 			}
 			for _, h := range append(c.Failed[:], c.Response) {
 				if h != nil {
-					s.Unreported = min(s.Unreported+uint64(h.TotalCount()), mostCount)
+					s.Unattributed = min(s.Unattributed+uint64(h.TotalCount()), maxCount)
 				}
 			}
 		}
@@ -108,36 +108,36 @@ func (s *Second) foldNamed() {
 // second encodes or decodes all fields of a second.
 func (c *coder) second(s *Second) {
 	codeSmall(c, uint64(Measured), &s.Phase)
-	codeSmall(c, mostSeconds, &s.Index)
-	codeSmall(c, mostCount, &s.Length)
+	codeSmall(c, maxSeconds, &s.Index)
+	codeSmall(c, maxCount, &s.Length)
 	c.counts(s.pointers()...)
-	c.counts(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unreported)
+	c.counts(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unattributed)
 	for i := range s.Outcomes {
 		c.counts(&s.Outcomes[i])
 	}
 	for i := range s.DoneKinds {
-		c.counts(&s.DoneKinds[i], &s.Missed[i])
+		c.counts(&s.DoneKinds[i], &s.Misses[i])
 	}
 	codeSmall(c, 1<<31, &s.Connections, &s.Clients, &s.InFlight, &s.Resting)
 	for i := range s.Alive {
-		c.number(&s.Alive[i], anyNumber)
+		c.number(&s.Alive[i], noLimit)
 	}
 	c.cells(s)
 	c.histogram(&s.Lateness)
 	c.counts(&s.Watch.Delivered, &s.Watch.Duplicated, &s.Watch.Reordered, &s.Watch.Untimed)
 	c.histogram(&s.Watch.FromDue)
 	c.histogram(&s.Watch.FromSent)
-	for _, h := range s.Disturbed.histograms() {
+	for _, h := range s.Disturbance.histograms() {
 		c.histogram(h)
 	}
-	codeSmall(c, mostWaited, &s.Disturbed.Idle, &s.Disturbed.RunWait)
-	c.fine(&s.Fine)
+	codeSmall(c, maxWaitNS, &s.Disturbance.Idle, &s.Disturbance.RunWait)
+	c.slotDetail(&s.SlotDetail)
 }
 
 // cells encodes or decodes the cells of a second.
 func (c *coder) cells(s *Second) {
 	n := uint64(len(s.Cells))
-	c.number(&n, mostHistograms)
+	c.number(&n, maxHistograms)
 	for i := range int(n) {
 		if c.reading {
 			if c.err != nil {
@@ -148,8 +148,8 @@ func (c *coder) cells(s *Second) {
 		at := s.Cells[i]
 		codeSmall(c, uint64(kv.NumKinds-1), &at.Kind)
 		codeSmall(c, uint64(kv.NumConsistencies-1), &at.Consistency)
-		c.number(&at.Member, anyNumber)
-		c.number(&at.Term, anyNumber)
+		c.number(&at.Member, noLimit)
+		c.number(&at.Term, noLimit)
 		c.histogram(&at.Response)
 		c.histogram(&at.Service)
 		for k := range at.Failed {

@@ -17,15 +17,15 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 	fill(r, reflect.ValueOf(s).Elem())
 	s.Phase, s.Index = Measured, r.IntN(1000)
 	s.Outcomes, s.Due = [kv.NumOutcomes]uint64{}, 0
-	s.Fine = &Fine{}
+	s.SlotDetail = &SlotDetail{}
 	for range r.IntN(20) {
 		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64N(3)}
-		s.Fine.Note(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
-		s.Fine.Waited(r.Uint32(), r.Int64N(1e12), r.Int64N(1e9))
-		s.Fine.EventReceived(r.Int64N(1e12)-1e8, r.Int64N(1e9))
-		s.Fine.Missed(r.Uint32N(3), r.Uint32N(3), r.Int64N(1e9))
-		s.Fine.WatcherEnded(r.IntN(2) == 0, r.Int64N(1e9))
-		s.Fine.LeaseEnded(int64(r.Uint64()), r.IntN(2) == 0, r.Int64N(1e9)) // #nosec G115 -- any number
+		s.SlotDetail.CountOperation(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
+		s.SlotDetail.AddWait(r.Uint32(), r.Int64N(1e12), r.Int64N(1e9))
+		s.SlotDetail.CountEvent(r.Int64N(1e12)-1e8, r.Int64N(1e9))
+		s.SlotDetail.CountMissing(r.Uint32N(3), r.Uint32N(3), r.Int64N(1e9))
+		s.SlotDetail.CountWatcherEnd(r.IntN(2) == 0, r.Int64N(1e9))
+		s.SlotDetail.AddLeaseEnd(int64(r.Uint64()), r.IntN(2) == 0, r.Int64N(1e9)) // #nosec G115 -- any number
 	}
 	for i := range cells {
 		c := &Cell{Series: Series{Kind: kv.Kind(i) % kv.NumKinds, Consistency: kv.Local, Member: r.Uint64(), Term: uint64(i)}}
@@ -68,7 +68,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 
 // Decoding returns the second that was encoded, with all fields.
 func TestSecondsSurviveEncoding(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		s := filled(r, r.IntN(6), 1+r.IntN(1000))
@@ -91,22 +91,22 @@ func TestSecondsSurviveEncoding(t *testing.T) {
 
 // If a second contains more members than the encoding distinguishes, no operation is lost.
 func TestEncodingMergesTooManyMembers(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	before := len(s.Cells)
 	got, err := ReadSecond(AppendSecond(nil, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Unreported <= s.Unreported {
-		t.Errorf("%d cells became %d, %d unreported", before, len(got.Cells), got.Unreported)
+	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Unattributed <= s.Unattributed {
+		t.Errorf("%d cells became %d, %d unreported", before, len(got.Cells), got.Unattributed)
 	}
 }
 
 // If cells are merged into an existing unnamed series, encoding does not change the second. The
 // operations that already belonged to this series do not count as unreported.
 func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	for _, i := range []int{0, 399} {
 		s.Cells[i].Series = Series{Kind: kv.Put, Consistency: kv.Local}
@@ -123,12 +123,12 @@ func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	}
 	named := uint64(0)
 	for _, c := range got.Cells {
-		if c.Series != c.Unnamed() {
+		if c.Series != c.WithoutMember() {
 			named++
 		}
 	}
-	if want := s.Unreported + (398-named)*13; got.Unreported != want {
-		t.Errorf("%d unreported, not %d", got.Unreported, want)
+	if want := s.Unattributed + (398-named)*13; got.Unattributed != want {
+		t.Errorf("%d unreported, not %d", got.Unattributed, want)
 	}
 }
 
@@ -164,7 +164,7 @@ func FuzzReadSecond(f *testing.F) {
 			return
 		}
 		again, err := ReadSecond(AppendSecond(nil, s))
-		if err != nil || again.Due != s.Due || again.Done != s.Done || !reflect.DeepEqual(again.Fine, s.Fine) {
+		if err != nil || again.Due != s.Due || again.Done != s.Done || !reflect.DeepEqual(again.SlotDetail, s.SlotDetail) {
 			t.Fatalf("%+v became %+v, %v", s, again, err)
 		}
 	})

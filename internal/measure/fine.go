@@ -14,41 +14,41 @@ const (
 	SlotLength = 10  // in milliseconds
 )
 
-// mostGroups limits the number of groups per second. A limit is needed because a faulty server can
+// maxGroups limits the number of groups per second. A limit is needed because a faulty server can
 // return any number of member IDs.
-const mostGroups = 64
+const maxGroups = 64
 
-// Fine contains the times at which operations ended within one second of a load with faults.
+// SlotDetail contains the times at which operations ended within one second of a load with faults.
 //
 // Example: an operation that succeeds 234 ms after the start of the second is counted in Done[23].
 // It also sets bit 234 of Alive in its group.
-type Fine struct {
+type SlotDetail struct {
 	// Done counts successes. Indefinite counts failed writes that the store may have executed.
 	// Definite counts all other errors, including those of reads.
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
-	// Waits lists the periods of at least LeastWait in which a client of a closed loop had no
+	// Waits lists the periods of at least MinWait in which a client of a closed loop had no
 	// success, if they ended in this second. Crowded is set if the number of such periods exceeded
-	// mostWaits.
-	Waits   []Wait
-	Crowded bool
+	// maxWaits.
+	Waits          []Wait
+	WaitsTruncated bool
 	// Watch is nil if watchers received no events and the load noticed no ended lease.
-	Watch *FineWatch
+	Watch *SlotWatchDetail
 }
 
-// LeastWait is the minimum length of a Wait, and the minimum delay of a late event, both in
-// milliseconds. mostWaits is the maximum number of Waits that are recorded per second.
+// MinWait is the minimum length of a Wait, and the minimum delay of a late event, both in
+// milliseconds. maxWaits is the maximum number of Waits that are recorded per second.
 const (
-	LeastWait = 100
-	mostWaits = 1 << 13
+	MinWait  = 100
+	maxWaits = 1 << 13
 )
 
 // Wait is a period in which a single client had no success.
 type Wait struct {
 	Client uint32 // number of the client in the whole load
-	// At is the end of the wait, in milliseconds since the start of the second. It is 1000 if the
+	// End is the end of the wait, in milliseconds since the start of the second. It is 1000 if the
 	// wait ended with the load.
-	At     uint32
+	End    uint32
 	Length uint32 // length in milliseconds
 }
 
@@ -60,8 +60,8 @@ type Group struct {
 	Alive       [16]uint64 // bits as in Second.Alive
 }
 
-// Note counts an operation that ended `at` nanoseconds after the start of the second.
-func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
+// CountOperation counts an operation that ended `at` nanoseconds after the start of the second.
+func (f *SlotDetail) CountOperation(s *Series, o kv.Outcome, at int64) {
 	ms := min(max(at/1_000_000, 0), 999)
 	slot := ms / SlotLength
 	switch {
@@ -76,52 +76,52 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// Waited records a period of `length` nanoseconds in which one client had no success, and which
-// ended `at` nanoseconds after the start of the second. Waits shorter than LeastWait are ignored.
-func (f *Fine) Waited(client uint32, length, at int64) {
-	if length >= LeastWait*1_000_000 {
+// AddWait records a period of `length` nanoseconds in which one client had no success, and which
+// ended `at` nanoseconds after the start of the second. Waits shorter than MinWait are ignored.
+func (f *SlotDetail) AddWait(client uint32, length, at int64) {
+	if length >= MinWait*1_000_000 {
 		f.insertWait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
 	}
 }
 
 // insertWait inserts a wait. It keeps the waits sorted, so that the result does not depend on the
 // order in which records are merged.
-func (f *Fine) insertWait(w Wait) {
-	if len(f.Waits) >= mostWaits {
-		f.Crowded = true
+func (f *SlotDetail) insertWait(w Wait) {
+	if len(f.Waits) >= maxWaits {
+		f.WaitsTruncated = true
 		return
 	}
 	at, _ := slices.BinarySearchFunc(f.Waits, w, func(a, b Wait) int {
-		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.At, b.At), cmp.Compare(a.Length, b.Length))
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.End, b.End), cmp.Compare(a.Length, b.Length))
 	})
 	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
 // group returns the group with the same operation and member as `like`, and creates the group if
-// needed. If mostGroups groups exist already, it returns the group for an unknown member instead.
+// needed. If maxGroups groups exist already, it returns the group for an unknown member instead.
 // It keeps the groups sorted, so that the result does not depend on the order in which records are
 // merged.
-func (f *Fine) group(like Group) *Group {
+func (f *SlotDetail) group(key Group) *Group {
 	at := 0
 	for ; at < len(f.Groups); at++ {
 		g := &f.Groups[at]
-		if c := cmp.Or(cmp.Compare(g.Member, like.Member), cmp.Compare(g.Kind, like.Kind), cmp.Compare(g.Consistency, like.Consistency)); c == 0 {
+		if c := cmp.Or(cmp.Compare(g.Member, key.Member), cmp.Compare(g.Kind, key.Kind), cmp.Compare(g.Consistency, key.Consistency)); c == 0 {
 			return g
 		} else if c > 0 {
 			break
 		}
 	}
-	if len(f.Groups) >= mostGroups && like.Member != 0 {
-		like.Member = 0
-		return f.group(like)
+	if len(f.Groups) >= maxGroups && key.Member != 0 {
+		key.Member = 0
+		return f.group(key)
 	}
-	like.Alive = [16]uint64{}
-	f.Groups = slices.Insert(f.Groups, at, like)
+	key.Alive = [16]uint64{}
+	f.Groups = slices.Insert(f.Groups, at, key)
 	return &f.Groups[at]
 }
 
 // merge adds o to f. It does not change o.
-func (f *Fine) merge(o *Fine) {
+func (f *SlotDetail) merge(o *SlotDetail) {
 	for i := range f.Done {
 		f.Done[i] += o.Done[i]
 		f.Definite[i] += o.Definite[i]
@@ -136,32 +136,32 @@ func (f *Fine) merge(o *Fine) {
 	for _, w := range o.Waits {
 		f.insertWait(w)
 	}
-	f.Crowded = f.Crowded || o.Crowded
+	f.WaitsTruncated = f.WaitsTruncated || o.WaitsTruncated
 	if o.Watch != nil {
 		f.watch().merge(o.Watch)
 	}
 }
 
-// FineWatch contains the times at which, within one second of a load with faults, watch events
+// SlotWatchDetail contains the times at which, within one second of a load with faults, watch events
 // arrived and the load noticed ended leases.
-type FineWatch struct {
+type SlotWatchDetail struct {
 	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
-	// Latest contains, for each slot, the longest time from sending a write to the arrival of its
+	// MaxDelay contains, for each slot, the longest time from sending a write to the arrival of its
 	// event, over the events that arrived in the slot. The time is in milliseconds, rounded up. It
 	// is 0 if no event arrived.
-	Latest [Slots]uint32
-	// Late counts the events that arrived at least LeastWait after their write was sent.
+	MaxDelay [Slots]uint32
+	// Late counts the events that arrived at least MinWait after their write was sent.
 	Late []LateEvents
-	// Passed counts the events of a key that had not arrived when a later event of the same key
-	// arrived. MadeUp counts how many of these events arrived after all.
-	Passed, MadeUp [Slots]uint32
-	// ShowsPassed is set if the events of some watchers can show that earlier events are missing.
+	// NewlyMissing counts the events of a key that had not arrived when a later event of the same key
+	// arrived. NoLongerMissing counts how many of these events arrived after all.
+	NewlyMissing, NoLongerMissing [Slots]uint32
+	// ShowsMissing is set if the events of some watchers can show that earlier events are missing.
 	// Otherwise Passed is 0, even if events were lost.
-	ShowsPassed bool
+	ShowsMissing bool
 	// Ended counts the watchers that the store ended permanently. Again counts the watchers that
 	// ended and that the load then re-created.
-	Ended, Again [Slots]uint32
-	// Leases lists the ended leases that the load noticed, up to mostLeaseEnds.
+	Ended, Resubscribed [Slots]uint32
+	// Leases lists the ended leases that the load noticed, up to maxLeaseEnds.
 	Leases []LeaseEnd
 }
 
@@ -181,21 +181,21 @@ type LeaseEnd struct {
 }
 
 const (
-	lateClasses   = 16 // the last class is for 55 minutes and more
-	mostLeaseEnds = 1 << 13
+	lateClasses  = 16 // the last class is for 55 minutes and more
+	maxLeaseEnds = 1 << 13
 )
 
 // LateClass returns the class of an event that was `ms` milliseconds late. `ms` is at least
-// LeastWait. Class 0 is 100 to 199 ms, class 1 is 200 to 399 ms, class 2 is 400 to 799 ms, and so
+// MinWait. Class 0 is 100 to 199 ms, class 1 is 200 to 399 ms, class 2 is 400 to 799 ms, and so
 // on.
 func LateClass(ms int64) int {
-	return min(bits.Len64(uint64(max(ms, LeastWait)/LeastWait))-1, lateClasses-1) // #nosec G115 -- above 0
+	return min(bits.Len64(uint64(max(ms, MinWait)/MinWait))-1, lateClasses-1) // #nosec G115 -- above 0
 }
 
 // watch returns the record of watch events, and creates the record if needed.
-func (f *Fine) watch() *FineWatch {
+func (f *SlotDetail) watch() *SlotWatchDetail {
 	if f.Watch == nil {
-		f.Watch = &FineWatch{}
+		f.Watch = &SlotWatchDetail{}
 	}
 	return f.Watch
 }
@@ -206,129 +206,129 @@ func msAndSlot(at int64) (ms int64, slot int) {
 	return ms, int(ms / SlotLength)
 }
 
-// EventReceived counts a watch event that arrived `at` nanoseconds after the start of the second.
+// CountEvent counts a watch event that arrived `at` nanoseconds after the start of the second.
 // `after` is the time in nanoseconds from sending the write to the arrival of its event, or
 // negative if unknown. `at` is negative if the event was already counted in an earlier second and
 // its write became known only now. In this case, the lateness is counted at the start of this
 // second.
-func (f *Fine) EventReceived(after, at int64) {
+func (f *SlotDetail) CountEvent(delay, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
 	if at >= 0 {
 		w.Alive[ms>>6] |= 1 << (ms & 63)
 	}
-	if after < 0 {
+	if delay < 0 {
 		return
 	}
-	after = min((after+999_999)/1_000_000, 1<<32-1)
-	w.Latest[slot] = max(w.Latest[slot], uint32(after)) // #nosec G115 -- bounded
-	if after >= LeastWait {
-		w.addLate(LateEvents{uint8(slot), uint8(LateClass(after)), 1}) // #nosec G115 -- small numbers
+	delay = min((delay+999_999)/1_000_000, 1<<32-1)
+	w.MaxDelay[slot] = max(w.MaxDelay[slot], uint32(delay)) // #nosec G115 -- bounded
+	if delay >= MinWait {
+		w.addLate(LateEvents{uint8(slot), uint8(LateClass(delay)), 1}) // #nosec G115 -- small numbers
 	}
 }
 
 // addLate adds late events. It keeps the entries sorted by slot and class.
-func (w *FineWatch) addLate(some LateEvents) {
+func (w *SlotWatchDetail) addLate(added LateEvents) {
 	at := len(w.Late)
 	for ; at > 0; at-- {
 		switch l := &w.Late[at-1]; {
-		case l.Slot == some.Slot && l.Class == some.Class:
-			l.Count += some.Count
+		case l.Slot == added.Slot && l.Class == added.Class:
+			l.Count += added.Count
 			return
-		case l.Slot > some.Slot, l.Slot == some.Slot && l.Class > some.Class:
+		case l.Slot > added.Slot, l.Slot == added.Slot && l.Class > added.Class:
 			continue
 		}
 		break
 	}
-	w.Late = slices.Insert(w.Late, at, some)
+	w.Late = slices.Insert(w.Late, at, added)
 }
 
-// Missed adds what an event showed about earlier events: `passed` earlier events were missing, and
+// CountMissing adds what an event showed about earlier events: `passed` earlier events were missing, and
 // `madeUp` missing events arrived after all. It is called only for watchers whose events can show
 // this.
-func (f *Fine) Missed(passed, madeUp uint32, at int64) {
+func (f *SlotDetail) CountMissing(newlyMissing, noLongerMissing uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
-	w.ShowsPassed = true
-	w.Passed[slot] += passed
-	w.MadeUp[slot] += madeUp
+	w.ShowsMissing = true
+	w.NewlyMissing[slot] += newlyMissing
+	w.NoLongerMissing[slot] += noLongerMissing
 }
 
-// WatcherEnded counts a watcher that ended at the given time. `again` is set if the load re-creates
+// CountWatcherEnd counts a watcher that ended at the given time. `again` is set if the load re-creates
 // the watcher.
-func (f *Fine) WatcherEnded(again bool, at int64) {
+func (f *SlotDetail) CountWatcherEnd(resubscribed bool, at int64) {
 	_, slot := msAndSlot(at)
-	if w := f.watch(); again {
-		w.Again[slot]++
+	if w := f.watch(); resubscribed {
+		w.Resubscribed[slot]++
 	} else {
 		w.Ended[slot]++
 	}
 }
 
-// LeaseEnded must be called when the load notices the end of a lease.
-func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
+// AddLeaseEnd must be called when the load notices the end of a lease.
+func (f *SlotDetail) AddLeaseEnd(lease int64, early bool, at int64) {
 	ms, _ := msAndSlot(at)
-	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
+	f.watch().insertLeaseEnd(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
 }
 
-// leaseEnded adds the end of a lease. It keeps the entries sorted by lease.
-func (w *FineWatch) leaseEnded(e LeaseEnd) {
-	at, there := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
+// insertLeaseEnd adds the end of a lease. It keeps the entries sorted by lease.
+func (w *SlotWatchDetail) insertLeaseEnd(e LeaseEnd) {
+	at, exists := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
 		if a.Lease != b.Lease {
 			return map[bool]int{true: -1, false: 1}[a.Lease < b.Lease]
 		}
 		return 0
 	})
 	switch {
-	case there: // another event loop has also noticed the end
+	case exists: // another event loop has also noticed the end
 		w.Leases[at].At, w.Leases[at].Early = min(w.Leases[at].At, e.At), w.Leases[at].Early || e.Early
-	case len(w.Leases) < mostLeaseEnds:
+	case len(w.Leases) < maxLeaseEnds:
 		w.Leases = slices.Insert(w.Leases, at, e)
 	}
 }
 
 // merge adds o to w. It does not change o.
-func (w *FineWatch) merge(o *FineWatch) {
+func (w *SlotWatchDetail) merge(o *SlotWatchDetail) {
 	for i, word := range o.Alive {
 		w.Alive[i] |= word
 	}
 	for i := range Slots {
-		w.Latest[i] = max(w.Latest[i], o.Latest[i])
-		w.Passed[i] += o.Passed[i]
-		w.MadeUp[i] += o.MadeUp[i]
+		w.MaxDelay[i] = max(w.MaxDelay[i], o.MaxDelay[i])
+		w.NewlyMissing[i] += o.NewlyMissing[i]
+		w.NoLongerMissing[i] += o.NoLongerMissing[i]
 		w.Ended[i] += o.Ended[i]
-		w.Again[i] += o.Again[i]
+		w.Resubscribed[i] += o.Resubscribed[i]
 	}
-	w.ShowsPassed = w.ShowsPassed || o.ShowsPassed
+	w.ShowsMissing = w.ShowsMissing || o.ShowsMissing
 	for _, l := range o.Late {
 		w.addLate(l)
 	}
 	for _, e := range o.Leases {
-		w.leaseEnded(e)
+		w.insertLeaseEnd(e)
 	}
 }
 
-// fine encodes or decodes the detailed record of a second.
-func (c *coder) fine(at **Fine) {
-	there := uint64(0)
-	if *at != nil {
-		there = 1
+// slotDetail encodes or decodes the detailed record of a second.
+func (c *coder) slotDetail(detail **SlotDetail) {
+	present := uint64(0)
+	if *detail != nil {
+		present = 1
 	}
-	c.number(&there, 1)
-	if there == 0 || c.err != nil {
+	c.number(&present, 1)
+	if present == 0 || c.err != nil {
 		return
 	}
 	if c.reading {
-		*at = &Fine{}
+		*detail = &SlotDetail{}
 	}
-	f := *at
+	f := *detail
 	for _, counts := range []*[Slots]uint32{&f.Done, &f.Definite, &f.Indefinite} {
 		for i := range counts {
 			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
 	n := uint64(len(f.Groups))
-	c.number(&n, mostGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies))
+	c.number(&n, maxGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies))
 	for i := range int(n) {
 		if c.reading {
 			if c.err != nil {
@@ -339,24 +339,24 @@ func (c *coder) fine(at **Fine) {
 		g := &f.Groups[i]
 		codeSmall(c, uint64(kv.NumKinds-1), &g.Kind)
 		codeSmall(c, uint64(kv.NumConsistencies-1), &g.Consistency)
-		c.number(&g.Member, anyNumber)
+		c.number(&g.Member, noLimit)
 		for k := range g.Alive {
-			c.number(&g.Alive[k], anyNumber)
+			c.number(&g.Alive[k], noLimit)
 		}
 	}
 	c.waits(f)
-	c.fineWatch(&f.Watch)
+	c.slotWatchDetail(&f.Watch)
 }
 
 // waits encodes or decodes the field Waits.
-func (c *coder) waits(f *Fine) {
+func (c *coder) waits(f *SlotDetail) {
 	n, crowded := uint64(len(f.Waits)), uint64(0)
-	if f.Crowded {
+	if f.WaitsTruncated {
 		crowded = 1
 	}
-	c.number(&n, mostWaits)
+	c.number(&n, maxWaits)
 	c.number(&crowded, 1)
-	f.Crowded = crowded == 1
+	f.WaitsTruncated = crowded == 1
 	for i := range int(n) {
 		if c.reading {
 			if c.err != nil {
@@ -366,38 +366,38 @@ func (c *coder) waits(f *Fine) {
 		}
 		w := &f.Waits[i]
 		codeSmall(c, 1<<32-1, &w.Client, &w.Length)
-		codeSmall(c, 1000, &w.At)
+		codeSmall(c, 1000, &w.End)
 	}
 }
 
-// fineWatch encodes or decodes the record of watch events.
-func (c *coder) fineWatch(at **FineWatch) {
-	there := uint64(0)
-	if *at != nil {
-		there = 1
+// slotWatchDetail encodes or decodes the record of watch events.
+func (c *coder) slotWatchDetail(detail **SlotWatchDetail) {
+	present := uint64(0)
+	if *detail != nil {
+		present = 1
 	}
-	c.number(&there, 1)
-	if there == 0 || c.err != nil {
+	c.number(&present, 1)
+	if present == 0 || c.err != nil {
 		return
 	}
 	if c.reading {
-		*at = &FineWatch{}
+		*detail = &SlotWatchDetail{}
 	}
-	w := *at
+	w := *detail
 	for i := range w.Alive {
-		c.number(&w.Alive[i], anyNumber)
+		c.number(&w.Alive[i], noLimit)
 	}
-	for _, counts := range []*[Slots]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
+	for _, counts := range []*[Slots]uint32{&w.MaxDelay, &w.NewlyMissing, &w.NoLongerMissing, &w.Ended, &w.Resubscribed} {
 		for i := range counts {
 			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
-	shows := uint64(0)
-	if w.ShowsPassed {
-		shows = 1
+	showsMissing := uint64(0)
+	if w.ShowsMissing {
+		showsMissing = 1
 	}
-	c.number(&shows, 1)
-	w.ShowsPassed = shows == 1
+	c.number(&showsMissing, 1)
+	w.ShowsMissing = showsMissing == 1
 	n := uint64(len(w.Late))
 	c.number(&n, Slots*lateClasses)
 	for i := range int(n) {
@@ -416,9 +416,9 @@ func (c *coder) fineWatch(at **FineWatch) {
 }
 
 // leaseEnds encodes or decodes the field Leases.
-func (c *coder) leaseEnds(w *FineWatch) {
+func (c *coder) leaseEnds(w *SlotWatchDetail) {
 	n := uint64(len(w.Leases))
-	c.number(&n, mostLeaseEnds)
+	c.number(&n, maxLeaseEnds)
 	for i := range int(n) {
 		if c.reading {
 			if c.err != nil {
@@ -432,7 +432,7 @@ func (c *coder) leaseEnds(w *FineWatch) {
 			early = 1
 		}
 		lease := uint64(e.Lease) // #nosec G115 -- converted back below
-		c.number(&lease, anyNumber)
+		c.number(&lease, noLimit)
 		codeSmall(c, 999, &e.At)
 		c.number(&early, 1)
 		e.Lease, e.Early = int64(lease), early == 1 // #nosec G115 -- as above

@@ -21,13 +21,13 @@ func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 				_ = all.RecordValue(ns)
 			}
 		}
-		ofWrites, ofEvents, grouped := Summarize(one, 0), Summarize(all, 0), Summarize(all, 0).Grouped(uint64(each))
+		ofWrites, ofEvents, grouped := Summarize(one, 0), Summarize(all, 0), Summarize(all, 0).DropUnsupported(uint64(each))
 		for i, p := range Percentiles {
 			if f := grouped.Percentiles[i]; f.Known != ofWrites.Percentiles[i].Known || f.Known && f != ofEvents.Percentiles[i] {
 				t.Fatalf("p%v of %d writes with %d events each: %+v, and %+v of the writes", p, writes, each, f, ofWrites.Percentiles[i])
 			}
 		}
-		if Summarize(all, 0).Grouped(1).Percentiles != ofEvents.Percentiles {
+		if Summarize(all, 0).DropUnsupported(1).Percentiles != ofEvents.Percentiles {
 			t.Fatalf("%d events of as many writes have other percentiles", writes*each)
 		}
 	}

@@ -4,9 +4,9 @@ package measure
 // instructions that a Histogram needs. When the second is settled, the counts are added to
 // Histograms.
 type LiveSteps struct {
-	counts [NumSteps]uint32
-	total  uint32
-	into   [2]**Histogram // pointers to the histograms to which the counts will be added
+	counts  [NumSteps]uint32
+	total   uint32
+	targets [2]**Histogram // pointers to the histograms to which the counts will be added
 }
 
 // Record counts one measured time, in nanoseconds, in the same step as the function Record.
@@ -22,7 +22,7 @@ func (l *LiveSteps) Record(ns int64) {
 
 // addToHistograms adds the counts to the histograms, and clears the counts.
 func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
-	for _, place := range l.into {
+	for _, place := range l.targets {
 		if place != nil && *place == nil {
 			*place = fresh()
 		}
@@ -32,54 +32,54 @@ func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 		if n == 0 {
 			continue
 		}
-		for _, place := range l.into {
+		for _, place := range l.targets {
 			if place != nil {
 				// cannot fail, because the histogram has every step
-				_ = (*place).RecordValues(StepAt(at), int64(n))
+				_ = (*place).RecordValues(StepStart(at), int64(n))
 			}
 		}
 		l.counts[at] = 0
 		l.total -= n
 	}
-	l.into = [2]**Histogram{}
+	l.targets = [2]**Histogram{}
 }
 
-// mostSpareSteps is the maximum number of LiveSteps that a loop keeps for later seconds.
-const mostSpareSteps = 64
+// maxSpareSteps is the maximum number of LiveSteps that a loop keeps for later seconds.
+const maxSpareSteps = 64
 
 // LivePool allocates the LiveSteps for one loop. When another goroutine settles a second, it
 // returns the second's LiveSteps to the pool.
 type LivePool struct {
-	fresh func() *Histogram
-	spare chan *LiveSteps
+	newHistogram func() *Histogram
+	spare        chan *LiveSteps
 }
 
 // NewLivePool returns a pool. Settle calls `fresh` if a second needs a histogram that does not
 // exist yet.
 func NewLivePool(fresh func() *Histogram) *LivePool {
-	return &LivePool{fresh: fresh, spare: make(chan *LiveSteps, mostSpareSteps)}
+	return &LivePool{newHistogram: fresh, spare: make(chan *LiveSteps, maxSpareSteps)}
 }
 
-// Begin returns empty LiveSteps for a second. When the second is settled, the counts are added to
+// NewSteps returns empty LiveSteps for a second. When the second is settled, the counts are added to
 // the histogram to which `into` points, and also to the histogram to which `another` points, unless
 // `another` is nil.
-func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
+func (p *LivePool) NewSteps(s *Second, target, secondTarget **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {
 	case l = <-p.spare:
 	default:
 		l = &LiveSteps{}
 	}
-	l.into = [2]**Histogram{into, another}
+	l.targets = [2]**Histogram{target, secondTarget}
 	s.live, s.pool = append(s.live, l), p
 	return l
 }
 
-// Settle adds the counts in the second's LiveSteps to its histograms. A Collector settles each
+// FlushLive adds the counts in the second's LiveSteps to its histograms. A Collector settles each
 // second that it receives.
-func (s *Second) Settle() {
+func (s *Second) FlushLive() {
 	for _, l := range s.live {
-		l.addToHistograms(s.pool.fresh)
+		l.addToHistograms(s.pool.newHistogram)
 		select {
 		case s.pool.spare <- l:
 		default:

@@ -11,9 +11,9 @@ func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 	pool := NewLivePool(NewHistogram)
 	for range 3 { // the second and the third iteration reuse the steps of the first one
 		s, want, also := &Second{}, NewHistogram(), NewHistogram()
-		both := pool.Begin(s, &s.Lateness, &s.Disturbed.Own)
+		both := pool.NewSteps(s, &s.Lateness, &s.Disturbance.OwnDelay)
 		Record(also, 77)
-		s.Disturbed.Own = also // the histogram already contains a value
+		s.Disturbance.OwnDelay = also // the histogram already contains a value
 		whole := NewHistogram()
 		Record(whole, 77)
 		for range 10_000 {
@@ -22,11 +22,11 @@ func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 			Record(want, ns)
 			Record(whole, ns)
 		}
-		s.Settle()
-		if !s.Lateness.Equals(want) || !s.Disturbed.Own.Equals(whole) {
+		s.FlushLive()
+		if !s.Lateness.Equals(want) || !s.Disturbance.OwnDelay.Equals(whole) {
 			t.Fatal("the histograms differ")
 		}
-		s.Settle()
+		s.FlushLive()
 		if !s.Lateness.Equals(want) {
 			t.Fatal("a settled second gets its counts again")
 		}

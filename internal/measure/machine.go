@@ -23,7 +23,7 @@ type Machine struct {
 // words that can follow "the machine has". It returns an empty string if the descriptions are
 // equal. It ignores the amount of memory, because the kernel reserves a different part of the
 // memory at each boot.
-func (m *Machine) Difference(was *Machine) string {
+func (m *Machine) Difference(earlier *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {
 			return "no limit"
@@ -31,9 +31,9 @@ func (m *Machine) Difference(was *Machine) string {
 		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
 	}
 	for _, d := range []struct{ what, was, is string }{
-		{"the name", was.Name, m.Name}, {"the system", was.System, m.System}, {"the kernel", was.Kernel, m.Kernel},
-		{"the architecture", was.Architecture, m.Architecture}, {"the processor", was.CPU, m.CPU},
-		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(was), limit(m)},
+		{"the name", earlier.Name, m.Name}, {"the system", earlier.System, m.System}, {"the kernel", earlier.Kernel, m.Kernel},
+		{"the architecture", earlier.Architecture, m.Architecture}, {"the processor", earlier.CPU, m.CPU},
+		{"the number of processors", strconv.Itoa(earlier.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(earlier), limit(m)},
 	} {
 		if d.was != d.is {
 			return fmt.Sprintf("%s %s instead of %s", d.what, d.is, d.was)

@@ -36,18 +36,18 @@ type Tally struct {
 	Keys     uint64                 // number of keys that successful reads returned or counted
 	Retries  uint64                 // number of restarts after a conflict, in successful STMs
 	Done     uint64                 // number of successes done in this period, with any due time
-	Missed   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	// Unreported is the number of operations whose replies contained a pair of member and term that
+	Misses   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
+	// Unattributed is the number of operations whose replies contained a pair of member and term that
 	// exceeded MaxReported
-	Unreported uint64
+	Unattributed uint64
 
 	Cells    []*Cell
 	Lateness *Histogram // sent - due; only in an open loop
 	// Watch counts the watch events that arrived in this period. For a whole phase, it counts all
 	// events that the phase's writes caused, independent of their arrival times.
 	Watch Watch
-	// Disturbed describes the time that the load generator itself added to the operations' times.
-	Disturbed Disturbance
+	// Disturbance describes the time that the load generator itself added to the operations' times.
+	Disturbance Disturbance
 }
 
 // merge adds o to t. It does not change o.
@@ -60,14 +60,14 @@ func (t *Tally) merge(o *Tally) {
 	t.Keys += o.Keys
 	t.Retries += o.Retries
 	t.Done += o.Done
-	for i := range t.Missed {
-		t.Missed[i] += o.Missed[i]
+	for i := range t.Misses {
+		t.Misses[i] += o.Misses[i]
 	}
-	t.Unreported += o.Unreported
+	t.Unattributed += o.Unattributed
 	t.Cells = MergeCells(t.Cells, o.Cells)
 	t.Lateness = Add(t.Lateness, o.Lateness)
 	t.Watch.merge(&o.Watch)
-	t.Disturbed.merge(&o.Disturbed)
+	t.Disturbance.merge(&o.Disturbance)
 }
 
 // recycle calls take with each histogram.
@@ -80,7 +80,7 @@ func (t *Tally) recycle(take func(*Histogram)) {
 	for _, h := range []*Histogram{t.Lateness, t.Watch.FromDue, t.Watch.FromSent} {
 		take(h)
 	}
-	for _, h := range t.Disturbed.histograms() {
+	for _, h := range t.Disturbance.histograms() {
 		take(*h)
 	}
 }
@@ -100,8 +100,8 @@ type Second struct {
 	InFlight    int                 // number of operations in flight at the end of the second
 	// Alive has a bit for each millisecond in which at least one operation was done.
 	Alive [16]uint64
-	// Fine is the detailed record of a load with faults. It is nil for other loads.
-	Fine *Fine
+	// SlotDetail is the detailed record of a load with faults. It is nil for other loads.
+	SlotDetail *SlotDetail
 
 	live []*LiveSteps // not yet added to the histograms
 	pool *LivePool    // the pool from which live was allocated
@@ -143,11 +143,11 @@ func (s *Second) merge(o *Second) {
 	for i := range s.Alive {
 		s.Alive[i] |= o.Alive[i]
 	}
-	if o.Fine != nil {
-		if s.Fine == nil {
-			s.Fine = &Fine{}
+	if o.SlotDetail != nil {
+		if s.SlotDetail == nil {
+			s.SlotDetail = &SlotDetail{}
 		}
-		s.Fine.merge(o.Fine)
+		s.SlotDetail.merge(o.SlotDetail)
 	}
 }
 
@@ -157,15 +157,17 @@ func (s *Second) merge(o *Second) {
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
-	// Extra is the number of requests that successful operations needed in addition to their first
+	// ExtraRequests is the number of requests that successful operations needed in addition to their first
 	// requests.
-	Extra uint64 `json:"extra_requests"`
-	// Late is the number of replies that arrived after their operation's timeout.
-	Late uint64 `json:"late_responses"`
+	ExtraRequests uint64 `json:"extra_requests"`
+	// LateResponses is the number of replies that arrived after their operation's timeout.
+	LateResponses uint64 `json:"late_responses"`
 }
 
 // pointers returns pointers to all counts, for adding and encoding.
-func (c *Counts) pointers() []*uint64 { return []*uint64{&c.BytesIn, &c.BytesOut, &c.Extra, &c.Late} }
+func (c *Counts) pointers() []*uint64 {
+	return []*uint64{&c.BytesIn, &c.BytesOut, &c.ExtraRequests, &c.LateResponses}
+}
 
 // AddCounts adds the counts of another second or shard.
 func (c *Counts) AddCounts(o *Counts) {
@@ -185,15 +187,15 @@ func (c *Counts) AddCounts(o *Counts) {
 // difference between their percentiles is the largest effect that the load generator may have had
 // on these times.
 type Disturbance struct {
-	// Lag contains, for the sampled operations, the times from the arrival of the reply at this
+	// ReadDelay contains, for the sampled operations, the times from the arrival of the reply at this
 	// machine to the read call that returned the reply.
-	Lag *Histogram
-	// Own and Waiting are used in an open loop. Own contains, for each operation that was sent, the
-	// part of sent - due that the load generator caused. Waiting contains the rest of sent - due
+	ReadDelay *Histogram
+	// OwnDelay and BlockedDelay are used in an open loop. Own contains, for each operation that was sent, the
+	// part of sent - due that the load generator caused. BlockedDelay contains the rest of sent - due
 	// for operations that were blocked, because no connection or member could accept them or
 	// because the limit of operations in flight was reached.
-	Own, Waiting         *Histogram
-	Sampled, Undisturbed *Histogram
+	OwnDelay, BlockedDelay *Histogram
+	Sampled, Undisturbed   *Histogram
 	// Idle is used in a closed loop. It is the sum of sent - due over all operations that were sent
 	// without waiting for a connection, in nanoseconds. During this time, clients were free but the
 	// load generator had not yet sent their operations.
@@ -206,7 +208,7 @@ type Disturbance struct {
 
 // histograms returns pointers to all histograms.
 func (d *Disturbance) histograms() [5]**Histogram {
-	return [5]**Histogram{&d.Lag, &d.Own, &d.Waiting, &d.Sampled, &d.Undisturbed}
+	return [5]**Histogram{&d.ReadDelay, &d.OwnDelay, &d.BlockedDelay, &d.Sampled, &d.Undisturbed}
 }
 
 // merge adds o to d. It does not change o.

@@ -30,9 +30,9 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// AnyDone reports whether an operation was done in the interval [from, to). Both times are in
+// HasCompletion reports whether an operation was done in the interval [from, to). Both times are in
 // milliseconds since the start of the window.
-func (p *Pulse) AnyDone(from, to int) bool {
+func (p *Pulse) HasCompletion(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
 		if p.alive[at>>6]&(1<<(at&63)) != 0 {
 			return true
@@ -61,15 +61,15 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	// These counts are for the time before `from`: silent is the number of milliseconds without an
 	// operation, gaps is the number of gaps that these milliseconds form, and ticks is the number
 	// of milliseconds with an operation.
-	silent, gaps, ticks := 0, 0, 0
-	began := 0
-	end := func(at int) {
-		g := Gap{began, at}
+	silentMS, gaps, activeMS := 0, 0, 0
+	gapStart := 0
+	endGap := func(at int) {
+		g := Gap{gapStart, at}
 		switch {
 		case g.To <= since:
 		case g.To <= from:
 			g.From = max(g.From, since)
-			if silent += g.Length(); g.Length() > 0 {
+			if silentMS += g.Length(); g.Length() > 0 {
 				gaps++
 			}
 			if g.Length() > before.Length() {
@@ -84,19 +84,19 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 			continue
 		}
 		if at >= since && at < from {
-			ticks++
+			activeMS++
 		}
-		end(at)
-		began = at + 1
+		endGap(at)
+		gapStart = at + 1
 	}
-	end(until)
+	endGap(until)
 	// If gaps are random, their lengths are exponentially distributed: for some m, gaps that are m
 	// milliseconds longer are less frequent by the factor e. If two sets contain the same number of
 	// gaps, the longest gap of one set exceeds the longest gap of the other set by more than 7 m in
 	// only one of a thousand cases.
 	margin := 1
-	if gaps > 0 && gaps < silent {
-		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silent)))))
+	if gaps > 0 && gaps < silentMS {
+		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silentMS)))))
 	}
-	return outage, before, ticks > 0 && outage.Length() > before.Length()+margin
+	return outage, before, activeMS > 0 && outage.Length() > before.Length()+margin
 }

@@ -63,7 +63,7 @@ func times(t *testing.T) uint64 {
 // An outage of 3 to 3,000 ms, abrupt or gradual, is measured with an error of at most 10 ms. If
 // there was no outage, none is reported.
 func TestOutagesAreMeasured(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 30 * times(t) {
 		length := float64(3+r.IntN(2998)) * 1e6
@@ -82,7 +82,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 }
 
 func TestFindsNoOutageWithoutOne(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	// mean gap in nanoseconds
 	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} {
 		runs *= times(t)

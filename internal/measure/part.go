@@ -10,12 +10,12 @@ type Part struct {
 	// the totals.
 	Lost  string
 	Loops int // number of event loops
-	// BeganAfter is the delay from the first worker's start of the window to this worker's start of
+	// StartDelay is the delay from the first worker's start of the window to this worker's start of
 	// the window. Length is the length of this worker's window. Both are in nanoseconds.
-	BeganAfter, Length int64
-	// ClockBound is the largest possible error of the worker's clock after correction, in
+	StartDelay, Length int64
+	// ClockError is the largest possible error of the worker's clock after correction, in
 	// nanoseconds. It is 0 if the worker uses this machine's clock.
-	ClockBound int64
+	ClockError int64
 
 	// Due is the number of operations due in the window, and Succeeded is how many of them
 	// completed. Done is the number of successes done in the window, with any due time.
@@ -37,25 +37,25 @@ type Part struct {
 	ThrottledNS       *int64
 	Machine           string // name of the worker's machine
 
-	seconds []brief
+	seconds []secondSummary
 }
 
-// brief is a summary of one second. It contains, for each series, the number of successes and the
+// secondSummary is a summary of one second. It contains, for each series, the number of successes and the
 // logarithm of the median of their response times.
-type brief struct {
+type secondSummary struct {
 	index  int
-	series []briefSeries
+	series []seriesSummary
 }
 
-type briefSeries struct {
+type seriesSummary struct {
 	Series
 	count     float64
 	logMedian float64
 }
 
-// leastBrief is the minimum number of successes, per series and second, for a comparison of the
+// minComparedSuccesses is the minimum number of successes, per series and second, for a comparison of the
 // median.
-const leastBrief = 10
+const minComparedSuccesses = 10
 
 // Add adds one of the worker's seconds. It ignores seconds that are not in the measurement window.
 func (p *Part) Add(s *Second) {
@@ -66,18 +66,18 @@ func (p *Part) Add(s *Second) {
 	p.Succeeded += s.Due - s.Failed()
 	p.Done += s.Done
 	p.Lateness.Add(s.Lateness)
-	p.Sampled.Add(s.Disturbed.Sampled)
-	p.Undisturbed.Add(s.Disturbed.Undisturbed)
-	p.Idle += s.Disturbed.Idle
-	p.RunWait += s.Disturbed.RunWait
-	b := brief{index: s.Index}
+	p.Sampled.Add(s.Disturbance.Sampled)
+	p.Undisturbed.Add(s.Disturbance.Undisturbed)
+	p.Idle += s.Disturbance.Idle
+	p.RunWait += s.Disturbance.RunWait
+	b := secondSummary{index: s.Index}
 	for _, c := range s.Cells {
 		if c.Response == nil {
 			continue
 		}
 		p.Response.Add(c.Response)
-		if n := c.Response.TotalCount(); n >= leastBrief {
-			b.series = append(b.series, briefSeries{c.Series, float64(n), math.Log(max(float64(c.Response.ValueAtPercentile(50)), 1))})
+		if n := c.Response.TotalCount(); n >= minComparedSuccesses {
+			b.series = append(b.series, seriesSummary{c.Series, float64(n), math.Log(max(float64(c.Response.ValueAtPercentile(50)), 1))})
 		}
 	}
 	p.seconds = append(p.seconds, b)
@@ -95,47 +95,47 @@ func (p *Part) Seconds() int { return len(p.seconds) }
 // each comparison by the worker's number of operations.
 func MedianDistances(parts []Part) [][]float64 {
 	out := make([][]float64, len(parts))
-	at := make([]int, len(parts)) // index of each worker's next second
+	next := make([]int, len(parts)) // index of each worker's next second
 	for {
 		index := math.MaxInt
 		for i := range parts {
-			if at[i] < len(parts[i].seconds) {
-				index = min(index, parts[i].seconds[at[i]].index)
+			if next[i] < len(parts[i].seconds) {
+				index = min(index, parts[i].seconds[next[i]].index)
 			}
 		}
 		if index == math.MaxInt {
 			return out
 		}
 		sums := map[Series]*weightedSum{}
-		each := func(do func(i int, s *briefSeries)) {
+		each := func(do func(i int, s *seriesSummary)) {
 			for i := range parts {
-				if at[i] == len(parts[i].seconds) || parts[i].seconds[at[i]].index != index {
+				if next[i] == len(parts[i].seconds) || parts[i].seconds[next[i]].index != index {
 					continue
 				}
-				for k := range parts[i].seconds[at[i]].series {
-					do(i, &parts[i].seconds[at[i]].series[k])
+				for k := range parts[i].seconds[next[i]].series {
+					do(i, &parts[i].seconds[next[i]].series[k])
 				}
 			}
 		}
-		each(func(_ int, s *briefSeries) {
+		each(func(_ int, s *seriesSummary) {
 			if sums[s.Series] == nil {
 				sums[s.Series] = &weightedSum{}
 			}
 			sums[s.Series].add(s.count, s.logMedian)
 		})
-		own := make([]weightedSum, len(parts))
-		each(func(i int, s *briefSeries) {
+		distances := make([]weightedSum, len(parts))
+		each(func(i int, s *seriesSummary) {
 			all := sums[s.Series]
 			if others := all.weight - s.count; others > 0 {
-				own[i].add(s.count, s.logMedian-(all.sum-s.count*s.logMedian)/others)
+				distances[i].add(s.count, s.logMedian-(all.sum-s.count*s.logMedian)/others)
 			}
 		})
 		for i := range parts {
-			if own[i].weight > 0 {
-				out[i] = append(out[i], own[i].sum/own[i].weight)
+			if distances[i].weight > 0 {
+				out[i] = append(out[i], distances[i].sum/distances[i].weight)
 			}
-			if at[i] < len(parts[i].seconds) && parts[i].seconds[at[i]].index == index {
-				at[i]++
+			if next[i] < len(parts[i].seconds) && parts[i].seconds[next[i]].index == index {
+				next[i]++
 			}
 		}
 	}

@@ -18,15 +18,15 @@ const (
 	MaxReportedFailed = 32
 )
 
-// Reported is the set of pairs of member and term that replies have contained.
-type Reported struct {
+// MemberTerms is the set of pairs of member and term that replies have contained.
+type MemberTerms struct {
 	pairs [MaxReported]struct{ member, term uint64 }
 	n     int
 }
 
 // Accept reports whether a pair is among the first `most` different pairs. `most` must not exceed
 // MaxReported. For a reply without member and term, Accept always returns true.
-func (r *Reported) Accept(member, term uint64, most int) bool {
+func (r *MemberTerms) Accept(member, term uint64, limit int) bool {
 	if member == 0 && term == 0 {
 		return true
 	}
@@ -35,7 +35,7 @@ func (r *Reported) Accept(member, term uint64, most int) bool {
 			return true
 		}
 	}
-	if r.n >= most {
+	if r.n >= limit {
 		return false
 	}
 	r.pairs[r.n].member, r.pairs[r.n].term = member, term
@@ -43,27 +43,27 @@ func (r *Reported) Accept(member, term uint64, most int) bool {
 	return true
 }
 
-// Unnamed returns the series without member and term. The member's role is then unknown.
-func (s Series) Unnamed() Series {
+// WithoutMember returns the series without member and term. The member's role is then unknown.
+func (s Series) WithoutMember() Series {
 	s.Member, s.Term = 0, 0
 	return s
 }
 
-// bounded returns the given cells, but replaces each cell whose pair is not among the first
+// limitMembers returns the given cells, but replaces each cell whose pair is not among the first
 // MaxReported pairs by a copy without member and term. It does not change the given cells.
-func (r *Reported) bounded(from []*Cell) []*Cell {
-	for i, c := range from {
+func (r *MemberTerms) limitMembers(cells []*Cell) []*Cell {
+	for i, c := range cells {
 		if r.Accept(c.Member, c.Term, MaxReported) {
 			continue
 		}
-		list := append([]*Cell(nil), from...)
+		list := append([]*Cell(nil), cells...)
 		for ; i < len(list); i++ {
 			if one := *list[i]; !r.Accept(one.Member, one.Term, MaxReported) {
-				one.Series = one.Unnamed()
+				one.Series = one.WithoutMember()
 				list[i] = &one
 			}
 		}
 		return list
 	}
-	return from
+	return cells
 }

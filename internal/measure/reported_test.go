@@ -37,7 +37,7 @@ func TestInventedMembersAreBounded(t *testing.T) {
 }
 
 func TestReportedKeepsTheFirstPairs(t *testing.T) {
-	var reported Reported
+	var reported MemberTerms
 	for i := range uint64(5) {
 		if !reported.Accept(i+1, 9, 4) != (i == 4) {
 			t.Errorf("pair %d", i)

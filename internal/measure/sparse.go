@@ -12,25 +12,25 @@ import (
 //
 // Invariant: All is sorted by At, and each N is positive.
 type Steps struct {
-	All []Step // in ascending order of At
+	NonEmpty []Step // in ascending order of At
 }
 
 // Step contains the number of times (N) in the step with the number At of a histogram. These times
-// are at least StepAt(At) and less than StepAt(At+1).
+// are at least StepStart(At) and less than StepStart(At+1).
 type Step struct {
-	At int
-	N  int64
+	Index int
+	Count int64
 }
 
-// StepsOf returns the non-empty steps of a histogram.
-func StepsOf(h *Histogram) (s Steps) {
-	eachStep(h, func(at int, n int64) { s.All = append(s.All, Step{at, n}) })
+// NonEmptySteps returns the non-empty steps of a histogram.
+func NonEmptySteps(h *Histogram) (s Steps) {
+	eachStep(h, func(at int, n int64) { s.NonEmpty = append(s.NonEmpty, Step{at, n}) })
 	return s
 }
 
-// fewTimes is the maximum size of a histogram for which eachStep queries each time individually.
+// maxQueriedTimes is the maximum size of a histogram for which eachStep queries each time individually.
 // For a histogram with more times, eachStep copies all counts, which takes 240 KB.
-const fewTimes = 256
+const maxQueriedTimes = 256
 
 // eachStep calls `each` for every non-empty step of a histogram, in ascending order.
 //
@@ -40,7 +40,7 @@ const fewTimes = 256
 // percentiles 25, 50, 75 and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
-	if total > fewTimes {
+	if total > maxQueriedTimes {
 		for at, n := range h.Export().Counts {
 			if n > 0 {
 				each(at, n)
@@ -69,47 +69,47 @@ func eachStep(h *Histogram, each func(at int, n int64)) {
 }
 
 // Clone returns a copy that shares no memory with s.
-func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All)} }
+func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.NonEmpty)} }
 
 // Total returns the number of times.
 func (s *Steps) Total() (n int64) {
-	for _, one := range s.All {
-		n += one.N
+	for _, one := range s.NonEmpty {
+		n += one.Count
 	}
 	return n
 }
 
 // AddTo adds the times to a histogram, and returns the histogram. If into is nil, it creates a new
 // histogram.
-func (s *Steps) AddTo(into *Histogram) *Histogram {
-	if into == nil {
-		into = NewHistogram()
+func (s *Steps) AddTo(target *Histogram) *Histogram {
+	if target == nil {
+		target = NewHistogram()
 	}
-	for _, one := range s.All {
+	for _, one := range s.NonEmpty {
 		// cannot fail, because the value is a valid step
-		_ = into.RecordValues(StepAt(one.At), one.N)
+		_ = target.RecordValues(StepStart(one.Index), one.Count)
 	}
-	return into
+	return target
 }
 
 // Add adds the times in a histogram, which may be nil.
-func (s *Steps) Add(from *Histogram) {
-	if from == nil || from.TotalCount() == 0 {
+func (s *Steps) Add(source *Histogram) {
+	if source == nil || source.TotalCount() == 0 {
 		return
 	}
-	more := StepsOf(from).All
-	all := make([]Step, 0, len(s.All)+len(more))
-	for _, old := range s.All {
-		for ; len(more) > 0 && more[0].At < old.At; more = more[1:] {
+	more := NonEmptySteps(source).NonEmpty
+	all := make([]Step, 0, len(s.NonEmpty)+len(more))
+	for _, old := range s.NonEmpty {
+		for ; len(more) > 0 && more[0].Index < old.Index; more = more[1:] {
 			all = append(all, more[0])
 		}
-		if len(more) > 0 && more[0].At == old.At {
-			old.N += more[0].N
+		if len(more) > 0 && more[0].Index == old.Index {
+			old.Count += more[0].Count
 			more = more[1:]
 		}
 		all = append(all, old)
 	}
-	s.All = slices.Clip(append(all, more...))
+	s.NonEmpty = slices.Clip(append(all, more...))
 }
 
 // Histogram returns a new histogram that contains the times, or nil if s is empty.
@@ -130,41 +130,41 @@ type Sum struct {
 	total  int64
 }
 
-// mostSummed limits the total. It is far above the counts of any run. If a damaged file exceeds the
+// maxSum limits the total. It is far above the counts of any run. If a damaged file exceeds the
 // limit, the excess is ignored.
-const mostSummed = 1 << 62
+const maxSum = 1 << 62
 
 // Add adds the given times.
-func (s *Sum) Add(from *Steps) {
-	if len(from.All) == 0 {
+func (s *Sum) Add(source *Steps) {
+	if len(source.NonEmpty) == 0 {
 		return
 	}
 	if s.counts == nil {
 		s.counts = make([]int64, NumSteps)
 	}
-	for _, one := range from.All {
-		if one.N > mostSummed-s.total {
+	for _, one := range source.NonEmpty {
+		if one.Count > maxSum-s.total {
 			break
 		}
-		s.counts[one.At] += one.N
-		s.total += one.N
+		s.counts[one.Index] += one.Count
+		s.total += one.Count
 	}
-	s.last = max(s.last, from.All[len(from.All)-1].At)
+	s.last = max(s.last, source.NonEmpty[len(source.NonEmpty)-1].Index)
 }
 
 // Merge adds the times of another sum.
-func (s *Sum) Merge(from *Sum) {
-	if from.total == 0 || from.total > mostSummed-s.total {
+func (s *Sum) Merge(source *Sum) {
+	if source.total == 0 || source.total > maxSum-s.total {
 		return
 	}
 	if s.counts == nil {
 		s.counts = make([]int64, NumSteps)
 	}
-	for at, n := range from.counts[:from.last+1] {
+	for at, n := range source.counts[:source.last+1] {
 		s.counts[at] += n
 	}
-	s.total += from.total
-	s.last = max(s.last, from.last)
+	s.total += source.total
+	s.last = max(s.last, source.last)
 }
 
 // Reset removes all times.
@@ -178,11 +178,11 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// CountFrom returns the number of times that are at least `ns` nanoseconds, or are in the same step
+// CountAtLeast returns the number of times that are at least `ns` nanoseconds, or are in the same step
 // as `ns`.
-func (s *Sum) CountFrom(ns int64) (n int64) {
+func (s *Sum) CountAtLeast(ns int64) (n int64) {
 	if s.total > 0 {
-		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
+		for at := s.last; at >= 0 && StepStart(at+1) > ns; at-- {
 			n += s.counts[at]
 		}
 	}
@@ -191,19 +191,19 @@ func (s *Sum) CountFrom(ns int64) (n int64) {
 
 // Histogram returns a new histogram that contains the times.
 func (s *Sum) Histogram() *Histogram {
-	own := Steps{}
+	steps := Steps{}
 	for at, n := range s.counts {
 		if n > 0 {
-			own.All = append(own.All, Step{at, n})
+			steps.NonEmpty = append(steps.NonEmpty, Step{at, n})
 		}
 	}
-	return own.AddTo(nil)
+	return steps.AddTo(nil)
 }
 
 // PercentilesOf returns the percentiles that the function PercentilesOf returns for the sum's
 // Histogram.
 func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
-	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
+	return percentilesOf(uint64(s.total), failed, percentiles, s.valuesAtRanks)
 }
 
 // Fastest returns the smallest time. The figure is unknown if the sum is empty.
@@ -212,7 +212,7 @@ func (s *Sum) Fastest() Figure {
 		return Figure{}
 	}
 	at := slices.IndexFunc(s.counts, func(n int64) bool { return n > 0 })
-	return knownFigure(float64(StepAt(at)))
+	return knownFigure(float64(StepStart(at)))
 }
 
 // Slowest returns the value that the function Slowest returns for the sum's Histogram.
@@ -227,23 +227,23 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	for s.counts[at] == 0 {
 		at--
 	}
-	return knownFigure(float64(StepAt(at+1) - 1))
+	return knownFigure(float64(StepStart(at+1) - 1))
 }
 
-// atRanks returns, for each of the given ranks, the highest value in the step that contains the
+// valuesAtRanks returns, for each of the given ranks, the highest value in the step that contains the
 // time with this rank. Ranks start at 1.
-func (s *Sum) atRanks(ranks []uint64) []int64 {
+func (s *Sum) valuesAtRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, upTo := -1, uint64(0) // upTo: number of times in all steps up to step at
+	at, cumulative := -1, uint64(0) // upTo: number of times in all steps up to step at
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
-			at, upTo = -1, 0
+			at, cumulative = -1, 0
 		}
-		for ; upTo < rank && at < s.last; upTo += uint64(s.counts[at]) {
+		for ; cumulative < rank && at < s.last; cumulative += uint64(s.counts[at]) {
 			at++
 		}
-		if upTo >= rank {
-			values[i] = StepAt(at+1) - 1
+		if cumulative >= rank {
+			values[i] = StepStart(at+1) - 1
 		}
 	}
 	return values
@@ -252,33 +252,33 @@ func (s *Sum) atRanks(ranks []uint64) []int64 {
 // The first 1<<subBuckets steps have the width Lowest. After these steps, the width doubles
 // whenever the values double.
 const (
-	unit       = 3 // the width of the first steps is 1<<unit
-	subBuckets = 11
-	half       = 1 << (subBuckets - 1)
+	unitShift   = 3 // the width of the first steps is 1<<unit
+	subBuckets  = 11
+	halfBuckets = 1 << (subBuckets - 1)
 )
 
 // NumSteps is the number of steps in a histogram.
 const NumSteps = 30_720
 
-// StepAt returns the lowest value in step i of a histogram. The first step is 0.
-func StepAt(i int) int64 {
-	if i < half {
-		return int64(i) << unit
+// StepStart returns the lowest value in step i of a histogram. The first step is 0.
+func StepStart(i int) int64 {
+	if i < halfBuckets {
+		return int64(i) << unitShift
 	}
-	return int64(i%half+half) << (i/half - 1 + unit)
+	return int64(i%halfBuckets+halfBuckets) << (i/halfBuckets - 1 + unitShift)
 }
 
-// StepOf returns the lowest value in the step to which `ns` belongs.
-func StepOf(ns int64) int64 {
+// StepFloor returns the lowest value in the step to which `ns` belongs.
+func StepFloor(ns int64) int64 {
 	ns = inRange(ns)
-	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
+	shift := max(bits.Len64(uint64(ns))-subBuckets, unitShift)
 	return ns >> shift << shift
 }
 
 // stepNumber returns the number of the step to which a valid value belongs.
 func stepNumber(ns int64) int {
-	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unit)-1)) - subBuckets // at least unit
-	return (shift-unit)*half + int(ns>>(shift&63))
+	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unitShift)-1)) - subBuckets // at least unit
+	return (shift-unitShift)*halfBuckets + int(ns>>(shift&63))
 }
 
 // Mean returns the mean time, with the precision of the steps. It returns NaN if the sum is empty.
@@ -287,7 +287,7 @@ func (s *Sum) Mean() float64 {
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {
 			// use the middle of the step, as the library does
-			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2)
+			sum += float64(n) * float64((StepStart(at)+StepStart(at+1))/2)
 		}
 	}
 	return sum / float64(s.total)

@@ -11,7 +11,7 @@ import (
 
 // The sum of Steps has the same contents and the same figures as the sum of the histograms.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	sum, merged := &Sum{}, &Sum{}
 	all, count := NewHistogram(), int64(0)
@@ -24,7 +24,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 			for range rng.IntN(300) {
 				_ = h.RecordValues(int64(rng.ExpFloat64()*1e7), 1+rng.Int64N(50))
 			}
-			s := StepsOf(h)
+			s := NonEmptySteps(h)
 			if s.Total() != h.TotalCount() {
 				t.Fatalf("%d counted, not %d", s.Total(), h.TotalCount())
 			}
@@ -73,20 +73,20 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 func TestSumIsBounded(t *testing.T) {
 	sum := &Sum{}
 	for range 100 {
-		sum.Add(&Steps{All: []Step{{At: 5, N: 1 << 60}, {At: NumSteps - 1, N: 1 << 60}}})
+		sum.Add(&Steps{NonEmpty: []Step{{Index: 5, Count: 1 << 60}, {Index: NumSteps - 1, Count: 1 << 60}}})
 	}
-	if sum.Total() <= 0 || sum.Total() > mostSummed || !sum.PercentilesOf(0, 50)[0].Known {
+	if sum.Total() <= 0 || sum.Total() > maxSum || !sum.PercentilesOf(0, 50)[0].Known {
 		t.Errorf("it has %d", sum.Total())
 	}
 }
 
-// StepAt agrees with the library.
+// StepStart agrees with the library.
 func TestStepAt(t *testing.T) {
 	h := NewHistogram()
 	_ = h.RecordValue(Highest)
 	for i, bar := range h.Distribution() { // up to the last non-empty step
-		if StepAt(i) != bar.From || StepAt(i+1)-1 != bar.To {
-			t.Fatalf("step %d is from %d to %d, not from %d to %d", i, StepAt(i), StepAt(i+1)-1, bar.From, bar.To)
+		if StepStart(i) != bar.From || StepStart(i+1)-1 != bar.To {
+			t.Fatalf("step %d is from %d to %d, not from %d to %d", i, StepStart(i), StepStart(i+1)-1, bar.From, bar.To)
 		}
 	}
 	if got := len(h.Export().Counts); got != NumSteps {
@@ -100,7 +100,7 @@ func TestEachStepFindsAllSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		h := NewHistogram()
-		for range r.IntN(2 * fewTimes) {
+		for range r.IntN(2 * maxQueriedTimes) {
 			ns := int64(math.Exp(r.Float64() * math.Log(float64(Highest))))
 			if r.IntN(20) == 0 {
 				ns = []int64{0, Lowest, Lowest - 1, Highest}[r.IntN(4)]

@@ -15,7 +15,7 @@ func TestNowAgreesWithTheWallClock(t *testing.T) {
 	if later := Now(); later.Round(0).Sub(is.Round(0)) != later.Sub(is) {
 		t.Errorf("%v and %v are apart by two different times", is, later)
 	}
-	if ahead := WallClockAhead(); ahead != 0 {
+	if ahead := WallClockLead(); ahead != 0 {
 		t.Errorf("a clock that was not set is %v ahead", ahead)
 	}
 }

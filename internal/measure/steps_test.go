@@ -24,7 +24,7 @@ func TestStepOfAgreesWithHistograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100_000 {
 		ns := rng.Int64N(1 << (1 + rng.IntN(42)))
-		low := StepOf(ns)
+		low := StepFloor(ns)
 		if low > ns {
 			t.Fatalf("the step of %d begins at %d", ns, low)
 		}

@@ -93,22 +93,22 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	})
 }
 
-// Grouped removes the percentiles for which the sample is too small if the samples are not
+// DropUnsupported removes the percentiles for which the sample is too small if the samples are not
 // independent: every `each` samples have a common cause. For example, a write with 10 watchers
 // causes 10 events. So MinBeyond writes, and therefore 100 events, must be above a percentile of
 // the events. `count` is the number of samples.
-func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
+func DropUnsupported(figures []Figure, count, groupSize uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
-		if figures[i].Known && !supports(p, count, each) {
+		if figures[i].Known && !supports(p, count, groupSize) {
 			figures[i] = Figure{}
 		}
 	}
 	return figures
 }
 
-// Grouped removes the same percentiles from the summary as the function Grouped.
-func (s Summary) Grouped(each uint64) Summary {
-	Grouped(s.Percentiles[:], s.Count, each, Percentiles...)
+// DropUnsupported removes the same percentiles from the summary as the function DropUnsupported.
+func (s Summary) DropUnsupported(groupSize uint64) Summary {
+	DropUnsupported(s.Percentiles[:], s.Count, groupSize, Percentiles...)
 	return s
 }
 
@@ -117,7 +117,9 @@ func (s Summary) Grouped(each uint64) Summary {
 func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
 
 // supports reports whether at least MinBeyond groups of `each` samples are above the percentile p.
-func supports(p float64, count, each uint64) bool { return count-rankOf(p, count) >= MinBeyond*each }
+func supports(p float64, count, groupSize uint64) bool {
+	return count-rankOf(p, count) >= MinBeyond*groupSize
+}
 
 // rankOf returns the rank of the percentile p among `count` samples. Ranks start at 1. The
 // computation uses thousandths of a percent, so that the result is exact.
@@ -127,10 +129,10 @@ func rankOf(p float64, count uint64) uint64 {
 
 // percentilesOf returns percentiles over all successes and failures. The function `at` returns the
 // values of the successes with the given ranks, which start at 1.
-func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
+func percentilesOf(succeeded, failed uint64, percentiles []float64, valuesAtRanks func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
 	figures := make([]Figure, len(percentiles))
-	ranks, places := make([]uint64, 0, len(percentiles)), make([]int, 0, len(percentiles))
+	ranks, indexes := make([]uint64, 0, len(percentiles)), make([]int, 0, len(percentiles))
 	for i, p := range percentiles {
 		rank := rankOf(p, count)
 		switch {
@@ -139,12 +141,12 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
 		case Supports(p, count):
-			ranks, places = append(ranks, rank), append(places, i)
+			ranks, indexes = append(ranks, rank), append(indexes, i)
 		}
 	}
 	if len(ranks) > 0 {
-		for k, v := range at(ranks) {
-			figures[places[k]] = knownFigure(float64(v))
+		for k, v := range valuesAtRanks(ranks) {
+			figures[indexes[k]] = knownFigure(float64(v))
 		}
 	}
 	return figures
@@ -162,9 +164,9 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	return knownFigure(float64(h.ValueAtPercentile(100)))
 }
 
-// FailedFrom returns the percentile above which all operations failed. It returns false if no
+// FirstFailedPercentile returns the percentile above which all operations failed. It returns false if no
 // operation failed.
-func FailedFrom(succeeded, failed uint64) (p float64, ok bool) {
+func FirstFailedPercentile(succeeded, failed uint64) (p float64, ok bool) {
 	if failed == 0 {
 		return 0, false
 	}

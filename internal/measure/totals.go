@@ -57,8 +57,8 @@ func (t *Totals) Succeeded() (n uint64) {
 // Failed returns how many of the due operations failed.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
 
-// Merged merges all cells into one cell, which contains the times of all successes and errors.
-func (t *Totals) Merged() *Cell {
+// MergedCell merges all cells into one cell, which contains the times of all successes and errors.
+func (t *Totals) MergedCell() *Cell {
 	whole := &Cell{}
 	for _, c := range t.Cells {
 		one := *c

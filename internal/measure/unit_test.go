@@ -21,7 +21,7 @@ func TestPercentileText(t *testing.T) {
 			if failed >= due {
 				continue
 			}
-			p, _ := FailedFrom(due-failed, failed)
+			p, _ := FirstFailedPercentile(due-failed, failed)
 			got, err := strconv.ParseFloat(text.Percentile(p), 64)
 			if err != nil || got >= 100 || got < p-1e-6*(100-p)-1e-9 || got-p > 0.02*(100-p) {
 				t.Errorf("%d of %d failed: %v is written as %s", failed, due, p, text.Percentile(p))

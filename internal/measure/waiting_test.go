@@ -30,13 +30,13 @@ func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 
 // unionOf merges the seconds of all shards, and returns them in order.
 func unionOf(shards [][]*Second) (all []*Second) {
-	of := map[place]*Second{}
+	of := map[secondID]*Second{}
 	for _, shard := range shards {
 		for _, s := range shard {
-			to := of[s.place()]
+			to := of[s.id()]
 			if to == nil {
 				to = &Second{Phase: s.Phase, Index: s.Index}
-				of[s.place()], all = to, append(all, to)
+				of[s.id()], all = to, append(all, to)
 			}
 			to.merge(s)
 		}
@@ -44,7 +44,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 	for _, s := range all {
 		slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
 	}
-	slices.SortFunc(all, func(a, b *Second) int { return a.place().compare(b.place()) })
+	slices.SortFunc(all, func(a, b *Second) int { return a.id().compare(b.id()) })
 	return all
 }
 
@@ -53,7 +53,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 // merged seconds in order, each exactly once. While seconds wait, it keeps only a few of them as
 // histograms.
 func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 2 * times(t) {
 		shards := make([][]*Second, 2+r.IntN(4))
@@ -63,7 +63,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 		want := unionOf(shards)
 		c := NewCollector(len(shards))
 		var got []*Second
-		c.Each = func(s *Second) {
+		c.OnSecond = func(s *Second) {
 			one := &Second{Phase: s.Phase, Index: s.Index}
 			one.merge(s)
 			got = append(got, one)
@@ -79,7 +79,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 			switch {
 			case len(shards[i]) > 0 && r.IntN(2) == 0:
 				before := AppendSecond(nil, shards[i][0])
-				c.Copy(i, shards[i][0])
+				c.AddCopy(i, shards[i][0])
 				if !bytes.Equal(before, AppendSecond(nil, shards[i][0])) {
 					t.Fatal("a second that stays its owner's was changed")
 				}
@@ -93,17 +93,17 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 				left--
 			}
 			open, packed := 0, 0
-			for _, e := range c.waiting.seconds {
-				if packed += len(e.bytes); e.whole != nil {
+			for _, e := range c.pending.seconds {
+				if packed += len(e.bytes); e.merged != nil {
 					open++
 				}
 			}
-			if open > mostOpen || packed != c.waiting.packed {
-				t.Fatalf("%d seconds are kept as histograms, and %d bytes of %d are known", open, c.waiting.packed, packed)
+			if open > maxDecoded || packed != c.pending.encodedSize {
+				t.Fatalf("%d seconds are kept as histograms, and %d bytes of %d are known", open, c.pending.encodedSize, packed)
 			}
 		}
-		if len(got) != len(want) || len(c.waiting.seconds) != 0 || c.waiting.packed != 0 {
-			t.Fatalf("%d seconds and not %d; %d wait", len(got), len(want), len(c.waiting.seconds))
+		if len(got) != len(want) || len(c.pending.seconds) != 0 || c.pending.encodedSize != 0 {
+			t.Fatalf("%d seconds and not %d; %d wait", len(got), len(want), len(c.pending.seconds))
 		}
 		for i := range want {
 			if !reflect.DeepEqual(sorted(got[i]), sorted(want[i])) {
@@ -122,11 +122,11 @@ func sorted(s *Second) *Second {
 // Straggler finds a shard for which too many seconds wait. After this shard has ended, the
 // collector delivers all seconds.
 func TestFindsTheStraggler(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(13, 14))
 	c := NewCollector(3)
 	passed := 0
-	c.Each = func(*Second) { passed++ }
+	c.OnSecond = func(*Second) { passed++ }
 	c.Add(1, &Second{Phase: Measured})
 	const most = 100_000
 	for i := range 10_000 {
@@ -136,8 +136,8 @@ func TestFindsTheStraggler(t *testing.T) {
 			c.Add(shard, s)
 		}
 		shard, late := c.Straggler(most)
-		if late != (c.waiting.packed > most) || late && shard != 1 {
-			t.Fatalf("shard %d after %d bytes: %v", shard, c.waiting.packed, late)
+		if late != (c.pending.encodedSize > most) || late && shard != 1 {
+			t.Fatalf("shard %d after %d bytes: %v", shard, c.pending.encodedSize, late)
 		}
 		if !late {
 			continue
@@ -145,7 +145,7 @@ func TestFindsTheStraggler(t *testing.T) {
 		if passed != 1 || i < 10 {
 			t.Errorf("%d were passed on, %d waited", passed, i)
 		}
-		if c.End(1); passed != i+1 || c.waiting.packed != 0 {
+		if c.End(1); passed != i+1 || c.pending.encodedSize != 0 {
 			t.Errorf("%d of %d seconds were passed on", passed, i+1)
 		}
 		return
@@ -156,7 +156,7 @@ func TestFindsTheStraggler(t *testing.T) {
 // Decoding into reused histograms yields the seconds that were encoded. An invalid second does not
 // affect other seconds.
 func TestReaderReusesHistograms(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(15, 16))
 	var reader Reader
 	refused := errors.New("no")
@@ -178,7 +178,7 @@ func TestReaderReusesHistograms(t *testing.T) {
 			})
 			return refused
 		})
-		if !errors.Is(err, refused) || len(reader.spare) == 0 || len(reader.spare) > mostSpare {
+		if !errors.Is(err, refused) || len(reader.spare) == 0 || len(reader.spare) > maxSpareHistograms {
 			t.Fatalf("%d: %v, %d spare histograms", i, err, len(reader.spare))
 		}
 	}

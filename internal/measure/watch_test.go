@@ -11,7 +11,7 @@ func TestWatchMergesToTheWhole(t *testing.T) {
 	const shards, seconds = 3, 20
 	c := NewCollector(shards)
 	var each, want Watch
-	c.Each = func(s *Second) {
+	c.OnSecond = func(s *Second) {
 		each.Delivered += s.Watch.Delivered
 		each.Duplicated += s.Watch.Duplicated
 		if s.Watch.FromDue != nil && uint64(s.Watch.FromDue.TotalCount()) != s.Watch.Delivered-s.Watch.Untimed {

@@ -26,7 +26,7 @@ type Application struct {
 // Setting is the value of a parameter of an application.
 type Setting struct {
 	Key   string `json:"key"`
-	Name  string `json:"name"`  // application.Parameter.Differs, for sentences
+	Name  string `json:"name"`  // application.Parameter.DifferenceName, for sentences
 	Value string `json:"value"` // as written in scenario files
 }
 
@@ -43,13 +43,13 @@ func NewApplication(a application.Application, values application.Settings) Appl
 
 // set adds the setting for parameter p, or replaces its value.
 func (a *Application) set(p application.Parameter, v float64) {
-	given := Setting{p.Key, p.Differs, settingText(p.Unit, v)}
+	setting := Setting{p.Key, p.DifferenceName, settingText(p.Unit, v)}
 	a.Settings = slices.Clone(a.Settings) // several loads may share the list
 	if i := a.index(p.Key); i >= 0 {
-		a.Settings[i] = given
+		a.Settings[i] = setting
 		return
 	}
-	a.Settings = append(a.Settings, given)
+	a.Settings = append(a.Settings, setting)
 }
 
 // index returns the index of a setting, or -1 if the setting was not given.

@@ -45,7 +45,7 @@ func TestApplicationIsALoad(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(back.Application, l.Application) {
 		t.Errorf("it is recorded as %s, and read as %+v (%v)", b, back.Application, err)
 	}
-	if err := l.Valid(Apps()); err != nil {
+	if err := l.Validate(Apps()); err != nil {
 		t.Errorf("from elsewhere it is refused: %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestApplicationIsALoad(t *testing.T) {
 // back.
 func TestSettingsReadBack(t *testing.T) {
 	for unit, v := range map[application.Unit]float64{application.Integer: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
-		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Most: 1e9}}
+		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Max: 1e9}}
 		var l, back, again Load
 		l.Application.set(s.Parameter, v)
 		l.Application.Name = "a"

@@ -29,7 +29,7 @@ func assignments(t *testing.T, texts ...string) Options {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Set = append(o.Set, a)
+		o.Assignments = append(o.Assignments, a)
 	}
 	return o
 }
@@ -45,7 +45,7 @@ func TestAssignmentsReplaceTrialsValues(t *testing.T) {
 	}
 	for _, trial := range s.Trials {
 		l := trial.Load
-		if l.Clients != 3 || l.Duration != 2*time.Second || l.Total != 0 || l.Prefix != "/a: #b" || trial.Cluster.Attach.Endpoints[0] != "127.0.0.1:1" {
+		if l.Clients != 3 || l.Duration != 2*time.Second || l.Total != 0 || l.Prefix != "/a: #b" || trial.Cluster.RunningCluster.Endpoints[0] != "127.0.0.1:1" {
 			t.Errorf("%s: %+v", trial.Name, l)
 		}
 		if note := "set on the command line: clients=3, duration=2s, "; len(trial.Notes) == 0 || !strings.HasPrefix(trial.Notes[0], note) {
@@ -212,7 +212,7 @@ func TestAssignedBaseline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Set = append(o.Set, a)
+			o.Assignments = append(o.Assignments, a)
 		}
 		return Parse("f.yaml", []byte(text), shelf{}, o)
 	}

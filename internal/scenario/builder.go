@@ -10,7 +10,7 @@ import (
 // axis is a key with a list of values. A trial is expanded into one trial per value.
 type axis struct {
 	key    string
-	at     place
+	pos    position
 	values []*node
 }
 
@@ -65,8 +65,8 @@ func (c *choice) title(template string) (string, error) {
 			name += "-" + k + "=" + c.labels[k]
 		}
 	}
-	if !nameable.MatchString(name) {
-		return "", fmt.Errorf("%s", notNameable(name))
+	if !validName.MatchString(name) {
+		return "", fmt.Errorf("%s", invalidNameText(name))
 	}
 	return name, nil
 }
@@ -75,38 +75,38 @@ func (c *choice) title(template string) (string, error) {
 type builder struct {
 	*fileParser
 	*draft
-	choice // its layer holds all values that apply to the trial
-	at     place
-	own    layer // the trial's own values, without defaults
-	// asked holds the values that the user gave, without the values of a preset.
-	asked layer
-	trial Trial
+	choice   // its layer holds all values that apply to the trial
+	pos      position
+	ownLayer layer // the trial's own values, without defaults
+	// givenLayer holds the values that the user gave, without the values of a preset.
+	givenLayer layer
+	trial      Trial
 
-	can        kv.Capabilities // the store's capabilities, if the store is known
-	scaledFrom *Scaled
-	said       []string // notes about values that were changed
+	capabilities    kv.Capabilities // the store's capabilities, if the store is known
+	unscaled        *Unscaled
+	adjustmentNotes []string // notes about values that were changed
 }
 
-// warnOf adds a warning. The warning begins with the trial's name, except in a command, which has
+// warnAboutTrial adds a warning. The warning begins with the trial's name, except in a command, which has
 // only one trial.
-func (b *builder) warnOf(name, text string) {
-	if b.running == nil {
+func (b *builder) warnAboutTrial(name, text string) {
+	if b.commandCluster == nil {
 		text = "trial " + name + ": " + text
 	}
 	b.warn("%s", text)
 }
 
-// place returns the position of a key's value in the file. If the file does not give the key, place
+// keyPosition returns the position of a key's value in the file. If the file does not give the key, place
 // returns the position of the related key that makes the value matter, such as arrival for rate, or
 // else the position of the trial. The key of a mapping's entry is written with a dot, for example
 // watch.streams.
-func (b *builder) place(key string) place {
+func (b *builder) keyPosition(key string) position {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")
 	for _, k := range []string{key, cause} {
 		if s, ok := b.layer[k]; ok {
-			return s.value.field(part).at
+			return s.value.field(part).pos
 		}
 	}
-	return b.at
+	return b.pos
 }

@@ -17,12 +17,12 @@ func TestCalibration(t *testing.T) {
 	names := map[string]int{}
 	for _, trial := range s.Trials {
 		names[trial.Name]++
-		a := trial.Cluster.Attach
+		a := trial.Cluster.RunningCluster
 		if l := trial.Load; trial.Cluster.Store != "slow" || a == nil || a.Endpoints[0] != "[::1]:2" || l.Duration != 200*time.Millisecond || l.Mix[0].Kind != kv.Get || !l.Preload {
 			t.Errorf("%s of %s has the load %+v", trial.Name, trial.Cluster.Store, l)
 		}
 	}
-	for _, name := range []string{Calibrated.OneClient, Calibrated.ManyClients, Calibrated.Paced, Calibrated.Overloaded} {
+	for _, name := range []string{CalibrationTrials.OneClient, CalibrationTrials.ManyClients, CalibrationTrials.Paced, CalibrationTrials.Overloaded} {
 		if names[name] != 3 {
 			t.Errorf("%s is done %d times, not 3", name, names[name])
 		}

@@ -30,17 +30,17 @@ func (shelf) Stores() []string { return []string{"etcd", "slow"} }
 func (shelf) Capabilities(store string) kv.Capabilities {
 	if store == "slow" {
 		return kv.Capabilities{
-			Operations: map[kv.Kind]string{kv.Put: "PUT", kv.Get: "GET"},
-			Reads:      map[kv.Consistency]string{kv.Local: "perhaps old"},
-			NoFeatures: map[kv.Feature]string{kv.Compaction: "it keeps no history"},
-			InFlight:   1, Ordered: true,
+			Operations:  map[kv.Kind]string{kv.Put: "PUT", kv.Get: "GET"},
+			Reads:       map[kv.Consistency]string{kv.Local: "perhaps old"},
+			NoFeatures:  map[kv.Feature]string{kv.Compaction: "it keeps no history"},
+			MaxInFlight: 1, OrderedResponses: true,
 		}
 	}
 	all := kv.Capabilities{
 		Operations: map[kv.Kind]string{}, Features: map[kv.Feature]string{},
-		Reads:    map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
-		Upgrades: "one version after the other",
-		Watches:  kv.Watches{Modes: map[kv.WatchMode]string{kv.StreamWatch: "streams"}, Usual: kv.StreamWatch, Earlier: true, Before: true},
+		Reads:             map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
+		UpgradeConditions: "one version after the other",
+		Watches:           kv.Watches{Modes: map[kv.WatchMode]string{kv.StreamWatch: "streams"}, Default: kv.StreamWatch, PastRevisions: true, PreviousValues: true},
 	}
 	for k := range kv.NumKinds {
 		all.Operations[k] = k.String()

@@ -20,9 +20,9 @@ import (
 type Cluster struct {
 	Store   string
 	Members int // number of members that quorumbench starts
-	// On lists the hosts on which the members run. Members are assigned to these hosts in turn. If
+	// Hosts lists the hosts on which the members run. Members are assigned to these hosts in turn. If
 	// On is empty, all hosts are used.
-	On      []string
+	Hosts   []string
 	Exec    string // path of the server binary, if it is not the store's default server
 	Version string // version of an installed server; empty for the store's default version
 	// Label identifies this version or build of the store in reports. It is empty if the version
@@ -30,24 +30,24 @@ type Cluster struct {
 	Label string
 	// Env holds additional environment variables for the members, by name.
 	Env map[string]string
-	// Disks is set if the load has faults that need disks which fail on request.
-	Disks bool
-	// Spare is set if the load has faults that need room for one more member.
-	Spare bool
-	// Network is set if the load has network faults, for which each member needs its own network
+	// FaultDisks is set if the load has faults that need disks which fail on request.
+	FaultDisks bool
+	// SpareMember is set if the load has faults that need room for one more member.
+	SpareMember bool
+	// FaultNetwork is set if the load has network faults, for which each member needs its own network
 	// with links that fail on request.
-	Network bool
+	FaultNetwork bool
 	// Settings are the store's settings, in the type that the store's DecodeSettings returns.
 	Settings any
 	// Key identifies the settings with which the cluster is started or reached. Trials whose
 	// clusters have equal keys can share a cluster.
 	Key string
-	// Attach is set for a cluster that is already running.
-	Attach *Attach
+	// RunningCluster is set for a cluster that is already running.
+	RunningCluster *RunningCluster
 }
 
-// Attach describes how to connect to a running cluster.
-type Attach struct {
+// RunningCluster describes how to connect to a running cluster.
+type RunningCluster struct {
 	Endpoints   []string // HOST:PORT
 	TLS         bool     // use TLS, by default with the system's certificate authorities; see UsesTLS
 	CACert      string   // files in PEM format
@@ -92,7 +92,7 @@ func Variables(env map[string]string) []string {
 // share a cluster. The text contains no password, because it is recorded.
 func clusterKey(c Cluster) (string, error) {
 	var parts any
-	if a := c.Attach; a != nil {
+	if a := c.RunningCluster; a != nil {
 		user, _, _ := strings.Cut(a.User, ":")
 		parts = struct {
 			Store              string   `json:"store"`
@@ -113,7 +113,7 @@ func clusterKey(c Cluster) (string, error) {
 			Disks    bool              `json:"disks,omitempty"`
 			Network  bool              `json:"network,omitempty"`
 			Spare    bool              `json:"spare,omitempty"`
-		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks, c.Network, c.Spare}
+		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.Hosts, c.FaultDisks, c.FaultNetwork, c.SpareMember}
 	}
 	text, err := json.Marshal(parts) // Marshal sorts the keys of maps
 	if err != nil {
@@ -124,15 +124,15 @@ func clusterKey(c Cluster) (string, error) {
 
 // UsesTLS reports whether connections use TLS. They do if TLS or SkipVerify is set, or if the file
 // of a certificate or key is given.
-func (a *Attach) UsesTLS() bool {
+func (a *RunningCluster) UsesTLS() bool {
 	return a.TLS || a.SkipVerify || a.CACert != "" || a.Cert != "" || a.CertKey != ""
 }
 
 // check returns the first error in the description of a running cluster. It opens no files and no
 // connections.
-func (a *Attach) check(w words) *Problem {
+func (a *RunningCluster) check(w keyNamer) *Problem {
 	if len(a.Endpoints) == 0 {
-		return problem("endpoints", "no endpoint is given; write HOST:PORT")
+		return newProblem("endpoints", "no endpoint is given; write HOST:PORT")
 	}
 	seen := make(map[string]bool)
 	for _, e := range a.Endpoints {
@@ -140,15 +140,15 @@ func (a *Attach) check(w words) *Problem {
 			return err
 		}
 		if seen[e] {
-			return problem("endpoints", "the endpoint %s is given twice", e)
+			return newProblem("endpoints", "the endpoint %s is given twice", e)
 		}
 		seen[e] = true
 	}
 	switch {
 	case (a.Cert == "") != (a.CertKey == ""):
-		return problem("tls", "a client certificate needs both cert and key; give both")
+		return newProblem("tls", "a client certificate needs both cert and key; give both")
 	case a.SkipVerify && a.CACert != "":
-		return problem("tls", "cacert verifies the server's certificate, but insecure-skip-tls-verify disables this verification; remove one of them")
+		return newProblem("tls", "cacert verifies the server's certificate, but insecure-skip-tls-verify disables this verification; remove one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
 		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // the text is not shown, because it may be a password
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
@@ -159,47 +159,47 @@ func (a *Attach) check(w words) *Problem {
 
 // checkEndpoint checks an endpoint. Its error messages show no credentials, because those may
 // contain a password.
-func checkEndpoint(e string, w words) *Problem {
-	scheme, address, schemed := strings.Cut(e, "://")
-	if !schemed {
+func checkEndpoint(e string, w keyNamer) *Problem {
+	scheme, address, hasScheme := strings.Cut(e, "://")
+	if !hasScheme {
 		address = e
 	}
-	address, login := afterLast(address, "@")
-	e = ShownEndpoint(e)
+	address, hasCredentials := afterLast(address, "@")
+	e = RedactedEndpoint(e)
 	path := ""
 	if i := strings.IndexAny(address, "/?#"); i >= 0 {
 		address, path = address[:i], address[i:]
 	}
-	if !login {
+	if !hasCredentials {
 		if p := checkHostPort(e, address); p != nil {
 			return p
 		}
 	}
 	wrong := func(format string, args ...any) *Problem {
-		return problem("endpoints", "%s", w.sprintf(format, args...))
+		return newProblem("endpoints", "%s", w.sprintf(format, args...))
 	}
-	below, _, _ := strings.Cut(path, "?")
-	below, _, _ = strings.Cut(below, "#")
-	switch below = strings.Trim(below, "/"); {
-	case login:
+	trimmedPath, _, _ := strings.Cut(path, "?")
+	trimmedPath, _, _ = strings.Cut(trimmedPath, "#")
+	switch trimmedPath = strings.Trim(trimmedPath, "/"); {
+	case hasCredentials:
 		return wrong("the endpoint %s has credentials before its address; write %s, and give the credentials with <user>", address, address)
-	case schemed && scheme == "https":
+	case hasScheme && scheme == "https":
 		return wrong("the endpoint %q has a scheme; write %s, and enable TLS with the key tls", e, address)
-	case schemed:
+	case hasScheme:
 		return wrong("the endpoint %q has a scheme; write %s", e, address)
-	case below != "":
-		return wrong("the endpoint %q has a path; write %s; if all keys must begin with that path, also set <prefix> to /%s/", e, address, below)
+	case trimmedPath != "":
+		return wrong("the endpoint %q has a path; write %s; if all keys must begin with that path, also set <prefix> to /%s/", e, address, trimmedPath)
 	case path != "":
 		return wrong("the endpoint %q must end with its port; write %s", e, address)
 	}
 	return nil
 }
 
-// ShownEndpoint returns an endpoint in the form that messages show: without credentials and without
+// RedactedEndpoint returns an endpoint in the form that messages show: without credentials and without
 // a query, because either may contain a password.
-func ShownEndpoint(e string) string {
-	scheme, rest, schemed := strings.Cut(e, "://")
-	if !schemed {
+func RedactedEndpoint(e string) string {
+	scheme, rest, hasScheme := strings.Cut(e, "://")
+	if !hasScheme {
 		scheme, rest = "", e
 	} else {
 		scheme += "://"
@@ -223,10 +223,10 @@ func afterLast(text, separator string) (rest string, found bool) {
 func checkHostPort(e, address string) *Problem {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.Contains(host, " ") {
-		return problem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
+		return newProblem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return problem("endpoints", "the endpoint %q does not have a port from 1 to 65535; write HOST:PORT", e)
+		return newProblem("endpoints", "the endpoint %q does not have a port from 1 to 65535; write HOST:PORT", e)
 	}
 	return nil
 }
@@ -238,28 +238,28 @@ func variantKeys() []string {
 }
 
 // decodeStrict decodes a store's settings from the file. Every error is an *Error with a position.
-func decodeStrict(n *node, store string, into any) (err error) {
-	if n.below != nil {
-		if err := decodeStrict(n.below, store, into); err != nil {
+func decodeStrict(n *node, store string, target any) (err error) {
+	if n.base != nil {
+		if err := decodeStrict(n.base, store, target); err != nil {
 			return err
 		}
 	}
 	defer func() { // the YAML library uses reflection on a type from another package, so it might panic
 		if r := recover(); r != nil {
-			err = n.at.errorf("cannot read these settings for %s", store)
+			err = n.pos.errorf("cannot read these settings for %s", store)
 		}
 	}()
-	err = yaml.NodeToValue(n.raw, into, yaml.Strict())
+	err = yaml.NodeToValue(n.raw, target, yaml.Strict())
 	if err == nil {
 		return nil
 	}
 	var known yaml.Error
 	if !errors.As(err, &known) || known.GetToken() == nil {
-		return n.at.errorf("cannot read these settings for %s: %s", store, strings.TrimPrefix(err.Error(), "time: "))
+		return n.pos.errorf("cannot read these settings for %s: %s", store, strings.TrimPrefix(err.Error(), "time: "))
 	}
-	where, value := tokenPlace(known.GetToken()), known.GetToken().Value
-	if n.at.set != "" {
-		where = n.at
+	where, value := tokenPosition(known.GetToken()), known.GetToken().Value
+	if n.pos.assignment != "" {
+		where = n.pos
 	}
 	var (
 		field    *yaml.UnknownFieldError
@@ -269,9 +269,9 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	switch {
 	case errors.As(err, &field):
 		name := strings.Trim(strings.TrimPrefix(field.Message, "unknown field "), `"`)
-		return where.errorf("%s has no setting %q%s", store, name, suggestOrList(name, settingNames(into)))
+		return where.errorf("%s has no setting %q%s", store, name, suggestOrList(name, settingNames(target)))
 	case errors.As(err, &mistyped):
-		return where.errorf("this setting for %s must be %s, not %q", store, typeWord(mistyped.DstType), value)
+		return where.errorf("this setting for %s must be %s, not %q", store, describeType(mistyped.DstType), value)
 	case errors.As(err, &overflow):
 		return where.errorf("this setting for %s is out of range: %s", store, overflow.SrcNum)
 	}
@@ -301,7 +301,7 @@ func settingNames(target any) []string {
 	return names
 }
 
-func typeWord(t reflect.Type) string {
+func describeType(t reflect.Type) string {
 	if t == nil {
 		return "a value of another type"
 	}

@@ -43,9 +43,9 @@ func NewCommand(name string) *Command {
 	if len(c.parser.errs) > 0 {
 		panic(c.parser.errs)
 	}
-	c.parser.words = words{name: c.nameOf, behind: true}
-	for _, t := range o.written {
-		own, _ := c.parser.split(t)
+	c.parser.namer = keyNamer{name: c.parameterName, forFlags: true}
+	for _, t := range o.trialNodes {
+		own, _ := c.parser.splitAxes(t)
 		if own["name"].value.text == name {
 			c.preset = own.mergedOver(o.defaults)
 			return c
@@ -54,15 +54,15 @@ func NewCommand(name string) *Command {
 	if _, err := kv.ParseKind(name); err != nil {
 		panic("scenario: there is neither a preset nor an operation " + name)
 	}
-	c.preset = layer{"name": word(name), "operation": word(name), "preload": word("true")}.mergedOver(o.defaults)
+	c.preset = layer{"name": flagPair(name), "operation": flagPair(name), "preload": flagPair("true")}.mergedOver(o.defaults)
 	return c
 }
 
-// word returns a value from a flag, which has no position in a file.
-func word(text string) pair { return pair{value: &node{kind: scalar, text: text, flag: true}} }
+// flagPair returns a value from a flag, which has no position in a file.
+func flagPair(text string) pair { return pair{value: &node{kind: scalar, text: text, fromFlag: true}} }
 
-// nameOf returns the command's name for a parameter.
-func (c *Command) nameOf(key string) string {
+// parameterName returns the command's name for a parameter.
+func (c *Command) parameterName(key string) string {
 	if name, ok := c.Names[key]; ok {
 		return name
 	}
@@ -76,7 +76,9 @@ func (c *Command) nameOf(key string) string {
 func (c *Command) Parameter(key string) *Parameter { return c.parser.keys[key] }
 
 // FlagName returns the name of the command's flag for a parameter, without dashes.
-func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.nameOf(p.Key), "--") }
+func (c *Command) FlagName(p *Parameter) string {
+	return strings.TrimPrefix(c.parameterName(p.Key), "--")
+}
 
 // Parameters returns the parameters for which the command can have flags, in order. These are the
 // parameters of the command's operations. If mixed is true, a flag sets the mix, so Parameters
@@ -85,12 +87,12 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
 		switch {
-		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // only in files
+		case p.Meaning == "" || p.Key == "operation" || p.Presentation == &applicationPresentation: // only in files
 			return true
-		case p.Throughout && !mixed:
-			return load.hasKind(func(k kv.Kind) bool { return !p.For.are(k) })
+		case p.WholeMix && !mixed:
+			return load.hasKind(func(k kv.Kind) bool { return !p.Operations.contains(k) })
 		}
-		return !mixed && (p.Key == "mix" || !p.For.occurIn(load))
+		return !mixed && (p.Key == "mix" || !p.Operations.occurIn(load))
 	})
 }
 
@@ -122,7 +124,7 @@ func (c *Command) Default(p *Parameter) string {
 // Set sets a parameter from a flag or an argument. It returns an error if the text cannot be
 // parsed. Bounds are checked later, by Scenario.
 func (c *Command) Set(key, text string) error {
-	p, given := c.parser.keys[key], word(text)
+	p, given := c.parser.keys[key], flagPair(text)
 	d := c.draft()
 	d.load.STM, d.load.Watch = &STM{}, &Watch{}
 	if p.value == nil {
@@ -134,8 +136,8 @@ func (c *Command) Set(key, text string) error {
 	} else if err := p.value.parse(&d.load, text); err != nil {
 		return err
 	}
-	if b, ok := p.value.(typed[bool]); ok {
-		given.value.text = b.show(*b.field(&d.load)) // normalizes a Boolean such as "1"
+	if b, ok := p.value.(typedValue[bool]); ok {
+		given.value.text = b.format(*b.field(&d.load)) // normalizes a Boolean such as "1"
 	}
 	c.flags[key] = given
 	return nil
@@ -145,65 +147,65 @@ func (c *Command) Set(key, text string) error {
 // and Set for values that the user gave.
 func (c *Command) SetDerived(key, text string) {
 	delete(c.flags, key)
-	c.preset[key] = word(text)
+	c.preset[key] = flagPair(text)
 }
 
-// Given reports whether Set was called for a parameter.
-func (c *Command) Given(key string) bool { return c.flags.hasKey(key) }
+// IsGiven reports whether Set was called for a parameter.
+func (c *Command) IsGiven(key string) bool { return c.flags.hasKey(key) }
 
-// Drop removes a parameter from the preset and the flags.
-func (c *Command) Drop(key string) {
+// Remove removes a parameter from the preset and the flags.
+func (c *Command) Remove(key string) {
 	delete(c.flags, key)
 	delete(c.preset, key)
 }
 
-// Ask holds the choices of a command other than its load.
-type Ask struct {
-	Store   string
-	Attach  *Attach
-	Seed    uint64
-	Repeats int
+// CommandOptions holds the choices of a command other than its load.
+type CommandOptions struct {
+	Store          string
+	RunningCluster *RunningCluster
+	Seed           uint64
+	Repeats        int
 }
 
 // Scenario returns the command's single trial with its repeats. An error is one sentence.
-func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
+func (c *Command) Scenario(catalog Catalog, options CommandOptions) (*Scenario, error) {
 	p := c.parser
 	p.catalog, p.apps, p.errs, p.warnings = catalog, catalog.Applications(), nil, nil
-	p.running = ask.Attach
+	p.commandCluster = options.RunningCluster
 	own := maps.Clone(c.flags)
 	for _, key := range sortedKeys(own) {
 		if of, _ := p.keys[key].group(); of != "" && !c.preset.hasKey(of) {
-			c.preset[of] = pair{value: &node{kind: mapping, flag: true}}
+			c.preset[of] = pair{value: &node{kind: mapping, fromFlag: true}}
 		}
 	}
 	for _, key := range sortedKeys(own) {
 		if err := p.keys[key].readFrom(c.draft(), own[key].value); err != nil {
-			p.fail(place{}, err)
+			p.fail(position{}, err)
 		}
 	}
-	p.clashes(own)
+	p.checkExclusiveKeys(own)
 	if len(p.errs) > 0 {
 		return nil, errors.New(p.errs[0].Text)
 	}
 	all := own.mergedOver(c.preset)
-	all["store"] = word(ask.Store)
-	b := p.buildOf(place{}, &outline{repeats: ask.Repeats}, choice{}, own, all)
+	all["store"] = flagPair(options.Store)
+	b := p.buildTrial(position{}, &outline{repeats: options.Repeats}, choice{}, own, all)
 	if len(p.errs) > 0 {
 		return nil, errors.New(p.errs[0].Text)
 	}
 	for _, key := range sortedKeys(own) {
 		if p.keys[key].OpenLoop && b.trial.Load.Arrival == Closed {
-			return nil, errors.New(p.words.sprintf("<" + key + "> applies only to an open loop; give a <rate>, too"))
+			return nil, errors.New(p.namer.sprintf("<" + key + "> applies only to an open loop; give a <rate>, too"))
 		}
 	}
-	s := &Scenario{Name: c.Name, Seed: ask.Seed, Warnings: p.warnings}
+	s := &Scenario{Name: c.Name, Seed: options.Seed, Warnings: p.warnings}
 	if !strings.HasPrefix(c.Name, "check-") {
 		s.Name = "bench-" + c.Name
 	}
-	for i := range ask.Repeats {
+	for i := range options.Repeats {
 		t := b.trial
 		// The load uses the given seed itself, so that the seed in the result reproduces the trial.
-		t.Number, t.Repeat, t.Load.Seed = 1, i+1, ask.Seed
+		t.Number, t.Repeat, t.Load.Seed = 1, i+1, options.Seed
 		s.Trials = append(s.Trials, t)
 	}
 	return s, nil
@@ -224,16 +226,16 @@ var (
 	ScaleLoads = map[string]CheckLoad{"s": {Keys: 10_000, Clients: 50}, "m": {Keys: 100_000, Clients: 200}, "l": {Keys: 1_000_000, Clients: 500}, "xl": {Keys: 3_000_000, Clients: 1000}}
 )
 
-// longLoads maps the long names of loads to short names.
-var longLoads = map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
+// shortLoadNames maps the long names of loads to short names.
+var shortLoadNames = map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
 
 // FindCheckLoad finds a load by its short or long name, and returns its short name. The error has
 // etcdctl's wording.
-func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckLoad, err error) {
-	if short = longLoads[name]; short == "" {
+func FindCheckLoad(name string, loads map[string]CheckLoad) (short string, l CheckLoad, err error) {
+	if short = shortLoadNames[name]; short == "" {
 		short = name
 	}
-	l, ok := of[short]
+	l, ok := loads[short]
 	if !ok {
 		err = fmt.Errorf("unknown load option %v: choose s, m, l or xl", name)
 	}
@@ -251,19 +253,19 @@ func Calibration(store, endpoint string, rounds int, window time.Duration) []byt
 		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))
 }
 
-// Calibrated holds the names of the trials in Calibration.
-var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}
+// CalibrationTrials holds the names of the trials in Calibration.
+var CalibrationTrials = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}
 
 // CheckEndpoint returns an error, in one sentence, if an endpoint HOST:PORT is not valid.
 func CheckEndpoint(e string) error {
-	if p := checkEndpoint(e, words{}); p != nil {
+	if p := checkEndpoint(e, keyNamer{}); p != nil {
 		return p
 	}
 	return nil
 }
 
 //go:embed capacity.yaml
-var ofCapacity string
+var capacityScenario string
 
 // CapacityFile returns the scenario file with the default load for capacity searches, for Parse.
-func CapacityFile() []byte { return []byte(ofCapacity) }
+func CapacityFile() []byte { return []byte(capacityScenario) }

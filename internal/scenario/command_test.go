@@ -28,7 +28,7 @@ func TestFlagsCanBeFalse(t *testing.T) {
 			if err := c.Set(key, no); err != nil {
 				t.Fatal(err)
 			}
-			ask := Ask{Store: "etcd", Attach: &Attach{Endpoints: []string{"a:1"}}, Seed: 1, Repeats: 1}
+			ask := CommandOptions{Store: "etcd", RunningCluster: &RunningCluster{Endpoints: []string{"a:1"}}, Seed: 1, Repeats: 1}
 			if _, err := c.Scenario(shelf{}, ask); err != nil {
 				t.Errorf("%s=%s: %v", key, no, err)
 			}

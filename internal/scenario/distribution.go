@@ -25,28 +25,28 @@ const (
 	Hotspot    = "hotspot"    // the fraction HotOps of the operations uses the fraction HotKeys of the keys
 )
 
-// distributionShape is a numeric parameter of a distribution.
-type distributionShape struct {
-	of, key string
-	field   func(*Distribution) *float64
-	usual   float64 // default value, the same as in YCSB
-	must    string  // bounds, as a phrase after the word "must"
-	one     bool    // set if the value may also be 1
+// distributionParameter is a numeric parameter of a distribution.
+type distributionParameter struct {
+	distribution, key string
+	field             func(*Distribution) *float64
+	defaultValue      float64 // default value, the same as in YCSB
+	bounds            string  // bounds, as a phrase after the word "must"
+	allowsOne         bool    // set if the value may also be 1
 }
 
-// distributionShapes returns the parameters of all distributions, in the order of flags.
-func distributionShapes() []distributionShape {
-	return []distributionShape{
+// distributionParameters returns the parameters of all distributions, in the order of flags.
+func distributionParameters() []distributionParameter {
+	return []distributionParameter{
 		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "be between 0 and 1, such as 0.99", false},
 		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "be between 0 and 1: the fraction of keys that are hot", false},
 		{Hotspot, "hot-operations", func(d *Distribution) *float64 { return &d.HotOps }, 0.8, "be above 0 and at most 1: the fraction of operations that use hot keys", true},
 	}
 }
 
-// shapes returns the parameters that this distribution has.
-func (d *Distribution) shapes() (own []distributionShape) {
-	for _, s := range distributionShapes() {
-		if s.of == d.Name {
+// parameters returns the parameters that this distribution has.
+func (d *Distribution) parameters() (own []distributionParameter) {
+	for _, s := range distributionParameters() {
+		if s.distribution == d.Name {
 			own = append(own, s)
 		}
 	}
@@ -62,14 +62,14 @@ func ParseDistribution(s string) (Distribution, error) {
 	if err != nil || !given {
 		return d, err
 	}
-	shapes, parts := d.shapes(), strings.Split(rest, ":")
+	parameters, parts := d.parameters(), strings.Split(rest, ":")
 	switch {
-	case len(shapes) == 0:
+	case len(parameters) == 0:
 		return d, fmt.Errorf("the distribution %s has no parameters, but %q gives some; remove them", d.Name, s)
-	case len(parts) != len(shapes):
+	case len(parts) != len(parameters):
 		return d, fmt.Errorf("%q is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8", s)
 	}
-	for i, shape := range shapes {
+	for i, shape := range parameters {
 		if *shape.field(&d), err = text.ParseNumber(parts[i]); err != nil {
 			return d, fmt.Errorf("in the distribution %q: %w", s, err)
 		}
@@ -85,8 +85,8 @@ func newDistribution(name string) (Distribution, error) {
 	default:
 		return Distribution{}, fmt.Errorf("there is no distribution %q; choose sequential, uniform, zipfian or hotspot", name)
 	}
-	for _, s := range d.shapes() {
-		*s.field(&d) = s.usual
+	for _, s := range d.parameters() {
+		*s.field(&d) = s.defaultValue
 	}
 	return d, nil
 }
@@ -94,7 +94,7 @@ func newDistribution(name string) (Distribution, error) {
 // String returns the distribution in the form that ParseDistribution accepts.
 func (d Distribution) String() string {
 	out := d.Name
-	for _, s := range d.shapes() {
+	for _, s := range d.parameters() {
 		out += ":" + text.FormatNumber(*s.field(&d))
 	}
 	return out
@@ -102,11 +102,11 @@ func (d Distribution) String() string {
 
 func (d Distribution) check() error {
 	if _, err := newDistribution(d.Name); err != nil {
-		return problem("distribution", "%v", err)
+		return newProblem("distribution", "%v", err)
 	}
-	for _, s := range d.shapes() {
-		if v := *s.field(&d); !(v > 0 && (v < 1 || s.one && v == 1)) {
-			return problem("distribution", "%s's %s is %s, but must %s", d.Name, s.key, text.FormatNumber(v), s.must)
+	for _, s := range d.parameters() {
+		if v := *s.field(&d); !(v > 0 && (v < 1 || s.allowsOne && v == 1)) {
+			return newProblem("distribution", "%s's %s is %s, but must %s", d.Name, s.key, text.FormatNumber(v), s.bounds)
 		}
 	}
 	return nil
@@ -116,23 +116,23 @@ func (d Distribution) check() error {
 // mapping with the name and the parameters.
 func setDistribution(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
-		d.load.Distribution, err = parsed(n, key, ParseDistribution)
+		d.load.Distribution, err = parseWord(n, key, ParseDistribution)
 		return err
 	}
 	var v Distribution
 	if name := n.field("name"); name != n { // the name comes first, because the other keys depend on it
-		if v, err = parsed(name, key, newDistribution); err != nil {
+		if v, err = parseWord(name, key, newDistribution); err != nil {
 			return err
 		}
 	}
 	if v.Name == "" {
-		return n.at.errorf("distribution has no name; add name: sequential, uniform, zipfian or hotspot")
+		return n.pos.errorf("distribution has no name; add name: sequential, uniform, zipfian or hotspot")
 	}
 	readers := map[string]func(*node) error{"name": func(*node) error { return nil }}
-	for _, s := range distributionShapes() {
+	for _, s := range distributionParameters() {
 		readers[s.key] = func(n *node) (err error) {
-			if v.Name != s.of {
-				return n.at.errorf("%s applies only to the distribution %s", s.key, s.of)
+			if v.Name != s.distribution {
+				return n.pos.errorf("%s applies only to the distribution %s", s.key, s.distribution)
 			}
 			*s.field(&v), err = n.number(s.key)
 			return err
@@ -142,7 +142,7 @@ func setDistribution(d *draft, key string, n *node) (err error) {
 		return err
 	}
 	if err := v.check(); err != nil {
-		return n.at.errorf("%v", err)
+		return n.pos.errorf("%v", err)
 	}
 	d.load.Distribution = v
 	return nil

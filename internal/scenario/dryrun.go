@@ -21,21 +21,21 @@ func (s *Scenario) Lines() []string {
 		rows[i] = []string{strconv.Itoa(s.Trials[i].Number), s.Trials[i].Name}
 	}
 	add := func(p *Parameter) {
-		cells, said := make([]string, len(rows)), !p.column.optional
+		cells, hasValue := make([]string, len(rows)), !p.column.optional
 		for i := range s.Trials {
 			if p.column.cell != nil {
 				cells[i] = p.column.cell(&s.Trials[i])
 			} else {
 				cells[i] = p.Text(&s.Trials[i].Load)
 			}
-			said = said || cells[i] != ""
+			hasValue = hasValue || cells[i] != ""
 		}
-		if !said {
+		if !hasValue {
 			return
 		}
 		heading = append(heading, cmp.Or(p.column.title, p.Key))
 		for i := range rows {
-			rows[i] = append(rows[i], cmp.Or(cells[i], p.column.none))
+			rows[i] = append(rows[i], cmp.Or(cells[i], p.column.emptyText))
 		}
 	}
 	all := slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool { return p.column == nil })
@@ -71,9 +71,9 @@ func workersLabel(t *Trial) string {
 func environmentLabel(t *Trial) string { return strings.Join(t.Cluster.Environment(), " ") }
 
 func (c *Cluster) label() string {
-	if c.Attach != nil {
-		at := c.Store + " at " + c.Attach.Endpoints[0]
-		if more := len(c.Attach.Endpoints) - 1; more > 0 {
+	if c.RunningCluster != nil {
+		at := c.Store + " at " + c.RunningCluster.Endpoints[0]
+		if more := len(c.RunningCluster.Endpoints) - 1; more > 0 {
 			at += fmt.Sprintf(" +%d", more)
 		}
 		return at
@@ -111,7 +111,7 @@ func (l *Load) consistencyLabel() string {
 	label := "-"
 	for _, o := range l.Mix {
 		switch c := o.Consistency.String(); {
-		case o.Consistency == kv.None || label == c:
+		case o.Consistency == kv.NoConsistency || label == c:
 		case label != "-":
 			return severalLevels
 		default:
@@ -129,7 +129,7 @@ func (l *Load) arrivalLabel() string {
 		return "scheduled " + text.PerSecond(l.Rate.PerSecond)
 	}
 	unit := "/s"
-	if l.Rate.Of != "" {
+	if l.Rate.SourceTrial != "" {
 		unit = ""
 	}
 	return l.Arrival.String() + " " + l.Rate.String() + unit
@@ -140,7 +140,7 @@ func (l *Load) windowLabel() string {
 	switch {
 	case l.Total > 0:
 		window = text.Plural(l.Total, "operation")
-	case l.Watch != nil && l.Watch.Expect > 0:
+	case l.Watch != nil && l.Watch.EarlierEvents > 0:
 		window = "until caught up, at most " + window
 	}
 	if l.Warmup > 0 {
@@ -154,7 +154,7 @@ func (l *Load) windowLabel() string {
 // an unknown rate. In this case, known is false, and d contains only the known part.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration
-	if l.Watch != nil && l.Watch.Expect > 0 {
+	if l.Watch != nil && l.Watch.EarlierEvents > 0 {
 		return l.Warmup, false // the window ends when the watchers have caught up
 	}
 	if l.Total == 0 {

@@ -11,10 +11,10 @@ import (
 // every struct that embeds Load would inherit the method and be encoded as a load.
 func (l *Load) Encode() ([]byte, error) {
 	var top, entries []string // top-level fields, and the entries of the mapping that is being written
-	within := ""
-	end := func() {
-		if within != "" {
-			top = append(top, fmt.Sprintf("%q:{%s}", within, strings.Join(entries, ",")))
+	currentGroup := ""
+	closeGroup := func() {
+		if currentGroup != "" {
+			top = append(top, fmt.Sprintf("%q:{%s}", currentGroup, strings.Join(entries, ",")))
 		}
 		entries = nil
 	}
@@ -30,18 +30,18 @@ func (l *Load) Encode() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot write the load's %s: %w", p.Key, err)
 		}
-		of, key := p.group()
-		if of != within {
-			end()
-			within = of
+		group, key := p.group()
+		if group != currentGroup {
+			closeGroup()
+			currentGroup = group
 		}
-		if field := fmt.Sprintf("%q:%s", key, text); of == "" {
+		if field := fmt.Sprintf("%q:%s", key, text); group == "" {
 			top = append(top, field)
 		} else {
 			entries = append(entries, field)
 		}
 	}
-	end()
+	closeGroup()
 	return []byte("{" + strings.Join(top, ",") + "}"), nil
 }
 
@@ -53,25 +53,25 @@ func (l *Load) Decode(b []byte) error {
 	}
 	*l = Load{}
 	entries := map[string]map[string]json.RawMessage{"": top}
-	for of, begin := range map[string]func(){
+	for group, allocate := range map[string]func(){
 		"stm":     func() { l.STM = &STM{} },
 		"watch":   func() { l.Watch = &Watch{} },
 		"compact": func() {},
 	} {
-		if raw, ok := top[of]; ok {
+		if raw, ok := top[group]; ok {
 			var within map[string]json.RawMessage
 			if err := json.Unmarshal(raw, &within); err != nil {
-				return fmt.Errorf("the load's %s: %w", of, err)
+				return fmt.Errorf("the load's %s: %w", group, err)
 			}
 			if within != nil {
-				begin()
-				entries[of] = within
+				allocate()
+				entries[group] = within
 			}
 		}
 	}
 	for _, p := range parameters(nil, nil) {
-		of, key := p.group()
-		raw, ok := entries[of][key]
+		group, key := p.group()
+		raw, ok := entries[group][key]
 		if p.value == nil || !ok || string(raw) == "null" {
 			continue
 		}

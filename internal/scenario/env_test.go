@@ -28,7 +28,7 @@ trials:
 	for i := range s.Trials {
 		c := &s.Trials[i].Cluster
 		keys[s.Trials[i].Name] = c.Key
-		if c.Attach != nil && len(c.Env) > 0 {
+		if c.RunningCluster != nil && len(c.Env) > 0 {
 			t.Errorf("a cluster that runs already has the environment %q", c.Environment())
 		}
 	}

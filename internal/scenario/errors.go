@@ -21,7 +21,7 @@ type Problem struct {
 // Error returns the sentence.
 func (p *Problem) Error() string { return p.Text }
 
-func problem(key, format string, args ...any) *Problem {
+func newProblem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -43,8 +43,8 @@ func (e *Error) Error() string {
 // Errors holds all errors in a scenario file, in the order of the file.
 type Errors []*Error
 
-// shown is the maximum number of errors that are printed.
-const shown = 10
+// maxShownErrors is the maximum number of errors that are printed.
+const maxShownErrors = 10
 
 // Error returns the sentences, one per line.
 func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
@@ -54,8 +54,8 @@ func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
 func (es Errors) Lines() []string {
 	var lines []string
 	for i, e := range es {
-		if i == shown {
-			lines = append(lines, fmt.Sprintf("and %d more", len(es)-shown))
+		if i == maxShownErrors {
+			lines = append(lines, fmt.Sprintf("and %d more", len(es)-maxShownErrors))
 			break
 		}
 		lines = append(lines, e.Error())
@@ -63,13 +63,13 @@ func (es Errors) Lines() []string {
 	return lines
 }
 
-// kept is the maximum number of errors that are collected.
-const kept = 1000
+// maxCollectedErrors is the maximum number of errors that are collected.
+const maxCollectedErrors = 1000
 
 // add adds an error unless the list already contains an equal one. A default can cause the same
 // error in every trial that uses the default.
 func (es *Errors) add(e *Error) {
-	if len(*es) < kept && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
+	if len(*es) < maxCollectedErrors && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
 		*es = append(*es, e)
 	}
 }
@@ -81,25 +81,25 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is the origin of a value: a position in a scenario file (lines and columns start at 1), an
+// position is the origin of a value: a position in a scenario file (lines and columns start at 1), an
 // assignment with --set, or another flag.
-type place struct {
+type position struct {
 	line, column int
-	set          string // KEY=VALUE
+	assignment   string // KEY=VALUE
 	flag         string // --NAME VALUE, from a flag that chooses the server
 }
 
-func (p place) errorf(format string, args ...any) *Error {
+func (p position) errorf(format string, args ...any) *Error {
 	e := &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
-	if p.set != "" {
-		e.File = "--set " + p.set
+	if p.assignment != "" {
+		e.File = "--set " + p.assignment
 	} else if p.flag != "" {
 		e.File = p.flag
 	}
 	return e
 }
 
-func (p place) isAfter(q place) bool {
+func (p position) isAfter(q position) bool {
 	return p.line > q.line || p.line == q.line && p.column > q.column
 }
 
@@ -111,7 +111,7 @@ func suggestOrList(word string, known []string) string {
 // suggest returns "; did you mean" and the known word that is most similar to the given word, or ""
 // if no known word is similar.
 func suggest(word string, known []string) string {
-	best := flagNames[word]
+	best := keyAliases[word]
 	if !slices.Contains(known, best) {
 		best = Nearest(word, known)
 	}
@@ -135,8 +135,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// flagNames maps names in flags and other tools to the keys in scenario files.
-var flagNames = map[string]string{
+// keyAliases maps names in flags and other tools to the keys in scenario files.
+var keyAliases = map[string]string{
 	"conns":           "connections",
 	"val-size":        "value-size",
 	"key-space-size":  "key-space",
@@ -147,18 +147,18 @@ var flagNames = map[string]string{
 	"iterations":      "repeats",
 }
 
-// words determines how messages name parameters: by flags if the values are from flags, and by keys
+// keyNamer determines how messages name parameters: by flags if the values are from flags, and by keys
 // if the values are from a file. A message format contains the parameter's key in angle brackets,
 // such as <key-size>, and words replaces it with the name. The zero value uses the keys themselves.
-type words struct {
+type keyNamer struct {
 	// name returns the name for a key. If name is nil, the key itself is used.
 	name func(key string) string
-	// behind is set if values follow their names on the command line. It selects the wording of
+	// forFlags is set if values follow their names on the command line. It selects the wording of
 	// messages about values that are out of bounds.
-	behind bool
+	forFlags bool
 }
 
-func (w words) nameOf(key string) string {
+func (w keyNamer) keyName(key string) string {
 	if w.name == nil {
 		return key
 	}
@@ -166,7 +166,7 @@ func (w words) nameOf(key string) string {
 }
 
 // fill replaces the keys in a message format with names. Call it before user input is inserted.
-func (w words) fill(format string) string {
+func (w keyNamer) fill(format string) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(format, "<")
@@ -175,51 +175,51 @@ func (w words) fill(format string) string {
 			return b.String()
 		}
 		key, after, _ := strings.Cut(rest, ">")
-		b.WriteString(w.nameOf(key))
+		b.WriteString(w.keyName(key))
 		format = after
 	}
 }
 
-func (w words) sprintf(format string, args ...any) string {
+func (w keyNamer) sprintf(format string, args ...any) string {
 	return fmt.Sprintf(w.fill(format), args...)
 }
 
-// outOf returns a sentence that says that a value is out of bounds. bounds is a phrase such as "at
+// outOfBounds returns a sentence that says that a value is out of bounds. bounds is a phrase such as "at
 // least 1".
-func (w words) outOf(key, value, bounds string) string {
-	if w.behind {
-		return fmt.Sprintf("%s must be %s, not %s", w.nameOf(key), bounds, value)
+func (w keyNamer) outOfBounds(key, value, bounds string) string {
+	if w.forFlags {
+		return fmt.Sprintf("%s must be %s, not %s", w.keyName(key), bounds, value)
 	}
-	return fmt.Sprintf("%s is %s, but must be %s", w.nameOf(key), value, bounds)
+	return fmt.Sprintf("%s is %s, but must be %s", w.keyName(key), value, bounds)
 }
 
 // checks collects the errors in a load.
 type checks struct {
-	words words
-	apps  []application.Application
-	found []*Problem
+	namer    keyNamer
+	apps     []application.Application
+	problems []*Problem
 }
 
 // add adds an error. It replaces <key> in the format with the name of that parameter.
 func (c *checks) add(key, format string, args ...any) {
-	c.found = append(c.found, problem(key, c.words.fill(format), args...))
+	c.problems = append(c.problems, newProblem(key, c.namer.fill(format), args...))
 }
 
-// outOf adds an error for a value that is out of bounds.
-func (c *checks) outOf(key, value, bounds string) {
-	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
+// addOutOfBounds adds an error for a value that is out of bounds.
+func (c *checks) addOutOfBounds(key, value, bounds string) {
+	c.problems = append(c.problems, &Problem{Key: key, Text: c.namer.outOfBounds(key, value, bounds)})
 }
 
-// wrong reports whether any of the keys already has an error.
-func (c *checks) wrong(keys ...string) bool {
-	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
+// hasProblem reports whether any of the keys already has an error.
+func (c *checks) hasProblem(keys ...string) bool {
+	return slices.ContainsFunc(c.problems, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
 }
 
-func (c *checks) size(key string, n, most int) {
+func (c *checks) checkSize(key string, n, limit int) {
 	switch {
 	case n < 0:
 		c.add(key, "<"+key+"> is %d, but must be at least 0", n)
-	case n > most:
-		c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatSize(n), text.FormatSize(most))
+	case n > limit:
+		c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatSize(n), text.FormatSize(limit))
 	}
 }

@@ -8,39 +8,39 @@ const maxTrials = 10_000
 // expand expands each trial in the file into one trial per choice.
 func (p *fileParser) expand(o *outline) []*builder {
 	var trials []*builder
-	names := make(map[string]place)
+	names := make(map[string]position)
 	runs := 0
-	for _, t := range o.written {
-		own, axes := p.split(t)
-		n := product(axes)
+	for _, t := range o.trialNodes {
+		own, axes := p.splitAxes(t)
+		n := countChoices(axes)
 		if runs += n; n > maxTrials || runs > maxTrials {
-			p.failf(t.at, "with this trial, the scenario expands to more than %d trials; use fewer values in matrix or steps", maxTrials)
+			p.failf(t.pos, "with this trial, the scenario expands to more than %d trials; use fewer values in matrix or steps", maxTrials)
 			return nil
 		}
 		for i := range n {
-			c := p.choose(axes, i)
+			c := p.choiceAt(axes, i)
 			for k, s := range own {
 				if twice, ok := c.layer[k]; ok && !slices.Contains(c.axes, k) {
-					p.failf(twice.at, "%s is given both in the trial and in its list of stores; give it only once", k)
+					p.failf(twice.pos, "%s is given both in the trial and in its list of stores; give it only once", k)
 				}
 				c.layer[k] = s
 			}
-			for _, b := range p.build(t.at, o, c) {
+			for _, b := range p.build(t.pos, o, c) {
 				if runs += b.trial.Repeats - 1; b.trial.BaselineOf != "" {
 					runs++
 				}
 				if runs > maxTrials {
-					p.failf(t.at, "with this trial and the repeats, the scenario expands to more than %d trials; use fewer repeats or values", maxTrials)
+					p.failf(t.pos, "with this trial and the repeats, the scenario expands to more than %d trials; use fewer repeats or values", maxTrials)
 					return nil
 				}
 				first, twice := names[b.trial.Name]
 				switch {
-				case twice && first == t.at && p.options.Scale != 0:
+				case twice && first == t.pos && p.options.Scale != 0:
 					continue // scaling made several steps equal
 				case twice:
-					p.failf(b.place("name"), "the name %s is already used by the trial in line %d; give each trial a unique name", b.trial.Name, first.line)
+					p.failf(b.keyPosition("name"), "the name %s is already used by the trial in line %d; give each trial a unique name", b.trial.Name, first.line)
 				}
-				names[b.trial.Name] = t.at
+				names[b.trial.Name] = t.pos
 				b.trial.Number = len(trials) + 1
 				trials = append(trials, b)
 			}
@@ -49,8 +49,8 @@ func (p *fileParser) expand(o *outline) []*builder {
 	return trials
 }
 
-// split separates a trial's axes from its other keys. No key may be in both.
-func (p *fileParser) split(t *node) (layer, []axis) {
+// splitAxes separates a trial's axes from its other keys. No key may be in both.
+func (p *fileParser) splitAxes(t *node) (layer, []axis) {
 	own := layer{}
 	var axes, steps []axis
 	for _, pair := range t.pairs {
@@ -63,23 +63,23 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 			own[pair.key] = pair
 		}
 	}
-	own = p.spread(own)
-	axes = p.setOverAxes(append(axes, steps...))
+	own = p.hoistStoreKeys(own)
+	axes = p.overrideAxes(append(axes, steps...))
 	seen := make(map[string]bool)
 	for _, a := range axes {
 		if _, both := own[a.key]; both {
-			p.failf(a.at, "%s is given both as a value of the trial and as a list; give it only once", a.key)
+			p.failf(a.pos, "%s is given both as a value of the trial and as a list; give it only once", a.key)
 		} else if seen[a.key] {
-			p.failf(a.at, "%s is given both in matrix and in steps; give it only once", a.key)
+			p.failf(a.pos, "%s is given both in matrix and in steps; give it only once", a.key)
 		}
 		seen[a.key] = true
 	}
 	return own, axes
 }
 
-// product returns the number of choices. If there are more than maxTrials, it may return any larger
+// countChoices returns the number of choices. If there are more than maxTrials, it may return any larger
 // number.
-func product(axes []axis) int {
+func countChoices(axes []axis) int {
 	n := 1
 	for _, a := range axes {
 		if n *= len(a.values); n > maxTrials {
@@ -89,23 +89,23 @@ func product(axes []axis) int {
 	return n
 }
 
-// choose returns the i-th choice. The value of the last axis changes fastest.
-func (p *fileParser) choose(axes []axis, i int) choice {
+// choiceAt returns the i-th choice. The value of the last axis changes fastest.
+func (p *fileParser) choiceAt(axes []axis, i int) choice {
 	c := choice{layer: layer{}, labels: make(map[string]string)}
-	picked := make([]int, len(axes))
+	indices := make([]int, len(axes))
 	for a := len(axes) - 1; a >= 0; a-- {
-		picked[a] = i % len(axes[a].values)
+		indices[a] = i % len(axes[a].values)
 		i /= len(axes[a].values)
 	}
 	for a, ax := range axes {
-		v := ax.values[picked[a]]
+		v := ax.values[indices[a]]
 		c.axes = append(c.axes, ax.key)
-		c.layer[ax.key] = pair{ax.key, ax.at, v}
-		c.labels[ax.key] = label(v, picked[a]+1)
+		c.layer[ax.key] = pair{ax.key, ax.pos, v}
+		c.labels[ax.key] = label(v, indices[a]+1)
 		if ax.key == "store" {
-			c.labels[ax.key] = storeLabel(ax.values, picked[a])
+			c.labels[ax.key] = storeLabel(ax.values, indices[a])
 		}
 	}
-	c.layer = p.spread(c.layer)
+	c.layer = p.hoistStoreKeys(c.layer)
 	return c
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// faults returns the parameter for the faults to inject during the load. In a flag, each fault has
+// faultsValue returns the parameter for the faults to inject during the load. In a flag, each fault has
 // the form "kill leader at 10s for 3s every 20s repeat 5", and commas separate the faults.
-func faults() value {
-	return typed[[]fault.Fault]{
-		field: func(l *Load) *[]fault.Fault { return &l.Faults }, word: "FAULT,...", within: "",
-		fromText: fault.Parse, fromFile: readFaults, show: fault.Text, verify: checkEachFault,
-		unsaid: func(all []fault.Fault) bool { return len(all) == 0 },
+func faultsValue() value {
+	return typedValue[[]fault.Fault]{
+		field: func(l *Load) *[]fault.Fault { return &l.Faults }, placeholder: "FAULT,...", boundsText: "",
+		fromText: fault.Parse, fromFile: readFaults, format: fault.Text, checkBounds: checkEachFault,
+		isAbsent: func(all []fault.Fault) bool { return len(all) == 0 },
 	}
 }
 
 // readFaults reads faults. The value is a list of mappings, or a text in the form that flags use.
 func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 	if n.kind == scalar {
-		return parsed(n, key, fault.Parse)
+		return parseWord(n, key, fault.Parse)
 	}
 	if n.kind != list {
-		return nil, n.at.errorf("faults must be a list, for example [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
+		return nil, n.pos.errorf("faults must be a list, for example [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
 	}
 	for _, item := range n.items {
 		f, err := readFault(item)
@@ -36,39 +36,39 @@ func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		return nil, n.at.errorf("the list of faults is empty; omit the key faults")
+		return nil, n.pos.errorf("the list of faults is empty; omit the key faults")
 	}
 	return all, nil
 }
 
 func readFault(n *node) (f fault.Fault, err error) {
 	if n.kind == scalar {
-		return parsed(n, "a fault", fault.ParseOne)
+		return parseWord(n, "a fault", fault.ParseFault)
 	}
 	texts := map[string]string{}
 	readers := map[string]func(*node) error{}
-	for _, name := range fault.Fields() {
+	for _, name := range fault.FieldNames() {
 		readers[name] = func(n *node) (err error) {
 			if name == "of" && n.kind == list {
 				kinds := make([]string, len(n.items))
 				for i, item := range n.items {
-					if kinds[i], err = item.filled(name); err != nil {
+					if kinds[i], err = item.singleLine(name); err != nil {
 						return err
 					}
 				}
-				texts[name] = strings.Join(kinds, fault.KindsBetween)
+				texts[name] = strings.Join(kinds, fault.KindSeparator)
 				return nil
 			}
-			texts[name], err = n.filled(name)
+			texts[name], err = n.singleLine(name)
 			return err
 		}
 	}
 	if err := n.fields("a fault", readers); err != nil {
 		return f, err
 	}
-	f, field, err := fault.FromFields(texts)
+	f, field, err := fault.ParseFields(texts)
 	if err != nil {
-		return f, n.field(field).at.errorf("%v", err)
+		return f, n.field(field).pos.errorf("%v", err)
 	}
 	return f, nil
 }
@@ -82,28 +82,28 @@ func checkEachFault(c *checks, key string, all []fault.Fault) {
 	}
 }
 
-// Happenings returns the faults injected during the load, in order, with each repetition as a
+// Injections returns the faults injected during the load, in order, with each repetition as a
 // separate entry. All random choices depend only on the load's seed.
-func (l *Load) Happenings() []fault.Happening { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
+func (l *Load) Injections() []fault.Injection { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
 
 // hasFault reports whether matches returns true for any possible kind of any of the load's faults.
 func (l *Load) hasFault(matches func(fault.Kind) bool) bool {
-	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), matches) })
+	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.PossibleKinds(), matches) })
 }
 
 // ChangesCluster reports whether any of the load's faults leaves the cluster changed.
-func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.Changes) }
+func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.ChangesCluster) }
 
 // checkFaults rejects faults that do not fit into the window, and faults that overlap.
 func (l *Load) checkFaults(c *checks) {
-	if len(l.Faults) == 0 || c.wrong("faults", "duration", "total") {
+	if len(l.Faults) == 0 || c.hasProblem("faults", "duration", "total") {
 		return
 	}
 	if l.Duration == 0 {
 		c.add("faults", "the times of <faults> count from the start of the window, so the window needs a <duration> instead of a <total>")
 		return
 	}
-	all := fault.Longest(l.Faults, l.Duration)
+	all := fault.WorstCaseSchedule(l.Faults, l.Duration)
 	if len(all) > fault.MaxFaults {
 		c.add("faults", "<faults> would inject more than %d faults; use fewer repetitions", fault.MaxFaults)
 		return
@@ -111,17 +111,17 @@ func (l *Load) checkFaults(c *checks) {
 	for i := range all {
 		h := &all[i]
 		switch {
-		case h.At+h.For >= l.Duration:
+		case h.At+h.Duration >= l.Duration:
 			c.add("faults", "the fault %q at %s would last until %s, but the window closes at %s; make <duration> longer, or start the fault earlier",
-				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.At+h.For), text.FormatDuration(l.Duration))
+				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.At+h.Duration), text.FormatDuration(l.Duration))
 			return
-		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
+		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].Duration):
 			c.add("faults", "the fault %q at %s begins before %q at %s has ended; faults must not overlap, so that the effect of each can be seen",
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
-		case h.LeadTime() > h.At, i > 0 && h.LeadTime() > h.At-all[i-1].At-all[i-1].For:
+		case h.LeadTime() > h.At, i > 0 && h.LeadTime() > h.At-all[i-1].At-all[i-1].Duration:
 			c.add("faults", "the preparation for the fault %q at %s starts %s earlier, but at that time the window has not opened yet or another fault has not ended; start the fault later, or shorten its field \"by\"",
-				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
+				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.Amount))
 			return
 		}
 	}
@@ -134,30 +134,30 @@ func (b *builder) checkFaultMembers() {
 	if len(b.load.Faults) == 0 {
 		return
 	}
-	at, n := b.place("faults"), b.cluster.Members
-	if b.cluster.Attach != nil {
+	at, n := b.keyPosition("faults"), b.cluster.Members
+	if b.cluster.RunningCluster != nil {
 		b.failf(at, "<faults> can be injected only into clusters that quorumbench starts; give members instead of endpoints")
 		return
 	}
-	b.cluster.Disks, b.cluster.Spare, b.cluster.Network = b.load.hasFault(fault.Kind.NeedsDisk), b.load.hasFault(fault.Kind.NeedsSpare), b.load.hasFault(fault.Kind.NeedsNetwork)
+	b.cluster.FaultDisks, b.cluster.SpareMember, b.cluster.FaultNetwork = b.load.hasFault(fault.Kind.NeedsDisk), b.load.hasFault(fault.Kind.NeedsSpare), b.load.hasFault(fault.Kind.NeedsNetwork)
 	for _, f := range b.load.Faults {
 		switch {
-		case n < f.LeastMembers():
-			b.failf(at, "the fault %q needs a cluster of at least %d members, but this cluster has %d", f, f.LeastMembers(), n)
+		case n < f.MinMembers():
+			b.failf(at, "the fault %q needs a cluster of at least %d members, but this cluster has %d", f, f.MinMembers(), n)
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q needs a follower, but a cluster with 1 member has none", f)
-		case n < 3 && slices.ContainsFunc(f.Kinds(), fault.Kind.NeedsQuorum):
+		case n < 3 && slices.ContainsFunc(f.PossibleKinds(), fault.Kind.NeedsQuorum):
 			b.failf(at, "the fault %q leaves no quorum in a cluster with %s; use at least 3 members", f, text.Plural(uint64(max(n, 0)), "member"))
-		case f.Member.Mode == kv.One && f.Member.Member > n:
+		case f.Member.Mode == kv.SingleMember && f.Member.Member > n:
 			b.failf(at, "the fault %q applies to m%d, but the cluster has only %s", f, f.Member.Member, text.Plural(uint64(max(n, 0)), "member"))
 		}
 	}
 	for i := range b.hosts {
 		h := &b.hosts[i]
-		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
-		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
-		if b.cluster.Network && used && h.Via != ViaLocal {
-			b.failf(at, "network <faults> need all members and workers on the machine on which quorumbench runs, but the host %s is reached via %s", h.Name, h.Via)
+		used := slices.Contains(b.cluster.Hosts, h.Name) || len(b.cluster.Hosts) == 0 && i < n
+		used = used || slices.Contains(b.workerHosts, h.Name) || len(b.workerHosts) == 0 && b.load.Workers > 1
+		if b.cluster.FaultNetwork && used && h.Transport != TransportLocal {
+			b.failf(at, "network <faults> need all members and workers on the machine on which quorumbench runs, but the host %s is reached via %s", h.Name, h.Transport)
 			return
 		}
 	}
@@ -166,26 +166,26 @@ func (b *builder) checkFaultMembers() {
 // warnOfUpgrades warns about the store's rules for upgrades if the load has a rolling upgrade.
 func (b *builder) warnOfUpgrades(name string) {
 	for _, f := range b.load.Faults {
-		if f.Do == fault.RollingUpgrade && b.can.Upgrades != "" {
-			b.warnOf(name, fmt.Sprintf("the fault %q: %s", f, b.can.Upgrades))
+		if f.Kind == fault.RollingUpgrade && b.capabilities.UpgradeConditions != "" {
+			b.warnAboutTrial(name, fmt.Sprintf("the fault %q: %s", f, b.capabilities.UpgradeConditions))
 			return
 		}
 	}
 }
 
-// checkFaultAbilities rejects faults that the store does not support.
-func (b *builder) checkFaultAbilities() {
+// checkFaultCapabilities rejects faults that the store does not support.
+func (b *builder) checkFaultCapabilities() {
 	for _, f := range b.load.Faults {
-		for _, k := range f.Kinds() {
-			if needs := k.Needs(); needs != nil {
-				if err := b.can.CheckFeature(b.cluster.Store, *needs); err != nil {
-					b.failf(b.place("faults"), "the fault %q is not supported by this store: %v", f, err)
+		for _, k := range f.PossibleKinds() {
+			if needs := k.RequiredFeature(); needs != nil {
+				if err := b.capabilities.CheckFeature(b.cluster.Store, *needs); err != nil {
+					b.failf(b.keyPosition("faults"), "the fault %q is not supported by this store: %v", f, err)
 				}
 			}
 		}
 		if version, _ := fault.ParseServer(f.Server); version != "" {
 			if err := b.catalog.Version(b.cluster.Store, version); err != nil {
-				b.failf(b.place("faults"), "the fault %q: %v", f, err)
+				b.failf(b.keyPosition("faults"), "the fault %q: %v", f, err)
 			}
 		}
 	}
@@ -198,17 +198,17 @@ type securedSettings interface {
 }
 
 // checkCertificates rejects the fault new-certificate if the members do not use TLS. For a store
-// that cannot replace certificates at all, checkFaultAbilities rejects the fault.
+// that cannot replace certificates at all, checkFaultCapabilities rejects the fault.
 func (b *builder) checkCertificates() {
-	if b.can.CheckFeature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
+	if b.capabilities.CheckFeature(b.cluster.Store, *fault.NewCertificate.RequiredFeature()) != nil {
 		return
 	}
 	for _, f := range b.load.Faults {
-		if !slices.Contains(f.Kinds(), fault.NewCertificate) {
+		if !slices.Contains(f.PossibleKinds(), fault.NewCertificate) {
 			continue
 		}
 		if s, ok := b.cluster.Settings.(securedSettings); ok && !s.Secured() {
-			b.failf(b.place("faults"), "the fault %q needs members that use TLS; add settings: {tls: true}", f)
+			b.failf(b.keyPosition("faults"), "the fault %q needs members that use TLS; add settings: {tls: true}", f)
 		}
 	}
 }
@@ -222,9 +222,9 @@ type quotaSettings interface {
 // checkQuota rejects the fault fill-quota if the quota cannot be filled.
 func (b *builder) checkQuota() {
 	for _, f := range b.load.Faults {
-		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.Kinds(), fault.FillQuota) {
+		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.PossibleKinds(), fault.FillQuota) {
 			if err := s.CheckQuota(); err != nil {
-				b.failf(b.place("faults"), "the fault %q does not work with these settings: %v", f, err)
+				b.failf(b.keyPosition("faults"), "the fault %q does not work with these settings: %v", f, err)
 			}
 		}
 	}

@@ -14,23 +14,23 @@ import (
 
 // fileParser parses one file.
 type fileParser struct {
-	file     string
-	catalog  Catalog
-	apps     []application.Application // the applications in the catalog
-	words    words
-	running  *Attach // the cluster that a command's flags select; nil for a file
-	keys     map[string]*Parameter
-	options  Options
-	hosts    []Host
-	set      layer             // the layer of the assignments in Options.Set
-	aliases  map[string]string // final names of trials, by their names before scaling
-	errs     Errors
-	secrets  []*node // values of the key "user"
-	warnings []string
+	file            string
+	catalog         Catalog
+	apps            []application.Application // the applications in the catalog
+	namer           keyNamer
+	commandCluster  *RunningCluster // the cluster that a command's flags select; nil for a file
+	keys            map[string]*Parameter
+	options         Options
+	hosts           []Host
+	assignmentLayer layer             // the layer of the assignments in Options.Set
+	aliases         map[string]string // final names of trials, by their names before scaling
+	errs            Errors
+	secrets         []*node // values of the key "user"
+	warnings        []string
 }
 
 // fail adds err to the list of errors. If err is not an *Error, its position is fallback.
-func (p *fileParser) fail(fallback place, err error) {
+func (p *fileParser) fail(fallback position, err error) {
 	var located *Error
 	if !errors.As(err, &located) {
 		located = fallback.errorf("%v", err)
@@ -41,8 +41,8 @@ func (p *fileParser) fail(fallback place, err error) {
 	p.errs.add(located)
 }
 
-func (p *fileParser) failf(at place, format string, args ...any) {
-	p.fail(at, at.errorf(p.words.fill(format), args...))
+func (p *fileParser) failf(pos position, format string, args ...any) {
+	p.fail(pos, pos.errorf(p.namer.fill(format), args...))
 }
 
 func (p *fileParser) warn(format string, args ...any) {
@@ -50,30 +50,30 @@ func (p *fileParser) warn(format string, args ...any) {
 }
 
 func (p *fileParser) newDraft() *draft {
-	return &draft{parameters: p.keys, called: p.words, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
+	return &draft{parameters: p.keys, keyNamer: p.namer, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
 }
 
 // outline holds the contents of a file before its trials are expanded. Each key and value has been
 // checked on its own.
 type outline struct {
-	Scenario // without trials
-	nameAt   place
-	repeats  int
-	until    Until
-	defaults layer
-	written  []*node // the trials as written
-	// repeatsAt is the position of the key repeats in the file.
-	repeatsAt place
+	Scenario   // without trials
+	namePos    position
+	repeats    int
+	repeatRule RepeatRule
+	defaults   layer
+	trialNodes []*node // the trials as written
+	// repeatsPos is the position of the key repeats in the file.
+	repeatsPos position
 }
 
-// where identifies the part of a file that contains a key.
-type where string
+// filePart identifies the part of a file that contains a key.
+type filePart string
 
 const (
-	inFile     where = "the file"
-	inDefaults where = "defaults"
-	inTrial    where = "a trial"
-	inMatrix   where = "matrix"
+	inFile     filePart = "the file"
+	inDefaults filePart = "defaults"
+	inTrial    filePart = "a trial"
+	inMatrix   filePart = "matrix"
 )
 
 // FileKeys returns the keys that a scenario file can have at the top level.
@@ -94,42 +94,42 @@ func trialKeys(parameters map[string]*Parameter) []string {
 
 // findParameter returns the parameter for a key, and reports whether this part of the file may
 // contain the key. If not, it adds an error.
-func (p *fileParser) findParameter(pair pair, in where) (*Parameter, bool) {
+func (p *fileParser) findParameter(pair pair, part filePart) (*Parameter, bool) {
 	k, ok := p.trialKey(pair.key)
 	switch {
 	case !ok:
-		p.unknown(pair, in)
-	case k.alone && in != inTrial, k.shared && in == inMatrix:
-		p.failf(pair.at, "%s is a key for a trial, not for %s", pair.key, in)
+		p.failUnknownKey(pair, part)
+	case k.trialOnly && part != inTrial, k.notInMatrix && part == inMatrix:
+		p.failf(pair.pos, "%s is a key for a trial, not for %s", pair.key, part)
 	case pair.value.kind == null:
-		p.noValue(pair)
+		p.failMissingValue(pair)
 	default:
 		return k, true
 	}
 	return k, false
 }
 
-func (p *fileParser) unknown(pair pair, in where) {
-	_, ofTrial := p.trialKey(pair.key)
-	here := trialKeys(p.keys)
-	if in == inFile {
-		here = FileKeys()
+func (p *fileParser) failUnknownKey(pair pair, part filePart) {
+	_, isTrialKey := p.trialKey(pair.key)
+	knownKeys := trialKeys(p.keys)
+	if part == inFile {
+		knownKeys = FileKeys()
 	}
 	switch {
-	case in == inFile && ofTrial:
-		p.failf(pair.at, "%s is a key for a trial or for defaults, not for the top level of the file", pair.key)
+	case part == inFile && isTrialKey:
+		p.failf(pair.pos, "%s is a key for a trial or for defaults, not for the top level of the file", pair.key)
 	case slices.Contains(FileKeys(), pair.key):
-		p.failf(pair.at, "%s is a key for the top level of the file, not for %s", pair.key, in)
+		p.failf(pair.pos, "%s is a key for the top level of the file, not for %s", pair.key, part)
 	default:
-		p.failf(pair.at, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, here), keysListed))
+		p.failf(pair.pos, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, knownKeys), keysListed))
 	}
 }
 
 // keysListed is the end of an error about an unknown key that is not similar to any known key.
 const keysListed = "; docs/reference/scenarios.md lists the keys"
 
-func (p *fileParser) noValue(pair pair) {
-	p.failf(pair.at, "%s has no value; give it a value or remove the key", pair.key)
+func (p *fileParser) failMissingValue(pair pair) {
+	p.failf(pair.pos, "%s has no value; give it a value or remove the key", pair.key)
 }
 
 // layer holds values by their keys: the values in defaults, or the values of a trial for one choice
@@ -146,17 +146,17 @@ func (l layer) hasKey(key string) bool {
 func (l layer) mergedOver(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
-		for _, gone := range replaced(name, s.value, base) {
-			delete(out, gone)
+		for _, replacedKey := range replacedKeys(name, s.value, base) {
+			delete(out, replacedKey)
 		}
 	}
 	maps.Copy(out, l)
 	return out
 }
 
-// replaced returns the other keys in the lower layer base that no longer apply if a higher layer
+// replacedKeys returns the other keys in the lower layer base that no longer apply if a higher layer
 // sets key to value. For example, a trial with a total does not use the duration in defaults.
-func replaced(key string, value *node, base layer) []string {
+func replacedKeys(key string, value *node, base layer) []string {
 	switch key {
 	case "duration":
 		return []string{"total"}
@@ -167,13 +167,13 @@ func replaced(key string, value *node, base layer) []string {
 	case "mix":
 		return []string{"operation"}
 	case "endpoints":
-		return ofStarted
+		return startedClusterKeys
 	case "exec":
-		return slices.Concat(ofRunning, []string{"version"})
+		return slices.Concat(runningClusterKeys, []string{"version"})
 	case "version":
-		return slices.Concat(ofRunning, []string{"exec"})
+		return slices.Concat(runningClusterKeys, []string{"exec"})
 	case "members", "members-on", "settings", "env":
-		return ofRunning
+		return runningClusterKeys
 	case "rate":
 		if a, ok := base["arrival"]; ok && a.value.text == Closed.String() {
 			return []string{"arrival"}
@@ -184,15 +184,15 @@ func replaced(key string, value *node, base layer) []string {
 		}
 	case "store":
 		if s, ok := base["store"]; ok && s.value.text != value.text {
-			return slices.Concat([]string{"exec", "version", "label", "settings", "env"}, ofRunning)
+			return slices.Concat([]string{"exec", "version", "label", "settings", "env"}, runningClusterKeys)
 		}
 	}
 	return nil
 }
 
-// spread moves the keys in the mapping store to the layer that contains store. It does nothing if
+// hoistStoreKeys moves the keys in the mapping store to the layer that contains store. It does nothing if
 // the value of store is not a mapping. Errors in the mapping have already been reported.
-func (p *fileParser) spread(l layer) layer {
+func (p *fileParser) hoistStoreKeys(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {
 		return l
@@ -204,33 +204,33 @@ func (p *fileParser) spread(l layer) layer {
 			k = "store"
 		}
 		if _, twice := l[k]; twice {
-			p.failf(pair.at, "%s is given both in store and outside it; give it only once", k)
+			p.failf(pair.pos, "%s is given both in store and outside it; give it only once", k)
 		}
 		l[k] = pair
 	}
 	return l
 }
 
-// ofStarted lists the keys for clusters that quorumbench starts, and ofRunning the keys for running
+// startedClusterKeys lists the keys for clusters that quorumbench starts, and runningClusterKeys the keys for running
 // clusters. Keys of the two groups exclude each other.
 var (
-	ofStarted = []string{"members", "members-on", "exec", "version", "settings", "env"}
-	ofRunning = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}
+	startedClusterKeys = []string{"members", "members-on", "exec", "version", "settings", "env"}
+	runningClusterKeys = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}
 )
 
-// clashes rejects keys that exclude each other.
-func (p *fileParser) clashes(l layer) {
+// checkExclusiveKeys rejects keys that exclude each other.
+func (p *fileParser) checkExclusiveKeys(l layer) {
 	all := [][2]string{{"duration", "total"}, {"operation", "mix"}, {"version", "exec"}}
-	for _, key := range ofStarted {
+	for _, key := range startedClusterKeys {
 		all = append(all, [2]string{"endpoints", key})
 	}
 	for _, c := range all {
 		a, first := l[c[0]]
 		b, second := l[c[1]]
 		if first && second {
-			at := a.at
-			if b.at.isAfter(a.at) {
-				at = b.at
+			at := a.pos
+			if b.pos.isAfter(a.pos) {
+				at = b.pos
 			}
 			p.failf(at, "<"+c[0]+"> and <"+c[1]+"> exclude each other; give only one of them")
 		}

@@ -10,23 +10,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// settleApplication sets the fields of a load that imitates an application.
-func (b *builder) settleApplication() {
+// deriveApplicationFields sets the fields of a load that imitates an application.
+func (b *builder) deriveApplicationFields() {
 	a := &b.load.Application
 	if a.Name == "" {
 		return
 	}
-	for _, key := range saidByApplication {
-		if s, ok := b.asked[key]; ok {
-			b.failf(s.at, "the application determines what is sent, when, and to which keys, so <"+key+"> has no effect; remove it")
+	for _, key := range applicationKeys {
+		if s, ok := b.givenLayer[key]; ok {
+			b.failf(s.pos, "the application determines what is sent, when, and to which keys, so <"+key+"> has no effect; remove it")
 		}
 	}
-	which := application.Find(b.apps, a.Name)
-	if which == nil {
-		b.load.describe(application.Profile{}) // the unknown name is rejected later
+	app := application.Find(b.apps, a.Name)
+	if app == nil {
+		b.load.setProfile(application.Profile{}) // the unknown name is rejected later
 		return
 	}
-	d := which.Definition()
+	d := app.Definition()
 	a.Compacts = d.Compacts
 	b.completeSettings(&d)
 	if d.Prefix != "" && !b.layer.hasKey("prefix") {
@@ -34,23 +34,23 @@ func (b *builder) settleApplication() {
 	}
 	way := 0
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkApplicationAbilities reports an error
+		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkApplicationCapabilities reports an error
 	}
 	if values := a.Values(); d.OutOfBounds(values) != nil {
-		b.load.describe(application.Profile{}) // rejected later
-	} else if _, why := which.Check(values); why != "" {
-		b.load.describe(application.Profile{})
+		b.load.setProfile(application.Profile{}) // rejected later
+	} else if _, why := app.Check(values); why != "" {
+		b.load.setProfile(application.Profile{})
 	} else {
-		a.Text = which.Phrase(values)
-		p := which.Profile(values, way)
-		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
-			b.failf(said.at, "the application determines which connection each call uses, so <connections> has no effect; remove it")
+		a.Text = app.Phrase(values)
+		p := app.Profile(values, way)
+		if said, ok := b.givenLayer["connections"]; ok && p.Connections > 0 {
+			b.failf(said.pos, "the application determines which connection each call uses, so <connections> has no effect; remove it")
 		}
-		b.load.describe(p)
+		b.load.setProfile(p)
 	}
-	b.places = nil
+	b.mixPositions = nil
 	for range b.load.Mix {
-		b.places = append(b.places, b.place("application"))
+		b.mixPositions = append(b.mixPositions, b.keyPosition("application"))
 	}
 }
 
@@ -62,16 +62,16 @@ func (b *builder) completeSettings(d *application.Definition) {
 			a.set(p, p.Default)
 		}
 	}
-	place := map[string]int{}
+	ranks := map[string]int{}
 	for i, s := range settings(b.apps) {
-		place[s.Key] = i
+		ranks[s.Key] = i
 	}
-	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
+	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(ranks[x.Key], ranks[y.Key]) })
 }
 
-// describe sets the fields of the load, such as its operations and their average rate, to the
+// setProfile sets the fields of the load, such as its operations and their average rate, to the
 // values in the application's profile, so that reports and messages can describe the load.
-func (l *Load) describe(p application.Profile) {
+func (l *Load) setProfile(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
 		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
@@ -92,32 +92,32 @@ func (l *Load) describe(p application.Profile) {
 		l.Connections = p.Connections
 	}
 	l.Clients, l.Distribution = l.Connections, Distribution{Name: Uniform}
-	l.KeySpace, l.KeySize, l.ValueSize = max(p.There, 1), p.KeySize, p.ValueSize
+	l.KeySpace, l.KeySize, l.ValueSize = max(p.Existing, 1), p.KeySize, p.ValueSize
 	if l.Watch = nil; p.Watchers > 0 {
 		l.Watch = &Watch{Watchers: p.Watchers, Streams: p.Streams, PrevKV: p.PreviousValues}
 	}
 }
 
-// checkApplicationAbilities rejects a store that the application cannot use, and a window that is
+// checkApplicationCapabilities rejects a store that the application cannot use, and a window that is
 // too short for the application's settings.
-func (b *builder) checkApplicationAbilities() {
+func (b *builder) checkApplicationCapabilities() {
 	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {
 		return
 	}
 	d := a.Definition()
-	way, err := d.FindWay(b.cluster.Store, b.can)
+	way, err := d.FindWay(b.cluster.Store, b.capabilities)
 	if err != nil {
-		b.failf(b.place("application"), "<application> is not supported by this store: %v", err)
+		b.failf(b.keyPosition("application"), "<application> is not supported by this store: %v", err)
 		return
 	}
 	s := b.load.Application.Values()
-	if w, ok := a.(application.Windowed); ok && d.OutOfBounds(s) == nil {
+	if w, ok := a.(application.WindowChecker); ok && d.OutOfBounds(s) == nil {
 		if _, why := a.Check(s); why != "" {
 			return // rejected elsewhere
 		}
 		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
-			b.failf(b.place(key), "%s", b.words.fill(why))
+			b.failf(b.keyPosition(key), "%s", b.namer.fill(why))
 		}
 	}
 }
@@ -126,9 +126,9 @@ func (l *Load) checkApplication(c *checks) {
 	a := &l.Application
 	app := application.Find(c.apps, a.Name)
 	for _, s := range settings(c.apps) {
-		if a.index(s.Key) >= 0 && !slices.Contains(s.of, a.Name) {
+		if a.index(s.Key) >= 0 && !slices.Contains(s.applications, a.Name) {
 			if a.Name == "" {
-				c.add(s.Key, "<"+s.Key+"> applies only to an <application>, and this load has none; remove it, or add application: "+strings.Join(s.of, " or "))
+				c.add(s.Key, "<"+s.Key+"> applies only to an <application>, and this load has none; remove it, or add application: "+strings.Join(s.applications, " or "))
 			} else if app != nil {
 				c.add(s.Key, "<"+s.Key+"> is not a parameter of the application %s; remove it", a.Name)
 			}
@@ -147,19 +147,19 @@ func (l *Load) checkApplication(c *checks) {
 	values := a.Values()
 	if p := d.OutOfBounds(values); p != nil {
 		s := setting{Parameter: *p}
-		c.outOf(p.Key, a.setting(p.Key), "from "+s.bounds())
+		c.addOutOfBounds(p.Key, a.setting(p.Key), "from "+s.bounds())
 		return
 	}
 	if key, why := app.Check(values); why != "" {
-		c.add(key, "%s", c.words.fill(why))
+		c.add(key, "%s", c.namer.fill(why))
 		return
 	}
-	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MostCalls {
+	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MaxCalls {
 		c.add("duration", "in a <duration> of %v, the application sends %s calls, but at most %s can be planned; make the duration shorter", l.Duration,
-			text.Count(uint64(calls)), text.Count(MostCalls))
+			text.Count(uint64(calls)), text.Count(MaxCalls))
 	}
 }
 
-// MostCalls is the maximum number of calls that can be planned for an application. Each call needs
+// MaxCalls is the maximum number of calls that can be planned for an application. Each call needs
 // about 16 bytes of memory.
-const MostCalls = 100_000_000
+const MaxCalls = 100_000_000

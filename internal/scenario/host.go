@@ -18,36 +18,36 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address has a form that depends on Via. For ViaLocal, it is the IP address of the host's
-	// members, or empty to use separate loopback addresses. For ViaAgent, it is the agent's
-	// address, HOST:PORT or unix:PATH. For ViaSSH, it is [USER@]HOST[:PORT].
-	Address string
-	Via     Via
-	// Dir is the absolute path of a folder on the host, and is allowed only for ViaSSH. quorumbench
+	// Address has a form that depends on Via. For TransportLocal, it is the IP address of the host's
+	// members, or empty to use separate loopback addresses. For TransportAgent, it is the agent's
+	// address, HOST:PORT or unix:PATH. For TransportSSH, it is [USER@]HOST[:PORT].
+	Address   string
+	Transport Transport
+	// Dir is the absolute path of a folder on the host, and is allowed only for TransportSSH. quorumbench
 	// writes all files to this folder, and keeps data and logs in it. If Dir is empty, quorumbench
 	// uses a temporary folder and removes it at the end.
 	Dir string
 }
 
-// Via is the way in which quorumbench reaches a host.
-type Via uint8
+// Transport is the way in which quorumbench reaches a host.
+type Transport uint8
 
 // Ways to reach a host.
 const (
-	ViaLocal Via = iota // this machine; several hosts can share it with separate addresses
-	ViaAgent            // "quorumbench agent" on another machine
-	ViaSSH              // another machine, on which quorumbench starts an agent over ssh
+	TransportLocal Transport = iota // this machine; several hosts can share it with separate addresses
+	TransportAgent                  // "quorumbench agent" on another machine
+	TransportSSH                    // another machine, on which quorumbench starts an agent over ssh
 )
 
-var viaNames = [...]string{"local", "agent", "ssh"}
+var transportNames = [...]string{"local", "agent", "ssh"}
 
 // String returns the name in scenario files.
-func (v Via) String() string { return viaNames[v] }
+func (v Transport) String() string { return transportNames[v] }
 
-// ParseVia parses the name of a way to reach a host.
-func ParseVia(s string) (Via, error) {
-	if i := slices.Index(viaNames[:], s); i >= 0 {
-		return Via(i), nil
+// ParseTransport parses the name of a way to reach a host.
+func ParseTransport(s string) (Transport, error) {
+	if i := slices.Index(transportNames[:], s); i >= 0 {
+		return Transport(i), nil
 	}
 	return 0, fmt.Errorf("via is %q, but must be local (this machine), agent or ssh", s)
 }
@@ -55,25 +55,27 @@ func ParseVia(s string) (Via, error) {
 // UnixPrefix is the prefix of an agent's address if the agent listens on a Unix socket.
 const UnixPrefix = "unix:"
 
-// Unix reports whether the host's agent listens on a Unix socket. Such an agent needs no
+// UsesUnixSocket reports whether the host's agent listens on a Unix socket. Such an agent needs no
 // certificates.
-func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
+func (h *Host) UsesUnixSocket() bool {
+	return h.Transport == TransportAgent && strings.HasPrefix(h.Address, UnixPrefix)
+}
 
-// isAccount reports whether a text may be a user name for ssh. It must not contain spaces or
+// isUserName reports whether a text may be a user name for ssh. It must not contain spaces or
 // control characters.
-func isAccount(user string) bool {
+func isUserName(user string) bool {
 	n := utf8.RuneCountInString(user)
 	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
 }
 
-// SSH parses the address of a host that is reached via ssh. It returns the user, or an empty string
+// SSHAddress parses the address of a host that is reached via ssh. It returns the user, or an empty string
 // for ssh's default user. The returned address is HOST:PORT, or HOST if the host's address has no
 // port.
-func (h *Host) SSH() (user, address string, err error) {
+func (h *Host) SSHAddress() (user, address string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, but must be the address of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
 	address = h.Address
 	if i := strings.LastIndex(address, "@"); i >= 0 {
-		if user, address = address[:i], address[i+1:]; !isAccount(user) {
+		if user, address = address[:i], address[i+1:]; !isUserName(user) {
 			return "", "", wrong
 		}
 	}
@@ -82,34 +84,36 @@ func (h *Host) SSH() (user, address string, err error) {
 		if strings.HasPrefix(address, "[") && strings.HasSuffix(address, "]") {
 			address = address[1 : len(address)-1]
 		}
-		if !isHost(address) {
+		if !isHostName(address) {
 			return "", "", wrong
 		}
 		return user, address, nil
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 || !isHost(name) {
+	if err != nil || n == 0 || !isHostName(name) {
 		return "", "", wrong
 	}
 	return user, net.JoinHostPort(name, port), nil
 }
 
-func isHost(name string) bool { return net.ParseIP(name) != nil || hostName.MatchString(name) }
+func isHostName(name string) bool {
+	return net.ParseIP(name) != nil || hostNamePattern.MatchString(name)
+}
 
-// hostName matches names in DNS and in local networks.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+// hostNamePattern matches names in DNS and in local networks.
+var hostNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
 // checkAddress checks a host's address.
 func (h *Host) checkAddress() error {
 	switch {
-	case h.Via == ViaLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
+	case h.Transport == TransportLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
 		return fmt.Errorf("the address of host %s is %q, but must be an IP address", h.Name, h.Address)
-	case h.Via == ViaAgent && !h.Unix():
+	case h.Transport == TransportAgent && !h.UsesUnixSocket():
 		if _, port, err := net.SplitHostPort(h.Address); err != nil || port == "" {
 			return fmt.Errorf("the address of host %s is %q, but must be the address of its agent, HOST:PORT or unix:PATH", h.Name, h.Address)
 		}
-	case h.Via == ViaSSH:
-		_, _, err := h.SSH()
+	case h.Transport == TransportSSH:
+		_, _, err := h.SSHAddress()
 		return err
 	}
 	return nil
@@ -119,7 +123,7 @@ func (h *Host) checkAddress() error {
 func (h *Host) checkDir() error {
 	switch {
 	case h.Dir == "":
-	case h.Via != ViaSSH:
+	case h.Transport != TransportSSH:
 		return fmt.Errorf("the host %s has a dir, but only hosts that are reached via ssh can have one; remove the dir", h.Name)
 	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !text.Printable(h.Dir):
 		return fmt.Errorf("the dir of host %s is %q, but must be an absolute path on that host, without . or .. and without a slash at the end", h.Name, h.Dir)
@@ -133,10 +137,10 @@ const maxHosts = 1000
 // readHosts reads the list of hosts in the file.
 func readHosts(n *node) ([]Host, error) {
 	if n.kind != list {
-		return nil, n.at.errorf("hosts must be a list, for example [{name: a, address: 127.0.0.2}], not %s", n.otherThan(list))
+		return nil, n.pos.errorf("hosts must be a list, for example [{name: a, address: 127.0.0.2}], not %s", n.describeMismatch(list))
 	}
 	if len(n.items) > maxHosts {
-		return nil, n.at.errorf("there are %d hosts, but at most %d are allowed", len(n.items), maxHosts)
+		return nil, n.pos.errorf("there are %d hosts, but at most %d are allowed", len(n.items), maxHosts)
 	}
 	var hosts []Host
 	for _, item := range n.items {
@@ -147,9 +151,9 @@ func readHosts(n *node) ([]Host, error) {
 		for _, o := range hosts {
 			switch {
 			case o.Name == h.Name:
-				return nil, item.at.errorf("two hosts have the name %s; give each host a unique name", h.Name)
+				return nil, item.pos.errorf("two hosts have the name %s; give each host a unique name", h.Name)
 			case o.Address == h.Address && h.Address != "":
-				return nil, item.at.errorf("the hosts %s and %s have the same address, %s; give each host its own address", o.Name, h.Name, h.Address)
+				return nil, item.pos.errorf("the hosts %s and %s have the same address, %s; give each host its own address", o.Name, h.Name, h.Address)
 			}
 		}
 		hosts = append(hosts, h)
@@ -159,21 +163,21 @@ func readHosts(n *node) ([]Host, error) {
 
 func readHost(n *node) (h Host, err error) {
 	err = n.fields("a host", map[string]func(*node) error{
-		"name":    func(n *node) (err error) { h.Name, err = n.filled("name"); return err },
-		"address": func(n *node) (err error) { h.Address, err = n.filled("address"); return err },
-		"via":     func(n *node) (err error) { h.Via, err = parsed(n, "via", ParseVia); return err },
-		"dir":     func(n *node) (err error) { h.Dir, err = n.filled("dir"); return err },
+		"name":    func(n *node) (err error) { h.Name, err = n.singleLine("name"); return err },
+		"address": func(n *node) (err error) { h.Address, err = n.singleLine("address"); return err },
+		"via":     func(n *node) (err error) { h.Transport, err = parseWord(n, "via", ParseTransport); return err },
+		"dir":     func(n *node) (err error) { h.Dir, err = n.singleLine("dir"); return err },
 	})
 	switch {
 	case err != nil:
 		return h, err
 	case h.Name == "":
-		return h, n.at.errorf("a host needs a name, for example {name: a, address: 127.0.0.2}")
-	case !nameable.MatchString(h.Name):
-		return h, n.at.errorf("the host %s", notNameable(h.Name))
+		return h, n.pos.errorf("a host needs a name, for example {name: a, address: 127.0.0.2}")
+	case !validName.MatchString(h.Name):
+		return h, n.pos.errorf("the host %s", invalidNameText(h.Name))
 	}
 	if err := cmp.Or(h.checkAddress(), h.checkDir()); err != nil {
-		return h, n.at.errorf("%v", err)
+		return h, n.pos.errorf("%v", err)
 	}
 	return h, nil
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// typed describes a parameter whose value in a load has type T. field returns a pointer to the
+// typedValue describes a parameter whose value in a load has type T. field returns a pointer to the
 // value, or nil if the load does not have the parameter.
-type typed[T any] struct {
-	field        func(*Load) *T
-	word, within string // for help: the placeholder of the value and its bounds
-	fromText     func(string) (T, error)
-	show         func(T) string
+type typedValue[T any] struct {
+	field                   func(*Load) *T
+	placeholder, boundsText string // for help: the placeholder of the value and its bounds
+	fromText                func(string) (T, error)
+	format                  func(T) string
 	// The following fields are optional. fromFile reads a value from a file; without it, fromText
 	// is used. verify checks bounds. unsaid reports whether a value means that the load does not
 	// have the parameter.
-	fromFile func(d *draft, key string, n *node) (T, error)
-	verify   func(c *checks, key string, v T)
-	unsaid   func(T) bool
+	fromFile    func(d *draft, key string, n *node) (T, error)
+	checkBounds func(c *checks, key string, v T)
+	isAbsent    func(T) bool
 	// toJSON and fromJSON convert the value for records. Without them, the value is recorded as
 	// text. toJSON returns a value for encoding/json. If only toJSON is set, encoding/json also
 	// decodes the value.
@@ -32,10 +32,10 @@ type typed[T any] struct {
 	fromJSON func(json.RawMessage) (T, error)
 }
 
-func (t typed[T]) hint() string   { return t.word }
-func (t typed[T]) bounds() string { return t.within }
+func (t typedValue[T]) hint() string   { return t.placeholder }
+func (t typedValue[T]) bounds() string { return t.boundsText }
 
-func (t typed[T]) parse(l *Load, s string) error {
+func (t typedValue[T]) parse(l *Load, s string) error {
 	v, err := t.fromText(s)
 	if err == nil {
 		*t.field(l) = v
@@ -43,51 +43,51 @@ func (t typed[T]) parse(l *Load, s string) error {
 	return err
 }
 
-func (t typed[T]) read(d *draft, key string, n *node) (err error) {
+func (t typedValue[T]) read(d *draft, key string, n *node) (err error) {
 	var v T
 	if t.fromFile != nil {
 		v, err = t.fromFile(d, key, n)
 	} else {
-		v, err = parsed(n, key, t.fromText)
+		v, err = parseWord(n, key, t.fromText)
 	}
 	*t.field(&d.load) = v
 	return err
 }
 
-func (t typed[T]) check(c *checks, key string, l *Load) {
-	if v := t.field(l); v != nil && t.verify != nil {
-		t.verify(c, key, *v)
+func (t typedValue[T]) check(c *checks, key string, l *Load) {
+	if v := t.field(l); v != nil && t.checkBounds != nil {
+		t.checkBounds(c, key, *v)
 	}
 }
 
-// valueIn returns a pointer to the load's value, or nil if the load has none.
-func (t typed[T]) valueIn(l *Load) *T {
+// presentValue returns a pointer to the load's value, or nil if the load has none.
+func (t typedValue[T]) presentValue(l *Load) *T {
 	v := t.field(l)
-	if v == nil || t.unsaid != nil && t.unsaid(*v) {
+	if v == nil || t.isAbsent != nil && t.isAbsent(*v) {
 		return nil
 	}
 	return v
 }
 
-func (t typed[T]) text(l *Load) string {
-	if v := t.valueIn(l); v != nil {
-		return t.show(*v)
+func (t typedValue[T]) text(l *Load) string {
+	if v := t.presentValue(l); v != nil {
+		return t.format(*v)
 	}
 	return ""
 }
 
-func (t typed[T]) encode(l *Load) any {
-	v := t.valueIn(l)
+func (t typedValue[T]) encode(l *Load) any {
+	v := t.presentValue(l)
 	switch {
 	case v == nil:
 		return nil
 	case t.toJSON != nil:
 		return t.toJSON(*v)
 	}
-	return t.show(*v)
+	return t.format(*v)
 }
 
-func (t typed[T]) decode(l *Load, b json.RawMessage) (err error) {
+func (t typedValue[T]) decode(l *Load, b json.RawMessage) (err error) {
 	field := t.field(l)
 	switch {
 	case field == nil:
@@ -105,28 +105,28 @@ func (t typed[T]) decode(l *Load, b json.RawMessage) (err error) {
 	return t.parse(l, KeyText([]byte(s))) // makes text from an untrusted record printable
 }
 
-func asIs[T any](v T) any { return v }
+func identity[T any](v T) any { return v }
 
 func isZero[T comparable](v T) bool {
 	var zero T
 	return v == zero
 }
 
-// optional returns a copy of t in which the value zero means that a load does not have the
+// optionalValue returns a copy of t in which the value zero means that a load does not have the
 // parameter. For example, the window ends after a total or a duration, and the other of the two is
 // zero.
-func optional[T comparable](t typed[T]) typed[T] {
-	t.unsaid = isZero[T]
+func optionalValue[T comparable](t typedValue[T]) typedValue[T] {
+	t.isAbsent = isZero[T]
 	return t
 }
 
-// integer returns a parameter whose value is a whole number from least to most. For an unsigned
+// integerValue returns a parameter whose value is a whole number from least to most. For an unsigned
 // type, 0 means that the load does not have the parameter.
-func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
+func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typedValue[T] {
 	signed := T(0)-1 < 0
-	t := typed[T]{
-		field: field, word: "N", toJSON: asIs[T], within: between(least, most),
-		show: func(n T) string { return fmt.Sprint(n) },
+	t := typedValue[T]{
+		field: field, placeholder: "N", toJSON: identity[T], boundsText: formatRange(least, most),
+		format: func(n T) string { return fmt.Sprint(n) },
 		fromText: func(s string) (T, error) {
 			n, err := text.ParseInteger(s)
 			if !signed && n < 0 {
@@ -142,32 +142,32 @@ func integer[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most 
 			switch {
 			case err != nil:
 			case !signed && i < least: // otherwise a given 0 would count as absent
-				err = n.at.errorf("%s", d.called.outOf(key, n.text, fmt.Sprintf("at least %d", least)))
+				err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, n.text, fmt.Sprintf("at least %d", least)))
 			case int64(T(i)) != i:
-				err = n.at.errorf("%s is %s, which is far too large", key, n.text)
+				err = n.pos.errorf("%s is %s, which is far too large", key, n.text)
 			}
 			return T(i), err
 		},
-		verify: func(c *checks, key string, n T) {
+		checkBounds: func(c *checks, key string, n T) {
 			switch i := int64(n); {
 			case signed && i < least:
-				c.outOf(key, strconv.FormatInt(i, 10), fmt.Sprintf("at least %d", least))
+				c.addOutOfBounds(key, strconv.FormatInt(i, 10), fmt.Sprintf("at least %d", least))
 			case uint64(n) > uint64(most):
 				c.add(key, "<"+key+"> is %d, but must be at most %d", n, most)
 			}
 		},
 	}
 	if !signed {
-		return optional(t)
+		return optionalValue(t)
 	}
 	return t
 }
 
-// notNegative returns a parameter whose value is a whole number that is at least 0. The text zero
+// nonNegative returns a parameter whose value is a whole number that is at least 0. The text zero
 // explains the meaning of 0 in messages.
-func notNegative(field func(*Load) *int64, zero string) typed[int64] {
-	t := integer(field, 0, math.MaxInt64)
-	t.verify = func(c *checks, key string, n int64) {
+func nonNegative(field func(*Load) *int64, zero string) typedValue[int64] {
+	t := integerValue(field, 0, math.MaxInt64)
+	t.checkBounds = func(c *checks, key string, n int64) {
 		if n < 0 {
 			c.add(key, "<"+key+"> is %d, but must be at least 0"+zero, n)
 		}
@@ -175,9 +175,9 @@ func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 	return t
 }
 
-func percent(field func(*Load) *int) value {
-	t := integer(field, 0, 100)
-	t.verify = func(c *checks, key string, n int) {
+func percentValue(field func(*Load) *int) value {
+	t := integerValue(field, 0, 100)
+	t.checkBounds = func(c *checks, key string, n int) {
 		if n < 0 || n > 100 {
 			c.add(key, "<"+key+"> is %d, but must be from 0 to 100", n)
 		}
@@ -185,112 +185,112 @@ func percent(field func(*Load) *int) value {
 	return t
 }
 
-// size returns a parameter whose value is a number of bytes.
-func size(field func(*Load) *int, most int) value {
-	return typed[int]{
-		field: field, word: "SIZE", toJSON: asIs[int], within: "0 to " + text.FormatSize(most), show: strconv.Itoa, fromText: text.ParseFlagSize,
-		verify: func(c *checks, key string, n int) { c.size(key, n, most) },
+// sizeValue returns a parameter whose value is a number of bytes.
+func sizeValue(field func(*Load) *int, limit int) value {
+	return typedValue[int]{
+		field: field, placeholder: "SIZE", toJSON: identity[int], boundsText: "0 to " + text.FormatSize(limit), format: strconv.Itoa, fromText: text.ParseFlagSize,
+		checkBounds: func(c *checks, key string, n int) { c.checkSize(key, n, limit) },
 	}
 }
 
-// span returns a parameter whose value is a duration that is at least 0. The text zero explains the
+// durationValue returns a parameter whose value is a duration that is at least 0. The text zero explains the
 // meaning of 0 in messages.
-func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
-	return typed[time.Duration]{
-		field: field, word: "DURATION", within: "0s to " + text.FormatDuration(most), fromText: text.ParseDuration, show: text.FormatDuration,
-		verify: func(c *checks, key string, d time.Duration) {
+func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero string) typedValue[time.Duration] {
+	return typedValue[time.Duration]{
+		field: field, placeholder: "DURATION", boundsText: "0s to " + text.FormatDuration(limit), fromText: text.ParseDuration, format: text.FormatDuration,
+		checkBounds: func(c *checks, key string, d time.Duration) {
 			switch {
 			case d < 0:
 				c.add(key, "<"+key+"> is %s, but must be at least 0"+zero, text.FormatDuration(d))
-			case d > most:
-				c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatDuration(d), text.FormatDuration(most))
+			case d > limit:
+				c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatDuration(d), text.FormatDuration(limit))
 			}
 		},
 	}
 }
 
-// spanAbove returns a parameter whose value is a duration above 0.
-func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.Duration] {
-	t := span(field, most, "")
-	t.within = "above 0, up to " + text.FormatDuration(most)
+// positiveDuration returns a parameter whose value is a duration above 0.
+func positiveDuration(field func(*Load) *time.Duration, limit time.Duration) typedValue[time.Duration] {
+	t := durationValue(field, limit, "")
+	t.boundsText = "above 0, up to " + text.FormatDuration(limit)
 	t.fromFile = func(d *draft, key string, n *node) (time.Duration, error) {
-		v, err := parsed(n, key, text.ParseDuration)
+		v, err := parseWord(n, key, text.ParseDuration)
 		if err == nil && v <= 0 {
-			err = n.at.errorf("%s", d.called.outOf(key, v.String(), "above 0"))
+			err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, v.String(), "above 0"))
 		}
 		return v, err
 	}
 	return t
 }
 
-// timeout returns the parameter for the timeout. It rejects a timeout of 0 even in a load that was
+// timeoutValue returns the parameter for the timeout. It rejects a timeout of 0 even in a load that was
 // not read from a file.
-func timeout() value {
-	t := spanAbove(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
-	within := t.verify
-	t.verify = func(c *checks, key string, d time.Duration) {
+func timeoutValue() value {
+	t := positiveDuration(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
+	checkLimit := t.checkBounds
+	t.checkBounds = func(c *checks, key string, d time.Duration) {
 		if d <= 0 {
-			c.outOf(key, d.String(), "above 0")
+			c.addOutOfBounds(key, d.String(), "above 0")
 			return
 		}
-		within(c, key, d)
+		checkLimit(c, key, d)
 	}
 	return t
 }
 
-// yesNo returns a parameter whose value is true or false.
-func yesNo(field func(*Load) *bool) typed[bool] {
-	return typed[bool]{
-		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: text.ParseBool,
+// boolValue returns a parameter whose value is true or false.
+func boolValue(field func(*Load) *bool) typedValue[bool] {
+	return typedValue[bool]{
+		field: field, placeholder: "bool", toJSON: identity[bool], format: strconv.FormatBool, fromText: text.ParseBool,
 		fromFile: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
 	}
 }
 
-// chosen returns a parameter whose value is a word that parse accepts.
-func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typed[T] {
-	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
+// enumValue returns a parameter whose value is a word that parse accepts.
+func enumValue[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typedValue[T] {
+	return typedValue[T]{field: field, placeholder: word, fromText: parse, format: T.String}
 }
 
 // textValue returns a parameter whose value is any text. bounds describes the valid values in help.
-func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
-	return typed[T]{
-		field: field, word: word, within: bounds,
+func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typedValue[T] {
+	return typedValue[T]{
+		field: field, placeholder: word, boundsText: bounds,
 		fromText: func(s string) (T, error) { return T(s), nil },
 		fromFile: func(_ *draft, key string, n *node) (T, error) {
-			s, err := n.word(key)
+			s, err := n.scalarText(key)
 			return T(s), err
 		},
-		show:   func(v T) string { return KeyText([]byte(v)) },
-		unsaid: func(v T) bool { return len(v) == 0 },
+		format:   func(v T) string { return KeyText([]byte(v)) },
+		isAbsent: func(v T) bool { return len(v) == 0 },
 	}
 }
 
-// rate returns the parameter for the rate: a number of operations per second, or a percentage of
+// rateValue returns the parameter for the rate: a number of operations per second, or a percentage of
 // another trial's throughput. Flags do not accept percentages, because a command has no other
 // trial.
-func rate() value {
-	return typed[Rate]{
-		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
+func rateValue() value {
+	return typedValue[Rate]{
+		field: func(l *Load) *Rate { return &l.Rate }, placeholder: "R", boundsText: "above 0, up to 10^7", format: Rate.String,
 		fromText: func(s string) (Rate, error) {
 			n, err := text.ParseNumber(s)
 			return Rate{PerSecond: n}, err
 		},
 		fromFile: func(d *draft, key string, n *node) (Rate, error) {
-			r, err := parsed(n, key, parseRate)
-			if err == nil && r.Of == "" && !(r.PerSecond > 0) {
+			r, err := parseWord(n, key, parseRate)
+			if err == nil && r.SourceTrial == "" && !(r.PerSecond > 0) {
 				bounds := "above 0"
-				if n.flag {
+				if n.fromFlag {
 					bounds += ", or 0 for a closed loop"
 				}
-				err = n.at.errorf("%s", d.called.outOf(key, n.text, bounds))
+				err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, n.text, bounds))
 			}
 			return r, err
 		},
-		unsaid: isZero[Rate],
+		isAbsent: isZero[Rate],
 		// If the rate is a percentage, records contain the percentage and not the rate computed
 		// from it.
 		toJSON: func(r Rate) any {
-			if r.Of != "" {
+			if r.SourceTrial != "" {
 				return r.String()
 			}
 			return r.PerSecond
@@ -313,8 +313,8 @@ func KeyText(b []byte) string {
 	return "0x" + hex.EncodeToString(b)
 }
 
-// between formats a range of whole numbers.
-func between(least, most int64) string {
+// formatRange formats a range of whole numbers.
+func formatRange(least, most int64) string {
 	if most == math.MaxInt64 {
 		return "from " + text.Count(uint64(least))
 	}

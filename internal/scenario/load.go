@@ -65,7 +65,7 @@ type Load struct {
 	Watch *Watch
 	// STM describes kv.STM operations, or is nil if there are none.
 	STM *STM
-	Conduct
+	TrialOptions
 	// Faults are the faults to inject in the window.
 	Faults []fault.Fault
 }
@@ -78,9 +78,9 @@ type Ranges struct {
 	Scan       Scan
 }
 
-// Conduct holds what a trial does to the store in addition to sending the load, such as compaction
+// TrialOptions holds what a trial does to the store in addition to sending the load, such as compaction
 // and cleanup, and which unusual conditions the trial accepts.
-type Conduct struct {
+type TrialOptions struct {
 	Compact Compaction
 	// CompactFirst compacts the store's history between the preload and the load.
 	CompactFirst bool
@@ -139,9 +139,9 @@ func (a Arrival) String() string {
 
 // Rate is a number of operations per second, or a percentage of an earlier trial's throughput.
 type Rate struct {
-	PerSecond float64
-	Percent   float64 // percentage of the throughput of the trial Of, if Of is not empty
-	Of        string
+	PerSecond   float64
+	Percent     float64 // percentage of the throughput of the trial Of, if Of is not empty
+	SourceTrial string
 }
 
 // Watch describes the watchers during a load. They are created before the first phase of the load.
@@ -160,24 +160,24 @@ type Watch struct {
 	// WatchedKeys is the number of watched keys. The watched keys are the first keys of the load's
 	// key space. 0 means all keys. Watcher w starts at key w modulo the number of watched keys.
 	WatchedKeys uint64
-	// Span is the number of consecutive keys that a watcher watches, beginning with the key at
+	// KeysPerWatcher is the number of consecutive keys that a watcher watches, beginning with the key at
 	// which the watcher starts. It does not extend past the last key of the key space. 0 means 1.
-	Span   uint64
-	PrevKV bool // events contain the previous values
+	KeysPerWatcher uint64
+	PrevKV         bool // events contain the previous values
 	// Mode is the kind of watch. kv.AnyWatch uses the store's default kind.
 	Mode kv.WatchMode
 
 	// Key is the only key that all watchers watch, or empty to watch keys of the load. The
 	// latencies of events for Key are not measured.
 	Key []byte
-	// Start is the first revision to watch. If Start is 0, watchers receive only events for writes
+	// StartRevision is the first revision to watch. If Start is 0, watchers receive only events for writes
 	// after their creation. If Expect is set, the run sets Start.
-	Start int64
-	// Expect is the number of earlier events per key that each watcher must receive, in addition to
+	StartRevision int64
+	// EarlierEvents is the number of earlier events per key that each watcher must receive, in addition to
 	// the events for the load's writes. The load ends when all watchers have received them.
-	Expect uint32
-	// AtWindow delays the creation of the watchers until the measurement window opens.
-	AtWindow bool
+	EarlierEvents uint32
+	// CreatedInWindow delays the creation of the watchers until the measurement window opens.
+	CreatedInWindow bool
 }
 
 // STM describes the kv.STM transactions of a load, which follow etcd's benchmark. Each transaction
@@ -198,8 +198,8 @@ func DefaultSTM() STM {
 
 // Compaction describes compactions at regular intervals during a load.
 type Compaction struct {
-	Every  time.Duration // 0 means never
-	Behind int64         // number of revisions that each compaction keeps before the current revision
+	Interval      time.Duration // 0 means never
+	KeptRevisions int64         // number of revisions that each compaction keeps before the current revision
 }
 
 // Scan describes how a range is read.
@@ -216,8 +216,8 @@ type Cleanup struct {
 	// Keys removes every key with the load's prefix after the trial, even if the trial failed.
 	// Before the trial, no key may have the prefix.
 	Keys bool
-	// Keep leaves the keys in a running cluster, because the user disabled cleanup.
-	Keep bool
+	// KeepKeys leaves the keys in a running cluster, because the user disabled cleanup.
+	KeepKeys bool
 	// Compact compacts the history after the keys have been removed. Defragment then returns every
 	// member's free space to its file system.
 	Compact, Defragment bool
@@ -231,9 +231,9 @@ const (
 	DefaultMembers  = 3                // number of members in a cluster that quorumbench starts
 	defaultDuration = 10 * time.Second // for a load with neither duration nor total
 	defaultTxnKeys  = 2                // keys that each transaction writes
-	// defaultBehind is the default number of revisions that a compaction keeps, as in etcd's
+	// defaultKeptRevisions is the default number of revisions that a compaction keeps, as in etcd's
 	// benchmark.
-	defaultBehind = 1000
+	defaultKeptRevisions = 1000
 )
 
 // DefaultLoad returns the load on which commands are based: one client on one connection, without
@@ -273,7 +273,7 @@ func (l *Load) Complete() {
 		}
 	}
 	for i := range l.Mix {
-		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.None {
+		if o := &l.Mix[i]; o.Kind.Reads() && o.Consistency == kv.NoConsistency {
 			o.Consistency = kv.Linearizable
 		}
 	}
@@ -314,11 +314,11 @@ func (l *Load) Normalized() Load {
 	}
 	if w := out.Watch; w != nil {
 		watch := *w
-		watch.Span = max(watch.Span, 1)
+		watch.KeysPerWatcher = max(watch.KeysPerWatcher, 1)
 		out.Watch = &watch
 	}
 	d := Distribution{Name: out.Distribution.Name}
-	for _, shape := range d.shapes() {
+	for _, shape := range d.parameters() {
 		*shape.field(&d) = *shape.field(&out.Distribution)
 	}
 	out.Distribution = d

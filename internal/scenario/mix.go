@@ -10,25 +10,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mix returns the parameter for the operations of a load. In a flag, the operations have the form
+// mixValue returns the parameter for the operations of a load. In a flag, the operations have the form
 // put=20,get=80. If reads have different consistency levels, each level follows its operation after
 // a colon, as in get:local=40.
-func mix() value {
-	return typed[[]Operation]{
-		field: func(l *Load) *[]Operation { return &l.Mix }, word: "OPERATION=WEIGHT,...", within: "weights from 1e-9 to 1e9",
-		fromText: parseMix, show: mixText, toJSON: encodeMix, fromJSON: decodeMix,
+func mixValue() value {
+	return typedValue[[]Operation]{
+		field: func(l *Load) *[]Operation { return &l.Mix }, placeholder: "OPERATION=WEIGHT,...", boundsText: "weights from 1e-9 to 1e9",
+		fromText: parseMix, format: mixText, toJSON: encodeMix, fromJSON: decodeMix,
 	}
 }
 
 func parseMix(s string) (mix []Operation, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		named, weight, weighted := strings.Cut(strings.TrimSpace(part), "=")
-		kind, level, levelled := strings.Cut(named, ":")
+		kind, level, hasLevel := strings.Cut(named, ":")
 		o := Operation{Weight: 1}
 		if o.Kind, err = kv.ParseKind(kind); err != nil {
 			return nil, err
 		}
-		if levelled {
+		if hasLevel {
 			if o.Consistency, err = kv.ParseConsistency(level); err != nil {
 				return nil, err
 			}
@@ -96,23 +96,23 @@ func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 
 // setOperation reads the operation of a load with a single operation.
 func setOperation(d *draft, key string, n *node) error {
-	k, err := parsed(n, key, kv.ParseKind)
-	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
+	k, err := parseWord(n, key, kv.ParseKind)
+	d.load.Mix, d.mixPositions = []Operation{{Kind: k, Weight: 1}}, []position{n.pos}
 	return err
 }
 
 // setMix reads the operations of a load: a mapping from operations to weights, or a list.
 func setMix(d *draft, key string, n *node) (err error) {
-	d.load.Mix, d.places = nil, nil
-	if n.flag {
+	d.load.Mix, d.mixPositions = nil, nil
+	if n.fromFlag {
 		d.load.Mix, err = parseMix(n.text)
-		d.places = make([]place, len(d.load.Mix))
+		d.mixPositions = make([]position, len(d.load.Mix))
 		return err
 	}
 	switch n.kind {
 	case mapping:
 		for _, p := range n.pairs {
-			k, err := parsed(&node{kind: scalar, text: p.key, at: p.at}, key, kv.ParseKind)
+			k, err := parseWord(&node{kind: scalar, text: p.key, pos: p.pos}, key, kv.ParseKind)
 			if err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func setMix(d *draft, key string, n *node) (err error) {
 			if err != nil {
 				return err
 			}
-			d.load.Mix, d.places = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.places, p.at)
+			d.load.Mix, d.mixPositions = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.mixPositions, p.pos)
 		}
 	case list:
 		for _, item := range n.items {
@@ -128,13 +128,13 @@ func setMix(d *draft, key string, n *node) (err error) {
 			if err != nil {
 				return err
 			}
-			d.load.Mix, d.places = append(d.load.Mix, o), append(d.places, item.at)
+			d.load.Mix, d.mixPositions = append(d.load.Mix, o), append(d.mixPositions, item.pos)
 		}
 	default:
-		return n.at.errorf("mix must be a mapping such as {put: 20, get: 80}, or a list, not %s", n.describe())
+		return n.pos.errorf("mix must be a mapping such as {put: 20, get: 80}, or a list, not %s", n.describe())
 	}
 	if len(d.load.Mix) == 0 {
-		return n.at.errorf("the mix has no operation; list at least one")
+		return n.pos.errorf("the mix has no operation; list at least one")
 	}
 	return nil
 }
@@ -143,12 +143,12 @@ func readOperation(n *node) (Operation, error) {
 	o, named := Operation{Weight: 1}, false
 	err := n.fields("an entry of mix", map[string]func(*node) error{
 		"operation": func(n *node) (err error) {
-			o.Kind, err = parsed(n, "operation", kv.ParseKind)
+			o.Kind, err = parseWord(n, "operation", kv.ParseKind)
 			named = true
 			return err
 		},
 		"consistency": func(n *node) (err error) {
-			o.Consistency, err = parsed(n, "consistency", kv.ParseConsistency)
+			o.Consistency, err = parseWord(n, "consistency", kv.ParseConsistency)
 			return err
 		},
 		"weight": func(n *node) (err error) { o.Weight, err = readWeight(n); return err },
@@ -157,9 +157,9 @@ func readOperation(n *node) (Operation, error) {
 	case err != nil:
 		return o, err
 	case !named:
-		return o, n.at.errorf("an entry of mix needs the key \"operation\"")
-	case o.Consistency != kv.None && !o.Kind.Reads():
-		return o, n.at.errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
+		return o, n.pos.errorf("an entry of mix needs the key \"operation\"")
+	case o.Consistency != kv.NoConsistency && !o.Kind.Reads():
+		return o, n.pos.errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 	}
 	return o, nil
 }
@@ -167,7 +167,7 @@ func readOperation(n *node) (Operation, error) {
 func readWeight(n *node) (float64, error) {
 	w, err := n.number("a weight")
 	if err == nil && !(w >= minWeight && w <= maxWeight) {
-		return 0, n.at.errorf("a weight is %s, but must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
+		return 0, n.pos.errorf("a weight is %s, but must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
 	}
 	return w, err
 }

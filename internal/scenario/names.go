@@ -15,20 +15,20 @@ const maxName = 120
 const maxLabel = 40
 
 var (
-	nameable    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=+,-]{0,119}$`)
+	validName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=+,-]{0,119}$`)
 	placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-func notNameable(name string) string {
+func invalidNameText(name string) string {
 	return fmt.Sprintf("the name %q cannot be used as the name of a folder; use at most %d letters, digits and . _ = + , - and begin with a letter or digit", name, maxName)
 }
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)
+var invalidNameChars = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)
 
 // baseName returns the name that a scenario gets from the name of its file.
 func baseName(file string) string {
 	base := filepath.Base(file)
-	base = unfit.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "-")
+	base = invalidNameChars.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "-")
 	if base = strings.TrimLeft(base, "-._=+,"); base == "" {
 		return "scenario"
 	}
@@ -38,8 +38,8 @@ func baseName(file string) string {
 // label returns the text for a value in the name of a trial. If the value has no such text, label
 // returns number, the position of the value in its list.
 func label(n *node, number int) string {
-	text := strings.NewReplacer("%", "pct").Replace(flat(n))
-	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
+	text := strings.NewReplacer("%", "pct").Replace(flattenedText(n))
+	text = strings.Trim(invalidNameChars.ReplaceAllString(text, "-"), "-")
 	if text == "" || len(text) > maxLabel {
 		return strconv.Itoa(number)
 	}
@@ -52,16 +52,16 @@ func label(n *node, number int) string {
 func storeLabel(all []*node, i int) string {
 	n := all[i]
 	name := label(n.field("name"), i+1)
-	same := 0
+	sameNameCount := 0
 	for _, other := range all {
-		if flat(other.field("name")) == flat(n.field("name")) {
-			same++
+		if flattenedText(other.field("name")) == flattenedText(n.field("name")) {
+			sameNameCount++
 		}
 	}
 	switch said, version := n.field("label"), n.field("version"); {
 	case n.kind == mapping && said != n:
 		return label(said, i+1)
-	case same < 2 || n.kind != mapping || len(n.pairs) == 1:
+	case sameNameCount < 2 || n.kind != mapping || len(n.pairs) == 1:
 		return name
 	case version != n:
 		return name + "-" + label(version, i+1)
@@ -69,20 +69,20 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
-// NameOf returns the form of a text that can be part of a name. If the text has no such form,
-// NameOf returns number.
-func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
+// NamePart returns the form of a text that can be part of a name. If the text has no such form,
+// NamePart returns number.
+func NamePart(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
 
-func flat(n *node) string {
+func flattenedText(n *node) string {
 	var parts []string
 	switch n.kind {
 	case mapping:
 		for _, p := range n.pairs {
-			parts = append(parts, p.key+"="+flat(p.value))
+			parts = append(parts, p.key+"="+flattenedText(p.value))
 		}
 	case list:
 		for _, item := range n.items {
-			parts = append(parts, flat(item))
+			parts = append(parts, flattenedText(item))
 		}
 	default:
 		return n.text

@@ -14,13 +14,13 @@ type Options struct {
 	// NAME[@VERSION] and --exec of `run` do. They are rejected for a trial that sets these values
 	// itself. Exec is also rejected if the trials use several stores.
 	Store, Version, Exec string
-	// Set holds assignments of parameters. They override the values of all trials.
-	Set []Assignment
-	// Until is the rule for repeating trials. It overrides the rule in the file.
-	Until Until
-	// Attach is the running cluster that all trials use instead of the clusters in the file, or
+	// Assignments holds assignments of parameters. They override the values of all trials.
+	Assignments []Assignment
+	// RepeatRule is the rule for repeating trials. It overrides the rule in the file.
+	RepeatRule RepeatRule
+	// RunningCluster is the running cluster that all trials use instead of the clusters in the file, or
 	// nil.
-	Attach *Attach
+	RunningCluster *RunningCluster
 }
 
 // Assignment is a parameter with its value, such as clients=200 or watch.streams=4. Key is the

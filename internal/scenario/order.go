@@ -16,25 +16,25 @@ import (
 // after that trial in the round. The position of a trial depends only on the seed and on the names
 // of the trials.
 func (s *Scenario) Reseed(seed uint64) {
-	var written []Trial
+	var firstRepeats []Trial
 	for _, t := range s.Trials {
 		if t.Repeat <= 1 {
-			t.Load.Seed = derive(seed, "load", 0, t.seedName())
-			written = append(written, t)
+			t.Load.Seed = deriveSeed(seed, "load", 0, t.seedName())
+			firstRepeats = append(firstRepeats, t)
 		}
 	}
-	slices.SortFunc(written, func(a, b Trial) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(firstRepeats, func(a, b Trial) int { return cmp.Compare(a.Number, b.Number) })
 	s.Seed, s.Trials = seed, nil
 	for repeat := 1; ; repeat++ {
-		round := pick(written, repeat)
+		round := trialsOfRepeat(firstRepeats, repeat)
 		if len(round) == 0 {
 			return
 		}
 		if !s.Ordered {
 			shuffle(round, seed)
-			round = byCluster(round)
+			round = groupByCluster(round)
 		}
-		s.Trials = append(s.Trials, afterSources(round)...)
+		s.Trials = append(s.Trials, orderBySource(round)...)
 	}
 }
 
@@ -45,7 +45,7 @@ func (s *Scenario) Round(n int) []Trial {
 	round := slices.Clone(s.Trials)
 	if n%2 == 0 {
 		slices.Reverse(round)
-		round = afterSources(round)
+		round = orderBySource(round)
 	}
 	for i := range round {
 		round[i].Repeat = n
@@ -53,23 +53,23 @@ func (s *Scenario) Round(n int) []Trial {
 	return round
 }
 
-// byCluster groups the trials of a round by cluster. The groups are in the order of their first
+// groupByCluster groups the trials of a round by cluster. The groups are in the order of their first
 // trial, and the trials in a group keep their random order. A cluster is then started only once per
 // round.
-func byCluster(round []Trial) []Trial {
-	place := make(map[string]int, len(round))
+func groupByCluster(round []Trial) []Trial {
+	ranks := make(map[string]int, len(round))
 	for _, t := range round {
-		if _, known := place[t.Cluster.Key]; !known {
-			place[t.Cluster.Key] = len(place)
+		if _, known := ranks[t.Cluster.Key]; !known {
+			ranks[t.Cluster.Key] = len(ranks)
 		}
 	}
-	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Cluster.Key], place[b.Cluster.Key]) })
+	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(ranks[a.Cluster.Key], ranks[b.Cluster.Key]) })
 	return round
 }
 
-func pick(written []Trial, repeat int) []Trial {
+func trialsOfRepeat(firstRepeats []Trial, repeat int) []Trial {
 	var round []Trial
-	for _, t := range written {
+	for _, t := range firstRepeats {
 		if t.Repeats >= repeat || t.Repeats == 0 && repeat == 1 {
 			t.Repeat = repeat
 			round = append(round, t)
@@ -81,17 +81,17 @@ func pick(written []Trial, repeat int) []Trial {
 // shuffle sorts trials by a hash. Adding or removing a trial then does not change the order of the
 // other trials.
 func shuffle(round []Trial, seed uint64) {
-	place := make(map[string]uint64, len(round))
+	ranks := make(map[string]uint64, len(round))
 	for _, t := range round {
-		place[t.Name] = derive(seed, "order", t.Repeat, t.Name)
+		ranks[t.Name] = deriveSeed(seed, "order", t.Repeat, t.Name)
 	}
-	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Name], place[b.Name]) })
+	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(ranks[a.Name], ranks[b.Name]) })
 }
 
-// afterSources changes the order of a round so that rates are known in time. If a trial comes
-// before the trial on which its rate depends, afterSources moves it to the position directly after
+// orderBySource changes the order of a round so that rates are known in time. If a trial comes
+// before the trial on which its rate depends, orderBySource moves it to the position directly after
 // that trial.
-func afterSources(round []Trial) []Trial {
+func orderBySource(round []Trial) []Trial {
 	pending := make(map[string]bool, len(round))
 	for _, t := range round {
 		pending[t.Name] = true
@@ -100,8 +100,8 @@ func afterSources(round []Trial) []Trial {
 	out := make([]Trial, 0, len(round))
 	var emit func(Trial)
 	emit = func(t Trial) {
-		if pending[t.Load.Rate.Of] {
-			waiting[t.Load.Rate.Of] = append(waiting[t.Load.Rate.Of], t)
+		if pending[t.Load.Rate.SourceTrial] {
+			waiting[t.Load.Rate.SourceTrial] = append(waiting[t.Load.Rate.SourceTrial], t)
 			return
 		}
 		out = append(out, t)
@@ -116,18 +116,18 @@ func afterSources(round []Trial) []Trial {
 	return out
 }
 
-// derive returns a number that depends on the seed and the other arguments. The number has only 63
+// deriveSeed returns a number that depends on the seed and the other arguments. The number has only 63
 // bits, so that every flag and file that takes a seed accepts it.
-func derive(seed uint64, purpose string, repeat int, name string) uint64 {
+func deriveSeed(seed uint64, purpose string, repeat int, name string) uint64 {
 	text := binary.BigEndian.AppendUint64([]byte(purpose), seed)
 	text = binary.BigEndian.AppendUint64(text, uint64(repeat))
 	sum := sha256.Sum256(append(text, name...))
 	return binary.BigEndian.Uint64(sum[:8]) >> 1
 }
 
-// link checks each rate that depends on another trial. That trial must exist, and must run before
+// checkRateSources checks each rate that depends on another trial. That trial must exist, and must run before
 // the rate is needed.
-func (p *fileParser) link(trials []*builder, ordered bool) {
+func (p *fileParser) checkRateSources(trials []*builder, ordered bool) {
 	index := make(map[string]int, len(trials))
 	var names []string
 	for i := range trials {
@@ -135,44 +135,44 @@ func (p *fileParser) link(trials []*builder, ordered bool) {
 		names = append(names, trials[i].trial.Name)
 	}
 	for i := range trials {
-		of := &trials[i].trial.Load.Rate.Of
-		if _, ok := index[*of]; !ok && p.aliases[*of] != "" {
-			*of = p.aliases[*of]
+		sourceName := &trials[i].trial.Load.Rate.SourceTrial
+		if _, ok := index[*sourceName]; !ok && p.aliases[*sourceName] != "" {
+			*sourceName = p.aliases[*sourceName]
 		}
 	}
 	for i := range trials {
-		of := trials[i].trial.Load.Rate.Of
-		if of == "" {
+		sourceName := trials[i].trial.Load.Rate.SourceTrial
+		if sourceName == "" {
 			continue
 		}
-		at := trials[i].place("rate")
-		source, ok := index[of]
+		at := trials[i].keyPosition("rate")
+		source, ok := index[sourceName]
 		switch {
 		case !ok:
-			p.failf(at, "the rate depends on the trial %q, which does not exist%s", of, suggestTrial(of, names))
+			p.failf(at, "the rate depends on the trial %q, which does not exist%s", sourceName, suggestTrial(sourceName, names))
 		case source == i:
-			p.failf(at, "the rate of the trial %s depends on the trial itself; name another trial", of)
-		case circular(trials, index, i):
-			p.failf(at, "the rates of the trials %s and %s depend on each other; give one of them a fixed rate", trials[i].trial.Name, of)
+			p.failf(at, "the rate of the trial %s depends on the trial itself; name another trial", sourceName)
+		case startsCycle(trials, index, i):
+			p.failf(at, "the rates of the trials %s and %s depend on each other; give one of them a fixed rate", trials[i].trial.Name, sourceName)
 		case ordered && source > i:
-			p.failf(at, "the rate depends on the trial %s, which runs later because of order: written; move that trial before this one", of)
+			p.failf(at, "the rate depends on the trial %s, which runs later because of order: written; move that trial before this one", sourceName)
 		}
 	}
 }
 
-// circular reports whether trial i depends on itself through other trials and is the first trial in
+// startsCycle reports whether trial i depends on itself through other trials and is the first trial in
 // that cycle. Each cycle is then reported only once.
-func circular(trials []*builder, index map[string]int, i int) bool {
-	at := i
+func startsCycle(trials []*builder, index map[string]int, i int) bool {
+	current := i
 	for range trials {
-		next, ok := index[trials[at].trial.Load.Rate.Of]
+		next, ok := index[trials[current].trial.Load.Rate.SourceTrial]
 		if !ok {
 			return false
 		}
 		if next <= i {
 			return next == i
 		}
-		at = next
+		current = next
 	}
 	return false
 }

@@ -20,18 +20,18 @@ type Parameter struct {
 	Meaning string
 	// Range describes the valid values. If it is empty, the description in value applies.
 	Range string
-	// Differs is the parameter's name in sentences about differences between two loads. Comparisons
+	// DifferenceName is the parameter's name in sentences about differences between two loads. Comparisons
 	// of loads ignore parameters without this name.
-	Differs string
-	// Reads defines how reports show the parameter. It is nil if reports do not show the parameter,
+	DifferenceName string
+	// Presentation defines how reports show the parameter. It is nil if reports do not show the parameter,
 	// or if the table has fixed columns for it.
-	Reads *Reading
+	Presentation *Presentation
 	// Note is a sentence that reports print for a load with this parameter.
 	Note string
-	// For selects the operations for which the parameter has a meaning. If Throughout is set, all
+	// Operations selects the operations for which the parameter has a meaning. If WholeMix is set, all
 	// operations in the mix must be among them.
-	For        operations
-	Throughout bool
+	Operations operations
+	WholeMix   bool
 	// Features are the features that the store must have.
 	Features []kv.Feature
 	// OpenLoop is set if only open loops have the parameter. ClosedLoop is set if the parameter is
@@ -40,29 +40,29 @@ type Parameter struct {
 
 	column *column // in the output of a dry run; nil if there is no column
 
-	alone  bool // allowed only in a trial itself, not in defaults or matrix
-	shared bool // allowed in a trial and in defaults, but not in matrix
-	value  value
-	set    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
+	trialOnly   bool // allowed only in a trial itself, not in defaults or matrix
+	notInMatrix bool // allowed in a trial and in defaults, but not in matrix
+	value       value
+	readFile    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
 }
 
 // operations is a named set of operations. The zero value means all operations.
 type operations struct {
-	name string
-	are  func(kv.Kind) bool
+	name     string
+	contains func(kv.Kind) bool
 }
 
 var (
-	ofReads        = operations{"reads", kv.Kind.Reads}
-	ofBrief        = operations{"operations that have a single request and response", kv.Kind.SingleRequest}
-	ofRanges       = operations{"range and txn-get operations", isRange}
-	ofPlainRanges  = operations{"range operations", isPlainRange}
-	ofTransactions = operations{"transactions", isTxn}
-	ofSTM          = operations{"stm operations", isSTM}
+	readOperations          = operations{"reads", kv.Kind.Reads}
+	singleRequestOperations = operations{"operations that have a single request and response", kv.Kind.SingleRequest}
+	rangeOperations         = operations{"range and txn-get operations", isRange}
+	plainRangeOperations    = operations{"range operations", isPlainRange}
+	txnOperations           = operations{"transactions", isTxn}
+	stmOperations           = operations{"stm operations", isSTM}
 )
 
 // occurIn reports whether the load has any of the operations.
-func (o operations) occurIn(l *Load) bool { return o.are == nil || l.hasKind(o.are) }
+func (o operations) occurIn(l *Load) bool { return o.contains == nil || l.hasKind(o.contains) }
 
 // column is the column for a parameter in a dry run. If its fields are zero, the parameter's key is
 // the title, and the text of its value is the cell.
@@ -71,17 +71,17 @@ type column struct {
 	cell  func(*Trial) string
 	// optional omits the column if no trial has the parameter. Otherwise, the cells of trials
 	// without the parameter contain the text in the field none.
-	optional bool
-	none     string
+	optional  bool
+	emptyText string
 }
 
-// Reading defines how reports show one parameter of a load, or several related parameters. If the
+// Presentation defines how reports show one parameter of a load, or several related parameters. If the
 // values are the same in all trials, reports show them above the table, and otherwise in a column.
-type Reading struct {
+type Presentation struct {
 	Title string // title of the column
-	// Cell returns the text in the column, and Above the phrase above the table. Both return an
+	// Cell returns the text in the column, and Heading the phrase above the table. Both return an
 	// empty string if the load has nothing to show.
-	Cell, Above func(*Load) string
+	Cell, Heading func(*Load) string
 }
 
 // value reads, checks and formats the value of a parameter in a load.
@@ -105,17 +105,17 @@ type value interface {
 
 // draft is a trial whose values are being read.
 type draft struct {
-	parameters  map[string]*Parameter
-	called      words
-	name        string // as written, so it may be a template
-	load        Load
-	cluster     Cluster
-	attach      Attach
-	settings    *node
-	consistency kv.Consistency // for reads without a consistency of their own
-	repeats     int
-	workersOn   []string
-	places      []place // positions of the operations in the mix
+	parameters     map[string]*Parameter
+	keyNamer       keyNamer
+	name           string // as written, so it may be a template
+	load           Load
+	cluster        Cluster
+	runningCluster RunningCluster
+	settings       *node
+	consistency    kv.Consistency // for reads without a consistency of their own
+	repeats        int
+	workerHosts    []string
+	mixPositions   []position // positions of the operations in the mix
 
 	scaleDuration bool // set if the window is scaled like totals
 }
@@ -134,7 +134,7 @@ func (p *Parameter) Text(l *Load) string {
 
 // applies reports whether the parameter has a meaning for the load.
 func (p *Parameter) applies(l *Load) bool {
-	return p.For.occurIn(l) && (!p.OpenLoop || l.Arrival != Closed)
+	return p.Operations.occurIn(l) && (!p.OpenLoop || l.Arrival != Closed)
 }
 
 // check checks the value independently of other parameters.
@@ -142,15 +142,15 @@ func (p *Parameter) check(c *checks, l *Load) {
 	if p.value == nil {
 		return
 	}
-	if p.For.occurIn(l) || p.value.text(l) != "0" {
+	if p.Operations.occurIn(l) || p.value.text(l) != "0" {
 		p.value.check(c, p.Key, l)
 	}
-	if !p.Throughout || !isSet(p.value.text(l)) {
+	if !p.WholeMix || !isSet(p.value.text(l)) {
 		return
 	}
 	for _, o := range l.Mix {
-		if o.Kind < kv.NumKinds && !p.For.are(o.Kind) {
-			c.add(p.Key, "<"+p.Key+"> applies only to "+p.For.name+", and %s is not one of them", o.Kind)
+		if o.Kind < kv.NumKinds && !p.Operations.contains(o.Kind) {
+			c.add(p.Key, "<"+p.Key+"> applies only to "+p.Operations.name+", and %s is not one of them", o.Kind)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (p *Parameter) Hint() string {
 
 // group splits the key of a mapping's entry, such as watch.streams, into the keys of the mapping
 // and of the entry. For any other parameter, the key of the mapping is empty.
-func (p *Parameter) group() (of, key string) {
+func (p *Parameter) group() (mapping, key string) {
 	if of, key, nested := strings.Cut(p.Key, "."); nested {
 		return of, key
 	}
@@ -195,12 +195,12 @@ func (p *Parameter) group() (of, key string) {
 
 // expands reports whether the parameter expands a trial into several trials, so that the resulting
 // trials do not have it.
-func (p *Parameter) expands() bool { return p.set == nil && p.value == nil }
+func (p *Parameter) expands() bool { return p.readFile == nil && p.value == nil }
 
 // readFrom reads a value from a file into the draft.
 func (p *Parameter) readFrom(d *draft, n *node) error {
-	if p.set != nil {
-		return p.set(d, p.Key, n)
+	if p.readFile != nil {
+		return p.readFile(d, p.Key, n)
 	}
 	return p.value.read(d, p.Key, n)
 }
@@ -216,15 +216,15 @@ func readEntries(d *draft, mapping string, n *node) error {
 	return n.fields(mapping, readers)
 }
 
-// keep returns a function that reads a value and stores it in the draft.
-func keep[T any](read func(*node, string) (T, error), field func(*draft) *T) func(*draft, string, *node) error {
+// intoDraft returns a function that reads a value and stores it in the draft.
+func intoDraft[T any](read func(*node, string) (T, error), field func(*draft) *T) func(*draft, string, *node) error {
 	return func(d *draft, key string, n *node) (err error) {
 		*field(d), err = read(n, key)
 		return err
 	}
 }
 
-// parsedBy returns a function that reads a word and parses it.
-func parsedBy[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
-	return func(n *node, key string) (T, error) { return parsed(n, key, parse) }
+// wordReader returns a function that reads a word and parses it.
+func wordReader[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
+	return func(n *node, key string) (T, error) { return parseWord(n, key, parse) }
 }

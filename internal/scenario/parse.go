@@ -44,10 +44,10 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 		}
 	}
 	if o.Exec != "" && o.Version != "" {
-		return nil, problem("exec", "--exec and --version both select the server; give only one of them")
+		return nil, newProblem("exec", "--exec and --version both select the server; give only one of them")
 	}
-	if o.Attach != nil && (o.Exec != "" || o.Version != "") {
-		return nil, problem("exec", "--endpoints names a running cluster, but a version or --exec applies only to clusters that quorumbench starts; remove one of them")
+	if o.RunningCluster != nil && (o.Exec != "" || o.Version != "") {
+		return nil, newProblem("exec", "--endpoints names a running cluster, but a version or --exec applies only to clusters that quorumbench starts; remove one of them")
 	}
 	apps := c.Applications()
 	p := &fileParser{file: name, catalog: c, apps: apps, keys: byKey(Parameters(apps)), options: o}
@@ -61,15 +61,15 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 func (p *fileParser) scenario(data []byte) *Scenario {
 	root, err := document(data)
 	if err != nil {
-		p.fail(place{}, err)
+		p.fail(position{}, err)
 		return nil
 	}
 	if root == nil {
-		p.failf(place{}, "the file is empty; a scenario needs trials, each with a store and an operation")
+		p.failf(position{}, "the file is empty; a scenario needs trials, each with a store and an operation")
 		return nil
 	}
 	o := p.outline(root)
-	p.readSet()
+	p.readAssignments()
 	if len(p.errs) > 0 {
 		return nil
 	}
@@ -79,16 +79,16 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 		return nil
 	}
 	p.checkExec(trials)
-	p.checkSet(trials)
-	p.link(trials, o.Ordered)
-	p.repeatUntil(o, trials)
+	p.checkAssignments(trials)
+	p.checkRateSources(trials, o.Ordered)
+	p.applyRepeatRule(o, trials)
 	s := &o.Scenario
 	s.Source, s.Scale = p.redact(data), p.options.Scale
 	for _, b := range trials {
 		s.Trials = append(s.Trials, b.trial)
 	}
 	s.Reseed(s.Seed)
-	p.checkUntil(s)
+	p.checkRepeatRule(s)
 	s.Warnings = p.warnings
 	return s
 }
@@ -96,41 +96,45 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 func (p *fileParser) outline(root *node) *outline {
 	o := &outline{Scenario: Scenario{Name: baseName(p.file), Seed: DefaultSeed}, repeats: 1, defaults: layer{}}
 	read := map[string]func(*node) error{
-		"name":        func(n *node) (err error) { o.Name, err = n.filled("name"); o.nameAt = n.at; return err },
-		"description": func(n *node) (err error) { o.Description, err = n.word("description"); return err },
+		"name":        func(n *node) (err error) { o.Name, err = n.singleLine("name"); o.namePos = n.pos; return err },
+		"description": func(n *node) (err error) { o.Description, err = n.scalarText("description"); return err },
 		"seed":        func(n *node) (err error) { o.Seed, err = readSeed(n); return err },
-		"order":       func(n *node) (err error) { o.Ordered, err = parsed(n, "order", parseOrder); return err },
-		"repeats":     func(n *node) (err error) { o.repeats, err = readRepeats(n, "repeats"); o.repeatsAt = n.at; return err },
-		"until":       func(n *node) (err error) { o.until, err = readUntil(n); return err },
-		"hosts":       func(n *node) (err error) { o.Hosts, err = readHosts(n); return err },
-		"defaults":    func(n *node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
-		"trials":      func(n *node) error { o.written = p.trialList(n); return nil },
+		"order":       func(n *node) (err error) { o.Ordered, err = parseWord(n, "order", parseOrder); return err },
+		"repeats": func(n *node) (err error) {
+			o.repeats, err = readRepeats(n, "repeats")
+			o.repeatsPos = n.pos
+			return err
+		},
+		"until":    func(n *node) (err error) { o.repeatRule, err = readRepeatRule(n); return err },
+		"hosts":    func(n *node) (err error) { o.Hosts, err = readHosts(n); return err },
+		"defaults": func(n *node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
+		"trials":   func(n *node) error { o.trialNodes = p.trialList(n); return nil },
 	}
 	for _, pair := range root.pairs {
 		set, ok := read[pair.key]
 		switch {
 		case !ok:
-			p.unknown(pair, inFile)
+			p.failUnknownKey(pair, inFile)
 		case pair.value.kind == null:
-			p.noValue(pair)
+			p.failMissingValue(pair)
 		default:
 			if err := set(pair.value); err != nil {
-				p.fail(pair.at, err)
+				p.fail(pair.pos, err)
 			}
 		}
 	}
-	if len(p.errs) == 0 && len(o.written) == 0 {
-		p.failf(root.at, "the scenario has no trials; list them under the key \"trials\"")
+	if len(p.errs) == 0 && len(o.trialNodes) == 0 {
+		p.failf(root.pos, "the scenario has no trials; list them under the key \"trials\"")
 	}
-	if o.nameAt.line > 0 && !nameable.MatchString(o.Name) {
-		p.failf(o.nameAt, "%s", notNameable(o.Name))
+	if o.namePos.line > 0 && !validName.MatchString(o.Name) {
+		p.failf(o.namePos, "%s", invalidNameText(o.Name))
 	}
 	return o
 }
 
 func (p *fileParser) trialList(n *node) []*node {
 	if n.kind != list {
-		p.failf(n.at, "trials must be a list, in which each entry begins with a dash, not %s", n.describe())
+		p.failf(n.pos, "trials must be a list, in which each entry begins with a dash, not %s", n.describe())
 		return nil
 	}
 	for _, t := range n.items {
@@ -139,50 +143,50 @@ func (p *fileParser) trialList(n *node) []*node {
 	return n.items
 }
 
-// repeatUntil determines the rule for repeating the scenario's trials.
-func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
-	u := p.options.Until.mergedOver(o.until)
+// applyRepeatRule determines the rule for repeating the scenario's trials.
+func (p *fileParser) applyRepeatRule(o *outline, trials []*builder) {
+	u := p.options.RepeatRule.mergedOver(o.repeatRule)
 	if u.Precision == 0 {
 		return
 	}
-	at := o.repeatsAt
+	at := o.repeatsPos
 	for _, b := range trials {
-		if s, ok := b.layer["repeats"]; ok && at == (place{}) {
-			at = s.at
+		if s, ok := b.layer["repeats"]; ok && at == (position{}) {
+			at = s.pos
 		}
 		b.trial.Repeats = 0
 	}
 	switch {
-	case at.set != "":
+	case at.assignment != "":
 		p.failf(at, "until-precision also determines how often trials are repeated; give only one of them")
-	case at != (place{}) && o.until.Precision != 0:
+	case at != (position{}) && o.repeatRule.Precision != 0:
 		p.failf(at, "repeats and until both determine how often trials are repeated; give only one of them")
-	case at != (place{}):
+	case at != (position{}):
 		p.warn("--until-precision replaces repeats")
 	}
-	if u.AtMost = cmp.Or(u.AtMost, DefaultAtMost); len(u.Metrics) == 0 {
-		u.Metrics = untilMetrics()
+	if u.TimeLimit = cmp.Or(u.TimeLimit, DefaultTimeLimit); len(u.Metrics) == 0 {
+		u.Metrics = defaultMetrics()
 	}
 	if o.Ordered {
 		p.warn("order: written applies only to every other round, because trials that are repeated until they are precise run in reverse order in the other rounds")
 	}
-	o.Until = &u
+	o.RepeatRule = &u
 }
 
-// checkUntil rejects a time limit that is too short for a single round.
-func (p *fileParser) checkUntil(s *Scenario) {
-	if s.Until == nil {
+// checkRepeatRule rejects a time limit that is too short for a single round.
+func (p *fileParser) checkRepeatRule(s *Scenario) {
+	if s.RepeatRule == nil {
 		return
 	}
-	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "a round of the trials takes %s, not counting the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
+	if roundDuration, _ := s.EstimatedDuration(); roundDuration > s.RepeatRule.TimeLimit {
+		p.failf(position{}, "a round of the trials takes %s, not counting the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(roundDuration), text.FormatDuration(s.RepeatRule.TimeLimit))
 	}
 }
 
 func readSeed(n *node) (uint64, error) {
 	i, err := n.integer("seed")
 	if err == nil && i < 0 {
-		err = n.at.errorf("seed is %d, but must be at least 0", i)
+		err = n.pos.errorf("seed is %d, but must be at least 0", i)
 	}
 	return uint64(max(i, 0)), err
 }
@@ -190,7 +194,7 @@ func readSeed(n *node) (uint64, error) {
 func readRepeats(n *node, key string) (int, error) {
 	i, err := n.int(key)
 	if err == nil && (i < 1 || i > MaxRepeats) {
-		return 0, n.at.errorf("%s is %d, but must be from 1 to %d", key, i, MaxRepeats)
+		return 0, n.pos.errorf("%s is %d, but must be from 1 to %d", key, i, MaxRepeats)
 	}
 	return i, err
 }

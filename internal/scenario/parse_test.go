@@ -40,7 +40,7 @@ func TestDefaultsOfAFile(t *testing.T) {
 			Key: `{"store":"etcd","members":3,"settings":{"SnapshotCount":10000,"Heartbeat":0,"UnsafeNoSync":false}}`},
 		Load: Load{
 			Mix:    []Operation{{kv.Get, kv.Linearizable, 1}},
-			Target: kv.Target{Mode: kv.All}, Connections: 100, Clients: 1000,
+			Target: kv.Target{Mode: kv.AllMembers}, Connections: 100, Clients: 1000,
 			KeySize: 8, ValueSize: 256, KeySpace: 100_000, Distribution: Distribution{Name: Uniform},
 			Duration: 10 * time.Second, Warmup: 2 * time.Second, Timeout: 10 * time.Second,
 			TxnKeys: defaultTxnKeys, MaxInFlight: 100_000, Preload: true, Seed: s.Trials[0].Load.Seed,
@@ -67,13 +67,13 @@ func TestEveryKeyOfATrial(t *testing.T) {
 		Cluster: Cluster{Store: "etcd", Members: 5, Exec: "/opt/etcd", Key: got.Cluster.Key,
 			Settings: etcdSettings{SnapshotCount: 7, Heartbeat: 50 * time.Millisecond, UnsafeNoSync: true}},
 		Load: Load{
-			Mix:    []Operation{{kv.Put, kv.None, 1.5}, {kv.Get, kv.Local, 1}, {kv.Range, kv.Linearizable, 2}},
-			Target: kv.Target{Mode: kv.One, Member: 2}, Connections: 4, Clients: 8,
+			Mix:    []Operation{{kv.Put, kv.NoConsistency, 1.5}, {kv.Get, kv.Local, 1}, {kv.Range, kv.Linearizable, 2}},
+			Target: kv.Target{Mode: kv.SingleMember, Member: 2}, Connections: 4, Clients: 8,
 			KeySize: 16, ValueSize: 1536, KeySpace: 5000, Prefix: "bench/",
 			Distribution: Distribution{Name: Hotspot, HotKeys: 0.1, HotOps: 0.9},
 			Ranges:       Ranges{RangeKey: []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10}, TxnKeys: defaultTxnKeys,
 			Arrival: Poisson, Rate: Rate{PerSecond: 1500.5}, Total: 3000, Timeout: 500 * time.Millisecond,
-			MaxInFlight: 50, Threads: 2, Conduct: Conduct{AllowVolatile: true}, Seed: got.Load.Seed,
+			MaxInFlight: 50, Threads: 2, TrialOptions: TrialOptions{AllowVolatile: true}, Seed: got.Load.Seed,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -87,15 +87,15 @@ func TestEveryKeyOfATrial(t *testing.T) {
 func TestAttach(t *testing.T) {
 	got, _ := parseTrial(t, "operation: put", "endpoints: a:1, b:2", "user: root:geheim", "dial-timeout: 2s",
 		"tls: {cacert: ca.pem, cert: c.pem, key: k.pem}")
-	want := &Attach{Endpoints: []string{"a:1", "b:2"}, TLS: true, CACert: "ca.pem", Cert: "c.pem", CertKey: "k.pem",
+	want := &RunningCluster{Endpoints: []string{"a:1", "b:2"}, TLS: true, CACert: "ca.pem", Cert: "c.pem", CertKey: "k.pem",
 		User: "root:geheim", DialTimeout: 2 * time.Second}
-	if diff := cmp.Diff(want, got.Cluster.Attach); diff != "" {
+	if diff := cmp.Diff(want, got.Cluster.RunningCluster); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !want.UsesTLS() || !(&Attach{SkipVerify: true}).UsesTLS() || (&Attach{}).UsesTLS() {
+	if !want.UsesTLS() || !(&RunningCluster{SkipVerify: true}).UsesTLS() || (&RunningCluster{}).UsesTLS() {
 		t.Error("UsesTLS is wrong")
 	}
-	if got.Cluster.Members != 0 || got.Load.Target.Mode != kv.Any {
+	if got.Cluster.Members != 0 || got.Load.Target.Mode != kv.AnyEndpoint {
 		t.Errorf("members %d, target %s; want none started and any", got.Cluster.Members, got.Load.Target)
 	}
 	if strings.Contains(got.Cluster.Key, "geheim") || !strings.Contains(got.Cluster.Key, "root") {
@@ -124,12 +124,12 @@ func TestTrialOverridesDefaults(t *testing.T) {
 		"rate over closed":       {"arrival: closed", "rate: 5", func(t Trial) bool { return t.Load.Arrival == Constant }},
 		"closed over rate":       {"rate: 5", "arrival: closed", func(t Trial) bool { return t.Load.Rate == Rate{} }},
 		"rate keeps poisson":     {"arrival: poisson", "rate: 5", func(t Trial) bool { return t.Load.Arrival == Poisson }},
-		"endpoints over members": {"members: 5", "endpoints: a:1", func(t Trial) bool { return t.Cluster.Attach != nil }},
-		"members over endpoints": {"endpoints: 'a:1', user: 'a:b', data-dir: /var/lib/etcd", "members: 5", func(t Trial) bool { return t.Cluster.Attach == nil && t.Cluster.Members == 5 }},
+		"endpoints over members": {"members: 5", "endpoints: a:1", func(t Trial) bool { return t.Cluster.RunningCluster != nil }},
+		"members over endpoints": {"endpoints: 'a:1', user: 'a:b', data-dir: /var/lib/etcd", "members: 5", func(t Trial) bool { return t.Cluster.RunningCluster == nil && t.Cluster.Members == 5 }},
 		"another store's": {"store: slow, settings: {snapshot-count: 5}", "target: all", func(t Trial) bool {
 			return t.Cluster.Settings.(etcdSettings).SnapshotCount == 10_000
 		}},
-		"unused consistency": {"consistency: local", "operation: put", func(t Trial) bool { return t.Load.Mix[0].Consistency == kv.None }},
+		"unused consistency": {"consistency: local", "operation: put", func(t Trial) bool { return t.Load.Mix[0].Consistency == kv.NoConsistency }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := c.defaults
@@ -200,8 +200,8 @@ trials:
 func TestColonsInListsInBraces(t *testing.T) {
 	s := parse(t, "f.yaml", "trials: [{store: etcd, operation: put, endpoints: [127.0.0.1:2379, host:1, 'c:3']}, {store: etcd, operation: get, matrix: {target: [leader, member:2]}}]")
 	for _, trial := range s.Trials {
-		if trial.Name == "put" && strings.Join(trial.Cluster.Attach.Endpoints, " ") != "127.0.0.1:2379 host:1 c:3" {
-			t.Errorf("the endpoints are %q", trial.Cluster.Attach.Endpoints)
+		if trial.Name == "put" && strings.Join(trial.Cluster.RunningCluster.Endpoints, " ") != "127.0.0.1:2379 host:1 c:3" {
+			t.Errorf("the endpoints are %q", trial.Cluster.RunningCluster.Endpoints)
 		}
 	}
 	if !strings.Contains(order(s), "get-target=member-2") {
@@ -217,17 +217,17 @@ func TestColonsInListsInBraces(t *testing.T) {
 func TestScansAndConduct(t *testing.T) {
 	got, warnings := parseTrial(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
 	want := got.Load
-	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Every: 30 * time.Second, Behind: defaultBehind}, true
+	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Interval: 30 * time.Second, KeptRevisions: defaultKeptRevisions}, true
 	if diff := cmp.Diff(want, got.Load); diff != "" || len(warnings) > 0 {
 		t.Errorf("it warns %q; (-want +got):\n%s", warnings, diff)
 	}
 	got, _ = parseTrial(t, "operation: range", "keys-only: true", "page-size: 10_000", "compact: {every: 1m, behind: 5}")
-	if l := &got.Load; l.Scan != (Scan{KeysOnly: true, PageSize: 10_000}) || l.Compact != (Compaction{Every: time.Minute, Behind: 5}) {
+	if l := &got.Load; l.Scan != (Scan{KeysOnly: true, PageSize: 10_000}) || l.Compact != (Compaction{Interval: time.Minute, KeptRevisions: 5}) {
 		t.Errorf("%+v, %+v", l.Scan, l.Compact)
 	}
 	s := parse(t, "f.yaml", "defaults: {store: etcd, operation: range, range-limit: 1, compact: {every: 5s}}\ntrials: [{name: a, compact: none}, {name: b, stream: true}]")
 	for _, trial := range s.Trials {
-		if l := &trial.Load; l.Scan.Streamed != (trial.Name == "b") || (l.Compact.Every > 0) != (trial.Name == "b") {
+		if l := &trial.Load; l.Scan.Streamed != (trial.Name == "b") || (l.Compact.Interval > 0) != (trial.Name == "b") {
 			t.Errorf("%s: %+v, %+v", trial.Name, l.Scan, l.Compact)
 		}
 	}

@@ -10,16 +10,16 @@ import (
 func (b *builder) checkHosts() {
 	for _, placed := range []struct {
 		key, what string
-		on        []string
-		most      int
-	}{{"members-on", "members", b.cluster.On, b.cluster.Members}, {"workers-on", "workers", b.workersOn, int(b.load.Workers)}} {
-		for _, name := range placed.on {
+		hosts     []string
+		limit     int
+	}{{"members-on", "members", b.cluster.Hosts, b.cluster.Members}, {"workers-on", "workers", b.workerHosts, int(b.load.Workers)}} {
+		for _, name := range placed.hosts {
 			if !slices.ContainsFunc(b.hosts, func(h Host) bool { return h.Name == name }) {
-				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is not one of the scenario's hosts (%s)", name, hostNames(b.hosts))
+				b.failf(b.keyPosition(placed.key), "<"+placed.key+"> names %q, which is not one of the scenario's hosts (%s)", name, hostNames(b.hosts))
 			}
 		}
-		if len(placed.on) > placed.most && placed.most > 0 {
-			b.failf(b.place(placed.key), "<"+placed.key+"> lists %d hosts for only %d %s", len(placed.on), placed.most, placed.what)
+		if len(placed.hosts) > placed.limit && placed.limit > 0 {
+			b.failf(b.keyPosition(placed.key), "<"+placed.key+"> lists %d hosts for only %d %s", len(placed.hosts), placed.limit, placed.what)
 		}
 	}
 }
@@ -35,25 +35,25 @@ func hostNames(hosts []Host) string {
 	return strings.Join(names, ", ")
 }
 
-// MembersOn returns the names of the hosts on which the trial's members run, in turn: the hosts in
+// MemberHosts returns the names of the hosts on which the trial's members run, in turn: the hosts in
 // members-on, or all hosts if the trial has no members-on.
-func (s *Scenario) MembersOn(t *Trial) []string {
-	if len(t.Cluster.On) > 0 || t.Cluster.Attach != nil {
-		return t.Cluster.On
+func (s *Scenario) MemberHosts(t *Trial) []string {
+	if len(t.Cluster.Hosts) > 0 || t.Cluster.RunningCluster != nil {
+		return t.Cluster.Hosts
 	}
 	return s.hostNames(func(string) bool { return true })
 }
 
-// WorkersOn returns the names of the hosts on which the trial's workers run, in turn. These are the
+// WorkerHosts returns the names of the hosts on which the trial's workers run, in turn. These are the
 // hosts in workers-on. If the trial has several workers but no workers-on, they are the hosts
 // without a member, or all hosts if every host has a member. If the list is empty, this machine
 // generates the load.
-func (s *Scenario) WorkersOn(t *Trial) []string {
-	if len(t.WorkersOn) > 0 || t.Load.Workers < 2 {
-		return t.WorkersOn
+func (s *Scenario) WorkerHosts(t *Trial) []string {
+	if len(t.WorkerHosts) > 0 || t.Load.Workers < 2 {
+		return t.WorkerHosts
 	}
-	members := s.MembersOn(t)
-	if n := t.Cluster.Members; t.Cluster.Attach == nil && n < len(members) {
+	members := s.MemberHosts(t)
+	if n := t.Cluster.Members; t.Cluster.RunningCluster == nil && n < len(members) {
 		members = members[:n]
 	}
 	if free := s.hostNames(func(name string) bool { return !slices.Contains(members, name) }); len(free) > 0 {
@@ -62,9 +62,9 @@ func (s *Scenario) WorkersOn(t *Trial) []string {
 	return s.hostNames(func(string) bool { return true })
 }
 
-func (s *Scenario) hostNames(of func(name string) bool) (names []string) {
+func (s *Scenario) hostNames(include func(name string) bool) (names []string) {
 	for i := range s.Hosts {
-		if of(s.Hosts[i].Name) {
+		if include(s.Hosts[i].Name) {
 			names = append(names, s.Hosts[i].Name)
 		}
 	}

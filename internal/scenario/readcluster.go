@@ -12,13 +12,13 @@ import (
 // The method spread moves these keys to the trial.
 func setStore(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
-		d.cluster.Store, err = n.filled(key)
+		d.cluster.Store, err = n.singleLine(key)
 		return err
 	}
 	named := false
 	readers := map[string]func(*node) error{
 		"name": func(n *node) (err error) {
-			d.cluster.Store, err = n.filled(key)
+			d.cluster.Store, err = n.singleLine(key)
 			named = true
 			return err
 		},
@@ -30,20 +30,20 @@ func setStore(d *draft, key string, n *node) (err error) {
 	case err != nil:
 		return err
 	case !named:
-		return n.at.errorf("if store is a mapping, it needs the key \"name\", for example {name: etcd, label: old}")
+		return n.pos.errorf("if store is a mapping, it needs the key \"name\", for example {name: etcd, label: old}")
 	}
 	return nil
 }
 
 func setLabel(d *draft, key string, n *node) (err error) {
-	d.cluster.Label, err = n.filled(key)
+	d.cluster.Label, err = n.singleLine(key)
 	switch l := d.cluster.Label; {
 	case err != nil:
 		return err
 	case len(l) > maxLabel:
-		return n.at.errorf("label has %d bytes, but can have at most %d", len(l), maxLabel)
+		return n.pos.errorf("label has %d bytes, but can have at most %d", len(l), maxLabel)
 	case !text.Printable(l):
-		return n.at.errorf("label is %q, which contains a character that cannot be printed; remove that character", l)
+		return n.pos.errorf("label is %q, which contains a character that cannot be printed; remove that character", l)
 	}
 	return nil
 }
@@ -56,31 +56,31 @@ const (
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ourEnv is the prefix of environment variables that quorumbench itself sets for members.
-const ourEnv = "QUORUMBENCH_"
+// reservedEnvPrefix is the prefix of environment variables that quorumbench itself sets for members.
+const reservedEnvPrefix = "QUORUMBENCH_"
 
 // setEnv reads the environment variables for the members.
 func setEnv(d *draft, _ string, n *node) error {
 	if n.kind != mapping || len(n.pairs) == 0 {
-		return n.at.errorf("env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))
+		return n.pos.errorf("env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not %s", n.describeMismatch(mapping))
 	}
 	if len(n.pairs) > maxEnv {
-		return n.at.errorf("env has %d variables, but can have at most %d", len(n.pairs), maxEnv)
+		return n.pos.errorf("env has %d variables, but can have at most %d", len(n.pairs), maxEnv)
 	}
 	env := make(map[string]string, len(n.pairs))
 	for _, p := range n.pairs {
-		value, err := p.value.word("env." + p.key)
+		value, err := p.value.scalarText("env." + p.key)
 		switch {
 		case err != nil:
 			return err
 		case !envName.MatchString(p.key):
-			return p.at.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
-		case strings.HasPrefix(p.key, ourEnv):
-			return p.at.errorf("the variable %s is reserved for quorumbench", p.key)
+			return p.pos.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
+		case strings.HasPrefix(p.key, reservedEnvPrefix):
+			return p.pos.errorf("the variable %s is reserved for quorumbench", p.key)
 		case len(value) > maxEnvValue:
-			return p.at.errorf("env.%s has %d bytes, but can have at most %d", p.key, len(value), maxEnvValue)
+			return p.pos.errorf("env.%s has %d bytes, but can have at most %d", p.key, len(value), maxEnvValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return p.at.errorf("env.%s contains a character that cannot be printed; remove that character", p.key)
+			return p.pos.errorf("env.%s contains a character that cannot be printed; remove that character", p.key)
 		}
 		env[p.key] = value
 	}
@@ -89,16 +89,16 @@ func setEnv(d *draft, _ string, n *node) error {
 }
 
 func setTLS(d *draft, key string, n *node) error {
-	d.attach.TLS = true
-	file := func(key string, to *string) func(*node) error {
-		return func(n *node) (err error) { *to, err = n.filled(key); return err }
+	d.runningCluster.TLS = true
+	file := func(key string, target *string) func(*node) error {
+		return func(n *node) (err error) { *target, err = n.singleLine(key); return err }
 	}
 	return n.fields(key, map[string]func(*node) error{
-		"cacert": file("cacert", &d.attach.CACert),
-		"cert":   file("cert", &d.attach.Cert),
-		"key":    file("key", &d.attach.CertKey),
+		"cacert": file("cacert", &d.runningCluster.CACert),
+		"cert":   file("cert", &d.runningCluster.Cert),
+		"key":    file("key", &d.runningCluster.CertKey),
 		"insecure-skip-tls-verify": func(n *node) (err error) {
-			d.attach.SkipVerify, err = n.boolean("insecure-skip-tls-verify")
+			d.runningCluster.SkipVerify, err = n.boolean("insecure-skip-tls-verify")
 			return err
 		},
 	})
@@ -106,7 +106,7 @@ func setTLS(d *draft, key string, n *node) error {
 
 func setSettings(d *draft, _ string, n *node) error {
 	if n.kind != mapping {
-		return n.at.errorf("settings must be a mapping of the store's own settings, not %s", n.describe())
+		return n.pos.errorf("settings must be a mapping of the store's own settings, not %s", n.describe())
 	}
 	d.settings = n
 	return nil

@@ -12,38 +12,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Readings returns the readings of all parameters, without duplicates, in the order of reports:
+// Presentations returns the readings of all parameters, without duplicates, in the order of reports:
 // operations first, other parameters next, times last.
-func Readings() []*Reading {
-	first := []*Reading{&connectionsReading, &keySizeReading, &valueSizeReading, &keysReading, &rangesReading, &compactionReading, &transactionReading}
-	last := []*Reading{&warmupReading, &windowReading, &timeoutReading}
+func Presentations() []*Presentation {
+	first := []*Presentation{&connectionsPresentation, &keySizePresentation, &valueSizePresentation, &keysPresentation, &rangesPresentation, &compactionPresentation, &transactionPresentation}
+	last := []*Presentation{&warmupPresentation, &windowPresentation, &timeoutPresentation}
 	for _, p := range parameters(nil, nil) {
-		if p.Reads != nil && p.Reads != &clientsReading && !slices.Contains(first, p.Reads) && !slices.Contains(last, p.Reads) {
-			first = append(first, p.Reads)
+		if p.Presentation != nil && p.Presentation != &clientsPresentation && !slices.Contains(first, p.Presentation) && !slices.Contains(last, p.Presentation) {
+			first = append(first, p.Presentation)
 		}
 	}
 	return append(first, last...)
 }
 
-// ClientsReading returns the reading of the clients. Reports show it in the heading of closed
+// ClientsPresentation returns the reading of the clients. Reports show it in the heading of closed
 // loops.
-func ClientsReading() *Reading { return &clientsReading }
+func ClientsPresentation() *Presentation { return &clientsPresentation }
 
 var (
-	clientsReading = Reading{"clients",
+	clientsPresentation = Presentation{"clients",
 		func(l *Load) string { return text.Count(uint64(l.Clients)) },
 		func(l *Load) string { return text.Plural(uint64(l.Clients), "client") }}
-	connectionsReading = Reading{"conns", connectionsCell, connectionsAbove}
-	keySizeReading     = Reading{"key", keySizeCell, ofKeys(keySizeAbove)}
-	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(withPrefix("values of ", valueSizeCell))}
-	keysReading        = Reading{"keys", keysCell, ofKeys(keysAbove)}
-	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
-	compactionReading  = Reading{"compacted", compactionText, withPrefix("compacted ", compactionText)}
-	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
-	faultsReading      = Reading{"faults", func(l *Load) string { return fault.Text(l.Faults) }, withPrefix("faults: ", func(l *Load) string { return fault.Text(l.Faults) })}
-	warmupReading      = Reading{"warm-up", warmupText, withPrefix("warm-up ", warmupText)}
-	windowReading      = Reading{"window", windowText, withPrefix("window ", windowText)}
-	timeoutReading     = Reading{"timeout", timeoutText, withPrefix("timeout ", timeoutText)}
+	connectionsPresentation = Presentation{"conns", connectionsCell, connectionsHeading}
+	keySizePresentation     = Presentation{"key", keySizeCell, ifUsesKeys(keySizeHeading)}
+	valueSizePresentation   = Presentation{"value", valueSizeCell, ifUsesKeys(withPrefix("values of ", valueSizeCell))}
+	keysPresentation        = Presentation{"keys", keysCell, ifUsesKeys(keysHeading)}
+	rangesPresentation      = Presentation{"ranges", rangesText, rangesHeading}
+	compactionPresentation  = Presentation{"compacted", compactionText, withPrefix("compacted ", compactionText)}
+	transactionPresentation = Presentation{"transaction", transactionCell, transactionHeading}
+	faultsPresentation      = Presentation{"faults", func(l *Load) string { return fault.Text(l.Faults) }, withPrefix("faults: ", func(l *Load) string { return fault.Text(l.Faults) })}
+	warmupPresentation      = Presentation{"warm-up", warmupText, withPrefix("warm-up ", warmupText)}
+	windowPresentation      = Presentation{"window", windowText, withPrefix("window ", windowText)}
+	timeoutPresentation     = Presentation{"timeout", timeoutText, withPrefix("timeout ", timeoutText)}
 )
 
 // withPrefix returns a function that returns the text of a cell after a prefix, or an empty string
@@ -61,8 +61,8 @@ func warmupText(l *Load) string { return text.Seconds(l.Warmup.Seconds()) }
 
 func timeoutText(l *Load) string { return text.Seconds(l.Timeout.Seconds()) }
 
-// ofKeys returns a function that omits a text about keys if the load's operations use no keys.
-func ofKeys(above func(*Load) string) func(*Load) string {
+// ifUsesKeys returns a function that omits a text about keys if the load's operations use no keys.
+func ifUsesKeys(above func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if len(l.Mix) > 0 && !l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
 			return ""
@@ -78,22 +78,22 @@ func connectionsCell(l *Load) string {
 	return text.Count(uint64(l.Connections))
 }
 
-func connectionsAbove(l *Load) string {
+func connectionsHeading(l *Load) string {
 	if l.NewConnection {
 		return "a new connection for each operation"
 	}
 	return text.Plural(uint64(l.Connections), "connection")
 }
 
-// readsGiven reports whether the load only reads a given key or interval. The load's key size and
+// readsFixedRange reports whether the load only reads a given key or interval. The load's key size and
 // value size then have no meaning.
-func (l *Load) readsGiven() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
+func (l *Load) readsFixedRange() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
 
 // keySizeCell returns the size of keys: the prefix, if there is one, and the size after it.
 func keySizeCell(l *Load) string {
 	prefix := strconv.Quote(KeyText([]byte(l.Prefix)))
 	switch {
-	case l.readsGiven():
+	case l.readsFixedRange():
 		return ""
 	case l.Prefix == "":
 		return text.Bytes(uint64(l.KeySize))
@@ -103,7 +103,7 @@ func keySizeCell(l *Load) string {
 	return prefix + " and " + text.Bytes(uint64(l.KeySize))
 }
 
-func keySizeAbove(l *Load) string {
+func keySizeHeading(l *Load) string {
 	if l.Prefix != "" && l.KeySize == 0 {
 		return withPrefix("the key ", keySizeCell)(l)
 	}
@@ -111,49 +111,49 @@ func keySizeAbove(l *Load) string {
 }
 
 func valueSizeCell(l *Load) string {
-	if l.readsGiven() {
+	if l.readsFixedRange() {
 		return ""
 	}
 	return text.Bytes(uint64(l.ValueSize))
 }
 
 func keysCell(l *Load) string {
-	if l.readsGiven() {
-		return cmp.Or(everything(l), given(l))
+	if l.readsFixedRange() {
+		return cmp.Or(allKeysText(l), fixedRangeText(l))
 	}
 	return text.Count(l.KeySpace) + " " + distributionText(l)
 }
 
-func keysAbove(l *Load) string {
+func keysHeading(l *Load) string {
 	space := text.Plural(l.KeySpace, "key") + " (" + distributionText(l) + ")"
 	switch {
 	case len(l.RangeKey) == 0:
 		return space
 	case len(l.Mix) > 1:
-		what := cmp.Or(everything(l), fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd)))
+		what := cmp.Or(allKeysText(l), fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd)))
 		if l.RangeLimit > 0 {
 			what += " of at most " + text.Plural(uint64(l.RangeLimit), "key")
 		}
 		return space + ", ranges over " + what
-	case everything(l) != "":
-		return everything(l)
+	case allKeysText(l) != "":
+		return allKeysText(l)
 	case len(l.RangeEnd) == 0:
-		return "key " + given(l)
+		return "key " + fixedRangeText(l)
 	}
-	return "keys from " + given(l)
+	return "keys from " + fixedRangeText(l)
 }
 
-// given returns the key or interval that the load reads.
-func given(l *Load) string {
+// fixedRangeText returns the key or interval that the load reads.
+func fixedRangeText(l *Load) string {
 	if len(l.RangeEnd) == 0 {
 		return strconv.Quote(KeyText(l.RangeKey))
 	}
 	return fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd))
 }
 
-// everything returns "all keys" for a range that contains every key, and an empty string for other
+// allKeysText returns "all keys" for a range that contains every key, and an empty string for other
 // ranges.
-func everything(l *Load) string {
+func allKeysText(l *Load) string {
 	if KeyText(l.RangeKey) == "0x00" && KeyText(l.RangeEnd) == "0xff" {
 		return "all keys"
 	}
@@ -171,11 +171,11 @@ func distributionText(l *Load) string {
 	}
 }
 
-// rangesText describes how ranges are read. The text contains the limit, unless keysAbove already
+// rangesText describes how ranges are read. The text contains the limit, unless keysHeading already
 // shows the limit with the interval.
 func rangesText(l *Load) string {
 	var parts []string
-	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsGiven()) {
+	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsFixedRange()) {
 		parts = append(parts, "at most "+text.Plural(uint64(l.RangeLimit), "key"))
 	}
 	if l.Scan.CountOnly {
@@ -193,7 +193,7 @@ func rangesText(l *Load) string {
 	return strings.Join(parts, ", ")
 }
 
-func rangesAbove(l *Load) string {
+func rangesHeading(l *Load) string {
 	text := rangesText(l)
 	if strings.HasPrefix(text, "at most") {
 		return "ranges of " + text
@@ -202,10 +202,10 @@ func rangesAbove(l *Load) string {
 }
 
 func compactionText(l *Load) string {
-	if l.Compact.Every == 0 {
+	if l.Compact.Interval == 0 {
 		return ""
 	}
-	return fmt.Sprintf("every %s, keeping %s", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
+	return fmt.Sprintf("every %s, keeping %s", text.Seconds(l.Compact.Interval.Seconds()), text.Plural(uint64(l.Compact.KeptRevisions), "revision"))
 }
 
 // transactionCell describes transactions, if the load has any.
@@ -224,7 +224,7 @@ func transactionCell(l *Load) string {
 	return words
 }
 
-func transactionAbove(l *Load) string {
+func transactionHeading(l *Load) string {
 	text := transactionCell(l)
 	if l.STM == nil && text != "" {
 		return text + " written in a transaction"
@@ -234,7 +234,7 @@ func transactionAbove(l *Load) string {
 
 func windowText(l *Load) string {
 	switch {
-	case l.Watch != nil && l.Watch.Expect > 0:
+	case l.Watch != nil && l.Watch.EarlierEvents > 0:
 		return "until the watchers have caught up, at most " + text.Seconds(l.Duration.Seconds())
 	case l.Total > 0:
 		return text.Plural(l.Total, "operation")
@@ -242,7 +242,7 @@ func windowText(l *Load) string {
 	return text.Seconds(l.Duration.Seconds())
 }
 
-var compactFirstReading = Reading{"compacted first", ifCompactedFirst("yes"), ifCompactedFirst("history compacted before the load")}
+var compactFirstPresentation = Presentation{"compacted first", ifCompactedFirst("yes"), ifCompactedFirst("history compacted before the load")}
 
 func ifCompactedFirst(text string) func(*Load) string {
 	return func(l *Load) string {
@@ -253,7 +253,7 @@ func ifCompactedFirst(text string) func(*Load) string {
 	}
 }
 
-var verifyReading = Reading{"verified", ifVerified("yes"), ifVerified("every operation recorded, and the responses verified")}
+var verifyPresentation = Presentation{"verified", ifVerified("yes"), ifVerified("every operation recorded, and the responses verified")}
 
 func ifVerified(text string) func(*Load) string {
 	return func(l *Load) string {
@@ -268,24 +268,24 @@ func ifVerified(text string) func(*Load) string {
 // values. It returns empty strings if the loads are equal. Rates that are percentages of another
 // trial's throughput are compared by the name of that trial.
 func FirstDifference(a, b *Load) (what, ofA, ofB string) {
-	if a.Rate.Of != b.Rate.Of {
-		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of
+	if a.Rate.SourceTrial != b.Rate.SourceTrial {
+		return "the trial whose throughput the rate follows", a.Rate.SourceTrial, b.Rate.SourceTrial
 	}
 	for _, p := range ParametersOf(a, b) {
-		if p.Differs == "" || p.ClosedLoop && a.Arrival != Closed && b.Arrival != Closed {
+		if p.DifferenceName == "" || p.ClosedLoop && a.Arrival != Closed && b.Arrival != Closed {
 			continue
 		}
-		if ofA, ofB := p.compared(a), p.compared(b); ofA != ofB {
-			return p.Differs, ofA, ofB
+		if ofA, ofB := p.comparisonText(a), p.comparisonText(b); ofA != ofB {
+			return p.DifferenceName, ofA, ofB
 		}
 	}
 	return "", "", ""
 }
 
-// compared returns a parameter's text for comparisons.
-func (p *Parameter) compared(l *Load) string {
+// comparisonText returns a parameter's text for comparisons.
+func (p *Parameter) comparisonText(l *Load) string {
 	switch text := p.Text(l); {
-	case p.Key == "rate" && l.Rate.Of != "":
+	case p.Key == "rate" && l.Rate.SourceTrial != "":
 		return ""
 	case p.Key == "watch.watched-keys" && l.Watch != nil:
 		return strconv.FormatUint(cmp.Or(l.Watch.WatchedKeys, l.KeySpace), 10)

@@ -36,16 +36,16 @@ func TestReadings(t *testing.T) {
 		{"ranges", Load{Ranges: Ranges{Scan: Scan{KeysOnly: true, PageSize: 5}}}, "keys only, in pages of 5 keys", "keys only, in pages of 5 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeLimit: 10}}, "at most 10 keys", "ranges of at most 10 keys"},
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 1, Scan: Scan{CountOnly: true}}}, "at most 1 key, counted only", "ranges of at most 1 key, counted only"},
-		// keysAbove shows the limit together with the interval.
+		// keysHeading shows the limit together with the interval.
 		{"ranges", Load{Ranges: Ranges{RangeKey: []byte("a"), RangeLimit: 10}, Mix: make([]Operation, 2)}, "", ""},
 		{"transaction", Load{}, "", ""},
 		{"transaction", Load{TxnKeys: 4}, "4 keys", "4 keys written in a transaction"},
 	} {
-		for _, r := range Readings() {
+		for _, r := range Presentations() {
 			if r.Title != test.title {
 				continue
 			}
-			if cell, above := r.Cell(&test.load), r.Above(&test.load); cell != test.cell || above != test.above {
+			if cell, above := r.Cell(&test.load), r.Heading(&test.load); cell != test.cell || above != test.above {
 				t.Errorf("%s of %+v is %q and %q, not %q and %q", test.title, test.load, cell, above, test.cell, test.above)
 			}
 		}
@@ -63,13 +63,13 @@ func TestDifferingParametersAreReported(t *testing.T) {
 		"preload", "max-in-flight", // shown where they affect the verdict
 	}
 	for _, p := range Parameters(Apps()) {
-		if (p.Differs != "") != (p.Reads != nil || slices.Contains(elsewhere, p.Key)) {
-			t.Errorf("%s differs as %q and is read: %v; a parameter by which loads differ has Reads", p.Key, p.Differs, p.Reads != nil)
+		if (p.DifferenceName != "") != (p.Presentation != nil || slices.Contains(elsewhere, p.Key)) {
+			t.Errorf("%s differs as %q and is read: %v; a parameter by which loads differ has Reads", p.Key, p.DifferenceName, p.Presentation != nil)
 		}
 	}
 	seen := map[string]bool{}
-	for _, r := range Readings() {
-		if seen[r.Title] || r.Title == "" || r.Cell == nil || r.Above == nil {
+	for _, r := range Presentations() {
+		if seen[r.Title] || r.Title == "" || r.Cell == nil || r.Heading == nil {
 			t.Errorf("the reading %q is not whole, or there twice", r.Title)
 		}
 		seen[r.Title] = true

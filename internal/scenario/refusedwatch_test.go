@@ -22,9 +22,9 @@ func TestWatchIsRefused(t *testing.T) {
 		"the key space has only":       func(l *Load) { l.Watch.WatchedKeys = 1001 },
 		"watch cannot be an operation": func(l *Load) { l.Mix[0].Kind = kv.Watch },
 		"watchers is 0":                func(l *Load) { l.Watch.Watchers = 0 },
-		"earlier-events needs":         func(l *Load) { l.Watch.Expect = 1 },
-		"are too many to check":        func(l *Load) { l.KeySpace = 1 << 22; l.Watch.Span = 1 << 20 },
-		"has no effect":                func(l *Load) { l.Watch.Key, l.Watch.Span = []byte("k"), 2 },
+		"earlier-events needs":         func(l *Load) { l.Watch.EarlierEvents = 1 },
+		"are too many to check":        func(l *Load) { l.KeySpace = 1 << 22; l.Watch.KeysPerWatcher = 1 << 20 },
+		"has no effect":                func(l *Load) { l.Watch.Key, l.Watch.KeysPerWatcher = []byte("k"), 2 },
 		"the locker does not exist":    stm(STM{KeysPerTxn: 1, Locker: kv.NumLockers}),
 		"stm.keys is 0":                stm(STM{WritePercent: 1}),
 		"key space has only":           stm(STM{KeysPerTxn: 1001}),
@@ -37,7 +37,7 @@ func TestWatchIsRefused(t *testing.T) {
 		l.Watch = &Watch{Watchers: 10, Streams: 10}
 		change(&l)
 		l.Complete()
-		found := l.problems(words{}, Apps())
+		found := l.problems(keyNamer{}, Apps())
 		if len(found) == 0 || !strings.Contains(found[0].Error(), want) {
 			t.Errorf("want a sentence with %q: %v", want, found)
 		}

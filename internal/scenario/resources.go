@@ -7,46 +7,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// fit adapts the number of connections to the number of clients. inFlight is the number of
+// fitConnections adapts the number of connections to the number of clients. inFlight is the number of
 // operations that the store accepts at the same time on one connection; 0 means no limit. fit
 // returns a sentence about a change that the user does not expect, and "" otherwise.
-func (l *Load) fit(inFlight int) string {
-	asked := l.Connections
+func (l *Load) fitConnections(inFlight int) string {
+	requested := l.Connections
 	if l.NewConnection {
 		l.Connections = l.Clients // each of a client's operations opens its own connection
 		return ""
 	}
 	switch needed := l.neededConnections(inFlight); {
-	case l.Clients < 1 || asked < 1:
+	case l.Clients < 1 || requested < 1:
 		return "" // rejected elsewhere
-	case asked > l.Clients:
+	case requested > l.Clients:
 		l.Connections = l.Clients
 		isOrAre := "are"
-		if asked-l.Clients == 1 {
+		if requested-l.Clients == 1 {
 			isOrAre = "is"
 		}
 		return fmt.Sprintf("%s for %s: %d %s without a client and will not be opened",
-			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), asked-l.Clients, isOrAre)
-	case asked < needed:
+			text.Plural(uint64(requested), "connection"), text.Plural(uint64(l.Clients), "client"), requested-l.Clients, isOrAre)
+	case requested < needed:
 		l.Connections = needed
 		return fmt.Sprintf("%s for %s: a connection to this store can have only %s in flight, so %d connections are used",
-			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), text.Plural(uint64(inFlight), "operation"), needed)
+			text.Plural(uint64(requested), "connection"), text.Plural(uint64(l.Clients), "client"), text.Plural(uint64(inFlight), "operation"), needed)
 	}
 	return ""
 }
 
-// fitOrdered gives each client its own connection if the load mixes operations or consistency
+// dedicateConnections gives each client its own connection if the load mixes operations or consistency
 // levels, and the store responds in order on a connection. On a shared connection, a slow operation
-// would delay quick operations that were sent after it. fitOrdered returns a sentence if it changes
+// would delay quick operations that were sent after it. dedicateConnections returns a sentence if it changes
 // the number of connections, and "" otherwise.
-func (l *Load) fitOrdered(ordered bool) string {
+func (l *Load) dedicateConnections(ordered bool) string {
 	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
 		return ""
 	}
-	asked := l.Connections
+	requested := l.Connections
 	l.Connections = l.Clients
 	return fmt.Sprintf("%s for %s: a session of this store responds in order, so slow operations in a mix would delay quick ones; each client gets its own session, %d in total",
-		text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), l.Connections)
+		text.Plural(uint64(requested), "connection"), text.Plural(uint64(l.Clients), "client"), l.Connections)
 }
 
 func (l *Load) neededConnections(inFlight int) int {
@@ -56,16 +56,16 @@ func (l *Load) neededConnections(inFlight int) int {
 	return (l.Clients + inFlight - 1) / inFlight
 }
 
-// commonLimit is the largest request, in bytes, that most stores accept by default.
-const commonLimit = 3 << 19 // 1.5 MiB
+// commonRequestLimit is the largest request, in bytes, that most stores accept by default.
+const commonRequestLimit = 3 << 19 // 1.5 MiB
 
 // largePreload is the number of bytes that a preload may write without a warning.
 const largePreload = 2 << 30
 
 // warnings returns sentences about settings of a valid load that are probably not intended.
-func (l *Load) warnings(w words) []string {
+func (l *Load) warnings(w keyNamer) []string {
 	var out []string
-	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.hasKind(kv.Kind.Writes) {
+	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonRequestLimit && l.hasKind(kv.Kind.Writes) {
 		out = append(out, fmt.Sprintf("a key and its value have %s together, but most stores accept only 1.5 MiB by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
@@ -100,7 +100,7 @@ const (
 
 // checkMemory rejects loads that need too many resources, and states the remedy.
 func (l *Load) checkMemory(c *checks) {
-	if len(c.found) > 0 {
+	if len(c.problems) > 0 {
 		return // the numbers already have errors
 	}
 	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
@@ -111,11 +111,11 @@ func (l *Load) checkMemory(c *checks) {
 	if l.Arrival == Poisson && l.Total > maxPoisson {
 		c.add("total", "<total> is %d, but with poisson arrivals it must be at most %d; use a duration instead of a total", l.Total, uint64(maxPoisson))
 	}
-	l.checkNeeds(c)
+	l.checkTotalMemory(c)
 }
 
-// checkNeeds rejects a load that needs more than MaxMemory, and names the part that needs the most.
-func (l *Load) checkNeeds(c *checks) {
+// checkTotalMemory rejects a load that needs more than MaxMemory, and names the part that needs the most.
+func (l *Load) checkTotalMemory(c *checks) {
 	type need struct {
 		key, what string
 		bytes     float64
@@ -123,10 +123,10 @@ func (l *Load) checkNeeds(c *checks) {
 	var needs []need
 	add := func(key, what string, n, each float64) { needs = append(needs, need{key, what, n * each}) }
 	if l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }) {
-		add("key-space", c.words.fill("the version of each key in the <key-space>, for compare-and-set"), float64(l.KeySpace), versionBytes)
+		add("key-space", c.namer.fill("the version of each key in the <key-space>, for compare-and-set"), float64(l.KeySpace), versionBytes)
 	}
 	if l.Watch != nil {
-		add("key-space", c.words.fill("the number of writes to each key in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
+		add("key-space", c.namer.fill("the number of writes to each key in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
 	}
 	request := float64(len(l.Prefix) + l.KeySize)
 	if l.hasKind(kv.Kind.Writes) {

@@ -8,58 +8,60 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// OwnPrefix is the default prefix for keys on a running cluster. Other programs use no keys with
+// RunningClusterPrefix is the default prefix for keys on a running cluster. Other programs use no keys with
 // this prefix.
-const OwnPrefix = "quorumbench/"
+const RunningClusterPrefix = "quorumbench/"
 
-// ownPrefixOf returns the default prefix of an application's keys on a running cluster: the
-// application's own prefix after OwnPrefix, or after a similar prefix in the style of the
+// runningClusterPrefix returns the default prefix of an application's keys on a running cluster: the
+// application's own prefix after RunningClusterPrefix, or after a similar prefix in the style of the
 // application's key names.
-func ownPrefixOf(d *application.Definition) string {
+func runningClusterPrefix(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
-		return "/" + strings.TrimSuffix(OwnPrefix, "/") + p
+		return "/" + strings.TrimSuffix(RunningClusterPrefix, "/") + p
 	case p != "" && !strings.Contains(p, "/"):
-		return strings.TrimSuffix(OwnPrefix, "/") + "-" + p
+		return strings.TrimSuffix(RunningClusterPrefix, "/") + "-" + p
 	default:
-		return OwnPrefix + p
+		return RunningClusterPrefix + p
 	}
 }
 
-// OwnPrefixes returns all prefixes that loads on running clusters have by default.
-func OwnPrefixes(apps []application.Application) []string {
-	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "check-members/", OwnPrefix + "replay/"}
+// RunningClusterPrefixes returns all prefixes that loads on running clusters have by default.
+func RunningClusterPrefixes(apps []application.Application) []string {
+	all := []string{RunningClusterPrefix, RunningClusterPrefix + "check-perf/", RunningClusterPrefix + "check-datascale/", RunningClusterPrefix + "check-members/", RunningClusterPrefix + "replay/"}
 	for _, a := range apps {
 		d := a.Definition()
-		if p := ownPrefixOf(&d); !slices.Contains(all, p) {
+		if p := runningClusterPrefix(&d); !slices.Contains(all, p) {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// attached reports whether the trial uses a running cluster.
-func (b *builder) attached() bool { return b.layer.hasKey("endpoints") || b.options.Attach != nil }
+// usesRunningCluster reports whether the trial uses a running cluster.
+func (b *builder) usesRunningCluster() bool {
+	return b.layer.hasKey("endpoints") || b.options.RunningCluster != nil
+}
 
-// settlePrefix gives a load on a running cluster its default prefix. It also makes the run remove
+// setDefaultPrefix gives a load on a running cluster its default prefix. It also makes the run remove
 // the load's keys at the end, unless the user disabled that.
-func (b *builder) settlePrefix() {
+func (b *builder) setDefaultPrefix() {
 	l := &b.load
-	if !b.attached() {
+	if !b.usesRunningCluster() {
 		return
 	}
-	l.Cleanup.Keep = b.layer.hasKey("cleanup") && !l.Cleanup.Keys
+	l.Cleanup.KeepKeys = b.layer.hasKey("cleanup") && !l.Cleanup.Keys
 	if b.layer.hasKey("prefix") {
 		return
 	}
-	l.Prefix = OwnPrefix
+	l.Prefix = RunningClusterPrefix
 	if app := application.Find(b.apps, l.Application.Name); app != nil {
 		d := app.Definition()
-		l.Prefix = ownPrefixOf(&d)
+		l.Prefix = runningClusterPrefix(&d)
 	}
-	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // the watched key is written before the load
+	if w := l.Watch; w != nil && len(w.Key) > 0 && w.EarlierEvents > 0 { // the watched key is written before the load
 		watch := *w
-		watch.Key = append([]byte(OwnPrefix), w.Key...)
+		watch.Key = append([]byte(RunningClusterPrefix), w.Key...)
 		l.Watch = &watch
 	}
 }
@@ -69,14 +71,14 @@ func (l *Load) WritesKeys() bool {
 	switch {
 	case l.Application.Name != "", l.Arrival == Recorded, l.Preload && l.usesKeySpace():
 		return true
-	case l.Watch != nil && l.Watch.Expect > 0:
+	case l.Watch != nil && l.Watch.EarlierEvents > 0:
 		return true
 	}
 	return l.hasKind(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
 }
 
-// KeysOfOperation returns the maximum number of keys that one operation writes.
-func (l *Load) KeysOfOperation() uint64 {
+// KeysPerOperation returns the maximum number of keys that one operation writes.
+func (l *Load) KeysPerOperation() uint64 {
 	switch {
 	case l.hasKind(isTxn):
 		return uint64(max(l.TxnKeys, 1)) // #nosec G115 -- not negative
@@ -95,9 +97,9 @@ func (l *Load) ClusterWideChanges() (all []string) {
 	return all
 }
 
-// Maintenance returns the store features that the changes in ClusterWideChanges need: kv.Compaction
+// MaintenanceFeatures returns the store features that the changes in ClusterWideChanges need: kv.Compaction
 // and kv.Defragmentation.
-func (l *Load) Maintenance() (all []kv.Feature) {
+func (l *Load) MaintenanceFeatures() (all []kv.Feature) {
 	for _, c := range l.changes() {
 		if !slices.Contains(all, c.feature) {
 			all = append(all, c.feature)
@@ -108,7 +110,7 @@ func (l *Load) Maintenance() (all []kv.Feature) {
 
 // change is an action of a load that affects the whole cluster.
 type change struct {
-	does    bool
+	enabled bool
 	feature kv.Feature // feature of the store that makes the change
 	text    string
 }
@@ -116,42 +118,42 @@ type change struct {
 func (l *Load) changes() []change {
 	return slices.DeleteFunc([]change{
 		{l.CompactFirst, kv.Compaction, "compacts the history of all keys before the load"},
-		{l.Compact.Every > 0, kv.Compaction, "compacts the history of all keys repeatedly"},
+		{l.Compact.Interval > 0, kv.Compaction, "compacts the history of all keys repeatedly"},
 		{l.Cleanup.Compact, kv.Compaction, "compacts the history of all keys at the end"},
 		{l.Cleanup.Defragment, kv.Defragmentation, "defragments every member at the end"},
 		{l.ClusterWide && l.Application.Compacts, kv.Compaction, "compacts the history of all keys as the application does"},
 		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", kv.Compaction, "compacts the history of all keys as it was recorded"},
-	}, func(c change) bool { return !c.does })
+	}, func(c change) bool { return !c.enabled })
 }
 
 // checkRunning rejects changes that would affect a whole running cluster, unless the scenario
 // explicitly allows them. It accepts the flags of a command, because they are explicit enough.
 func (b *builder) checkRunning() {
 	l := &b.load
-	if b.cluster.Attach == nil {
+	if b.cluster.RunningCluster == nil {
 		return
 	}
 	if l.Application.Name != "" && strings.Trim(l.Prefix, "/") == "" {
-		b.failf(b.place("prefix"), "<prefix> is %q, so the application's keys would be among all other keys in a cluster that is in use; use a longer prefix", l.Prefix)
+		b.failf(b.keyPosition("prefix"), "<prefix> is %q, so the application's keys would be among all other keys in a cluster that is in use; use a longer prefix", l.Prefix)
 	}
-	if w := l.Watch; w != nil && w.Expect > 0 && !l.Overwrite && !strings.HasPrefix(string(w.Key), l.Prefix) {
-		b.failf(b.place("watch.key"), "<watch.key> is %q, which is written before the load, but on a running cluster a load writes only keys that begin with its <prefix> %q; use a key with that prefix", w.Key, l.Prefix)
+	if w := l.Watch; w != nil && w.EarlierEvents > 0 && !l.Overwrite && !strings.HasPrefix(string(w.Key), l.Prefix) {
+		b.failf(b.keyPosition("watch.key"), "<watch.key> is %q, which is written before the load, but on a running cluster a load writes only keys that begin with its <prefix> %q; use a key with that prefix", w.Key, l.Prefix)
 	}
 	if l.Application.Compacts && !l.ClusterWide {
-		b.said = append(b.said, "The application would compact the store's history, which affects all keys in the running cluster, so these compactions are left out (cluster-wide: true allows them).")
+		b.adjustmentNotes = append(b.adjustmentNotes, "The application would compact the store's history, which affects all keys in the running cluster, so these compactions are left out (cluster-wide: true allows them).")
 	}
-	if l.ClusterWide || b.running != nil {
+	if l.ClusterWide || b.commandCluster != nil {
 		return
 	}
-	for _, of := range []struct {
-		key  string
-		does bool
+	for _, option := range []struct {
+		key     string
+		enabled bool
 	}{
-		{"compact-first", l.CompactFirst}, {"compact", l.Compact.Every > 0},
+		{"compact-first", l.CompactFirst}, {"compact", l.Compact.Interval > 0},
 		{"cleanup-compact", l.Cleanup.Compact}, {"cleanup-defragment", l.Cleanup.Defragment},
 	} {
-		if of.does {
-			b.failf(b.place(of.key), "<"+of.key+"> affects all keys in a running cluster, and not only those of this load; allow it with <cluster-wide>: true, or omit it")
+		if option.enabled {
+			b.failf(b.keyPosition(option.key), "<"+option.key+"> affects all keys in a running cluster, and not only those of this load; allow it with <cluster-wide>: true, or omit it")
 			return
 		}
 	}

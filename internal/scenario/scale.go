@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// leastScaled is the shortest duration after scaling. A shorter window would not be meaningful.
-const leastScaled = time.Second
+// minScaledDuration is the shortest duration after scaling. A shorter window would not be meaningful.
+const minScaledDuration = time.Second
 
-// Scaled holds the values of a trial before scaling. A field is 0 if scaling did not change the
+// Unscaled holds the values of a trial before scaling. A field is 0 if scaling did not change the
 // value.
-type Scaled struct {
+type Unscaled struct {
 	Factor      float64
 	Total       uint64
 	KeySpace    uint64
@@ -27,48 +27,48 @@ type Scaled struct {
 // CheckScale returns an error, in one sentence, if a factor is not valid.
 func CheckScale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
-		return problem("scale", "the scale is %s, but must be a number above 0, such as 0.01", text.FormatNumber(factor))
+		return newProblem("scale", "the scale is %s, but must be a number above 0, such as 0.01", text.FormatNumber(factor))
 	}
 	return nil
 }
 
 // scale multiplies the sizes of the trial by the factor, and stores the previous values in
-// scaledFrom. It also scales numbers in the trial's name.
+// unscaled. It also scales numbers in the trial's name.
 func (b *builder) scale() {
 	if b.options.Scale == 0 {
 		return
 	}
-	l, was := &b.load, &Scaled{Factor: b.options.Scale}
-	b.scaledFrom = was
-	scaleOne(b, "total", &l.Total, &was.Total)
+	l, unscaled := &b.load, &Unscaled{Factor: b.options.Scale}
+	b.unscaled = unscaled
+	scaleValue(b, "total", &l.Total, &unscaled.Total)
 	switch { // a key space that is as large as the total is scaled with it
 	case !b.layer.hasKey("key-space"):
-		was.KeySpace = was.Total
-	case l.KeySpace == was.Total && b.layer["total"].at.set == "":
-		scaleOne(b, "key-space", &l.KeySpace, &was.KeySpace)
+		unscaled.KeySpace = unscaled.Total
+	case l.KeySpace == unscaled.Total && b.layer["total"].pos.assignment == "":
+		scaleValue(b, "key-space", &l.KeySpace, &unscaled.KeySpace)
 	}
 	if !b.layer.hasKey("rate") { // an open loop keeps its rate, and the connections that it needs for the rate
-		scaleOne(b, "clients", &l.Clients, &was.Clients)
-		scaleOne(b, "connections", &l.Connections, &was.Connections)
+		scaleValue(b, "clients", &l.Clients, &unscaled.Clients)
+		scaleValue(b, "connections", &l.Connections, &unscaled.Connections)
 	}
-	if b.scaleDuration && b.layer["duration"].at.set == "" {
-		was.Duration, l.Duration = l.Duration, scaledSpan(l.Duration, was.Factor)
+	if b.scaleDuration && b.layer["duration"].pos.assignment == "" {
+		unscaled.Duration, l.Duration = l.Duration, scaleDurationBy(l.Duration, unscaled.Factor)
 	}
-	if b.scaleDuration && b.layer["warmup"].at.set == "" {
-		was.Warmup, l.Warmup = l.Warmup, scaledSpan(l.Warmup, was.Factor)
+	if b.scaleDuration && b.layer["warmup"].pos.assignment == "" {
+		unscaled.Warmup, l.Warmup = l.Warmup, scaleDurationBy(l.Warmup, unscaled.Factor)
 	}
 }
 
-// scaleOne scales a number, with two exceptions. A number that was set on the command line keeps
+// scaleValue scales a number, with two exceptions. A number that was set on the command line keeps
 // its value, because the user chose it. An invalid number is reported elsewhere.
-func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
+func scaleValue[T int | uint64](b *builder, key string, value, original *T) {
 	given := b.layer[key]
-	if *was = *now; *now < 1 || given.at.set != "" {
+	if *original = *value; *value < 1 || given.pos.assignment != "" {
 		return
 	}
-	*now = scaled(*now, b.options.Scale)
+	*value = scaled(*value, b.options.Scale)
 	if given.value != nil {
-		b.labels[key] = fmt.Sprint(*now)
+		b.labels[key] = fmt.Sprint(*value)
 	}
 }
 
@@ -80,36 +80,36 @@ func scaled[T int | uint64](n T, factor float64) T {
 	return n // far above any limit
 }
 
-// leastKeySpace keeps a scaled key space large enough for a transaction. It also limits the number
+// clampKeySpace keeps a scaled key space large enough for a transaction. It also limits the number
 // of watched keys to the size of the key space.
-func (b *builder) leastKeySpace() {
+func (b *builder) clampKeySpace() {
 	l := &b.load
-	if b.scaledFrom == nil {
+	if b.unscaled == nil {
 		return
 	}
-	least := 0
+	minKeys := 0
 	if l.hasKind(isTxn) {
-		least = l.TxnKeys
+		minKeys = l.TxnKeys
 	}
 	if l.hasKind(isSTM) {
-		least = max(least, l.STM.KeysPerTxn)
+		minKeys = max(minKeys, l.STM.KeysPerTxn)
 	}
-	l.KeySpace = max(l.KeySpace, min(uint64(max(least, 0)), b.scaledFrom.KeySpace))
+	l.KeySpace = max(l.KeySpace, min(uint64(max(minKeys, 0)), b.unscaled.KeySpace))
 	if l.Watch != nil {
 		l.Watch.WatchedKeys = min(l.Watch.WatchedKeys, l.KeySpace)
 	}
 }
 
-func scaledSpan(d time.Duration, f float64) time.Duration {
+func scaleDurationBy(d time.Duration, f float64) time.Duration {
 	x := float64(d) * f
 	if x > float64(MaxDuration) {
 		return d
 	}
-	return max(time.Duration(x).Round(time.Millisecond), min(d, leastScaled))
+	return max(time.Duration(x).Round(time.Millisecond), min(d, minScaledDuration))
 }
 
 // note describes how a load differs from the load in the file.
-func (s *Scaled) note(l *Load) string {
+func (s *Unscaled) note(l *Load) string {
 	var parts []string
 	add := func(now, was uint64, noun string) {
 		if was != 0 && now != was {

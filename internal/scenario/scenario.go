@@ -19,9 +19,9 @@ type Scenario struct {
 	Trials []Trial
 	// Hosts are the machines to use. If empty, only this machine is used.
 	Hosts []Host
-	// Until is set if trials are repeated until they are precise, instead of a fixed number of
+	// RepeatRule is set if trials are repeated until they are precise, instead of a fixed number of
 	// times.
-	Until *Until
+	RepeatRule *RepeatRule
 	// Scale is the factor by which totals and clients were multiplied, or 0 if there was no
 	// scaling.
 	Scale  float64
@@ -40,13 +40,13 @@ type Trial struct {
 	Repeats int    // number of repeats; 0 if Until determines it
 	Cluster Cluster
 	Load    Load
-	// WorkersOn lists the hosts in workers-on; see Scenario.WorkersOn.
-	WorkersOn []string
+	// WorkerHosts lists the hosts in workers-on; see Scenario.WorkerHosts.
+	WorkerHosts []string
 	// BaselineOf is the name of the trial for which this trial is the baseline: it has the same
 	// load, but another version, binary or setting. It is empty for other trials.
 	BaselineOf string
-	// Scaled has the values before scaling, or is nil without scaling.
-	Scaled *Scaled
+	// Unscaled has the values before scaling, or is nil without scaling.
+	Unscaled *Unscaled
 	// Notes are sentences about the actual load, for the report.
 	Notes []string
 }

@@ -48,7 +48,7 @@ func random(r *rand.Rand) (data string, expanded, runs int) {
 }
 
 func TestExpansion(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		data, expanded, runs := random(r)
@@ -87,7 +87,7 @@ func checkRounds(t *testing.T, s *Scenario) {
 			t.Fatalf("%s and %s share the number %d", n, trial.Name, trial.Number)
 		}
 		numbers[trial.Number] = trial.Name
-		if of := trial.Load.Rate.Of; of != "" {
+		if of := trial.Load.Rate.SourceTrial; of != "" {
 			j, ok := s.rateSource(i)
 			if !ok || j >= i || s.Trials[j].Name != of || s.Trials[j].Repeat != min(trial.Repeat, s.Trials[j].Repeats) {
 				t.Fatalf("run %d (%s, repeat %d) takes its rate from run %d (%v)", i, trial.Name, trial.Repeat, j, ok)
@@ -116,7 +116,7 @@ const letters = "trials:\n" +
 	"  - {store: etcd, operation: put, name: c}\n  - {store: etcd, operation: put, name: d}\n"
 
 func TestRandomOrderDependsOnlyOnTheSeed(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	orders := make(map[string]int)
 	for seed := range 600 {
 		s := parse(t, "f.yaml", fmt.Sprintf("seed: %d\n", seed)+letters)
@@ -247,8 +247,8 @@ trials:
 `)
 	checkRounds(t, s)
 	for _, trial := range s.Trials {
-		if target, ok := strings.CutPrefix(trial.Name, "open-"); ok && trial.Load.Rate.Of != "closed-"+target {
-			t.Errorf("%s takes its rate from %s", trial.Name, trial.Load.Rate.Of)
+		if target, ok := strings.CutPrefix(trial.Name, "open-"); ok && trial.Load.Rate.SourceTrial != "closed-"+target {
+			t.Errorf("%s takes its rate from %s", trial.Name, trial.Load.Rate.SourceTrial)
 		}
 	}
 }
@@ -257,7 +257,7 @@ trials:
 // Trials[i]. It is the same repeat of the named trial, or that trial's last repeat if it has fewer
 // repeats. ok is false if the rate does not depend on a trial.
 func (s *Scenario) rateSource(i int) (source int, ok bool) {
-	of := s.Trials[i].Load.Rate.Of
+	of := s.Trials[i].Load.Rate.SourceTrial
 	if of == "" {
 		return 0, false
 	}

@@ -17,22 +17,22 @@ func (p *fileParser) redact(data []byte) []byte {
 			continue
 		}
 		name, _, _ := strings.Cut(n.text, ":")
-		i := n.at.line - 1
+		i := n.pos.line - 1
 		if i >= len(lines) || !strings.Contains(lines[i], n.text) {
-			p.failf(n.at, "the password could not be removed from the record; write the value of \"user\" as NAME:PASSWORD, on one line and without escapes")
+			p.failf(n.pos, "the password could not be removed from the record; write the value of \"user\" as NAME:PASSWORD, on one line and without escapes")
 			continue
 		}
 		lines[i] = strings.ReplaceAll(lines[i], n.text, name+":***")
 	}
-	bare := uncommented(lines)
-	if at := comment(bare); at.line > 0 {
+	bare := removeComments(lines)
+	if at := firstComment(bare); at.line > 0 {
 		p.failf(at, "this comment could not be removed from the record; write it on a separate line, or remove it")
 	}
 	return []byte(bare)
 }
 
-// uncommented returns the text without comments.
-func uncommented(lines []string) string {
+// removeComments returns the text without comments.
+func removeComments(lines []string) string {
 	for _, t := range lexer.Tokenize(strings.Join(lines, "")) {
 		if t.Type != token.CommentType {
 			continue
@@ -51,13 +51,13 @@ func uncommented(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// comment returns the position of the first comment in a text. Its line is 0 if there is no
+// firstComment returns the position of the first comment in a text. Its line is 0 if there is no
 // comment.
-func comment(text string) place {
+func firstComment(text string) position {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {
-			return tokenPlace(t)
+			return tokenPosition(t)
 		}
 	}
-	return place{}
+	return position{}
 }

@@ -13,13 +13,13 @@ import (
 // several applications are merged; the bounds are then the widest ones.
 type setting struct {
 	application.Parameter
-	of []string // names of the applications that have this parameter
+	applications []string // names of the applications that have this parameter
 }
 
 // settingParameters returns the parameters of applications.
 func settingParameters(apps []application.Application) (all []*Parameter) {
 	for _, s := range settings(apps) {
-		all = append(all, &Parameter{Key: s.Key, Meaning: "for " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
+		all = append(all, &Parameter{Key: s.Key, Meaning: "for " + strings.Join(s.applications, ", ") + ": " + s.Meaning, DifferenceName: s.DifferenceName, Presentation: &applicationPresentation, value: s})
 	}
 	return all
 }
@@ -35,8 +35,8 @@ func settings(apps []application.Application) (all []*setting) {
 				s = &setting{Parameter: p}
 				byKey[p.Key], all = s, append(all, s)
 			}
-			s.of = append(s.of, d.Name)
-			s.Least, s.Most = min(s.Least, p.Least), max(s.Most, p.Most)
+			s.applications = append(s.applications, d.Name)
+			s.Min, s.Max = min(s.Min, p.Min), max(s.Max, p.Max)
 		}
 	}
 	return all
@@ -47,10 +47,10 @@ var unitWords = map[application.Unit]string{application.Integer: "N", applicatio
 func (s *setting) hint() string { return unitWords[s.Unit] }
 
 func (s *setting) bounds() string {
-	if s.Unit == application.Integer || s.Unit == application.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
-		return between(int64(s.Least), int64(s.Most))
+	if s.Unit == application.Integer || s.Unit == application.Number && s.Min == math.Trunc(s.Min) && s.Max == math.Trunc(s.Max) {
+		return formatRange(int64(s.Min), int64(s.Max))
 	}
-	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
+	return settingText(s.Unit, s.Min) + " to " + settingText(s.Unit, s.Max)
 }
 
 // number parses a value in the form that settingText returns.
@@ -78,7 +78,7 @@ func (s *setting) parse(l *Load, text string) error {
 }
 
 func (s *setting) read(d *draft, key string, n *node) error {
-	v, err := parsed(n, key, s.number)
+	v, err := parseWord(n, key, s.number)
 	if err == nil {
 		d.load.Application.set(s.Parameter, v)
 	}
@@ -97,15 +97,15 @@ func (s *setting) decode(*Load, json.RawMessage) error { return nil }
 // applicationParameter returns the parameter that names a load's application.
 func applicationParameter(apps []application.Application) *Parameter {
 	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
-	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
-		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}
+	return &Parameter{Key: "application", DifferenceName: "the application", Presentation: &applicationPresentation, value: applicationNameValue{name},
+		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, emptyText: "none"}}
 }
 
-// nameOfApplication is the parameter for the application's name. Records contain it together with
+// applicationNameValue is the parameter for the application's name. Records contain it together with
 // the application's settings.
-type nameOfApplication struct{ typed[string] }
+type applicationNameValue struct{ typedValue[string] }
 
-func (n nameOfApplication) encode(l *Load) any {
+func (n applicationNameValue) encode(l *Load) any {
 	if l.Application.Name == "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (n nameOfApplication) encode(l *Load) any {
 
 // decode reads an application from a record. It makes the texts printable, because the record may
 // come from an untrusted source.
-func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
+func (n applicationNameValue) decode(l *Load, b json.RawMessage) error {
 	a := &l.Application
 	if err := json.Unmarshal(b, a); err != nil {
 		return err
@@ -131,14 +131,14 @@ func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
 	return nil
 }
 
-// saidByApplication lists the keys whose values are determined by the application.
-var saidByApplication = []string{
+// applicationKeys lists the keys whose values are determined by the application.
+var applicationKeys = []string{
 	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
 	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",
 	"preload", "threads",
 }
 
-var applicationReading = Reading{"application", applicationText, applicationText}
+var applicationPresentation = Presentation{"application", applicationText, applicationText}
 
 func applicationText(l *Load) string {
 	a := &l.Application

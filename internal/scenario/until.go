@@ -9,33 +9,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Until is the rule for repeating trials until their figures are precise or a time limit is
+// RepeatRule is the rule for repeating trials until their figures are precise or a time limit is
 // reached. The order alternates: A B in one round and B A in the next. Drift of the machine then
 // affects all trials equally.
-type Until struct {
+type RepeatRule struct {
 	// Precision is the maximum half-width of a figure's 95 % confidence interval, as a fraction of
 	// the figure. It is above 0 and below 1; 0 means that trials are not repeated.
 	Precision float64
-	// AtMost is the time limit for the run; 0 means DefaultAtMost. A round does not start if,
+	// TimeLimit is the time limit for the run; 0 means DefaultTimeLimit. A round does not start if,
 	// judging by earlier rounds, it would exceed the limit.
-	AtMost time.Duration
-	// Metrics names the figures that must be precise. If it is empty, untilMetrics applies.
+	TimeLimit time.Duration
+	// Metrics names the figures that must be precise. If it is empty, defaultMetrics applies.
 	Metrics []string
 }
 
-// DefaultAtMost is the default time limit for repeating trials.
-const DefaultAtMost = 30 * time.Minute
+// DefaultTimeLimit is the default time limit for repeating trials.
+const DefaultTimeLimit = 30 * time.Minute
 
-// untilMetrics returns throughput and a percentile for which trials of a few seconds have enough
+// defaultMetrics returns throughput and a percentile for which trials of a few seconds have enough
 // samples. Comparisons of a run with its baselines use the same figures.
-func untilMetrics() []string { return []string{"ops", "p90"} }
+func defaultMetrics() []string { return []string{"ops", "p90"} }
 
-// maxAtMost is the highest time limit.
-const maxAtMost = 1000 * time.Hour
+// maxTimeLimit is the highest time limit.
+const maxTimeLimit = 1000 * time.Hour
 
 // mergedOver merges the rule from flags over the rule in a file.
-func (u Until) mergedOver(file Until) Until {
-	u.Precision, u.AtMost = cmp.Or(u.Precision, file.Precision), cmp.Or(u.AtMost, file.AtMost)
+func (u RepeatRule) mergedOver(file RepeatRule) RepeatRule {
+	u.Precision, u.TimeLimit = cmp.Or(u.Precision, file.Precision), cmp.Or(u.TimeLimit, file.TimeLimit)
 	if len(u.Metrics) == 0 {
 		u.Metrics = file.Metrics
 	}
@@ -43,31 +43,34 @@ func (u Until) mergedOver(file Until) Until {
 }
 
 // Text returns the rule as a phrase.
-func (u *Until) Text() string {
-	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), text.FormatDuration(u.AtMost))
+func (u *RepeatRule) Text() string {
+	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), text.FormatDuration(u.TimeLimit))
 }
 
-// readUntil reads the mapping in the file.
-func readUntil(n *node) (u Until, err error) {
+// readRepeatRule reads the mapping in the file.
+func readRepeatRule(n *node) (u RepeatRule, err error) {
 	err = n.fields("until", map[string]func(*node) error{
 		"precision": func(n *node) (err error) {
-			u.Precision, err = parsed(n, "until.precision", text.ParseShare)
+			u.Precision, err = parseWord(n, "until.precision", text.ParseShare)
 			return err
 		},
-		"at-most": func(n *node) (err error) { u.AtMost, err = parsed(n, "until.at-most", ParseAtMost); return err },
+		"at-most": func(n *node) (err error) {
+			u.TimeLimit, err = parseWord(n, "until.at-most", ParseTimeLimit)
+			return err
+		},
 		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
-		err = n.at.errorf("until has no precision; add one, for example {precision: 2%%}")
+		err = n.pos.errorf("until has no precision; add one, for example {precision: 2%%}")
 	}
 	return u, err
 }
 
-// ParseAtMost parses the time limit for a run.
-func ParseAtMost(s string) (time.Duration, error) {
+// ParseTimeLimit parses the time limit for a run.
+func ParseTimeLimit(s string) (time.Duration, error) {
 	d, err := text.ParseDuration(s)
-	if err == nil && (d <= 0 || d > maxAtMost) {
-		err = fmt.Errorf("%s must be above 0 and at most %s", s, text.FormatDuration(maxAtMost))
+	if err == nil && (d <= 0 || d > maxTimeLimit) {
+		err = fmt.Errorf("%s must be above 0 and at most %s", s, text.FormatDuration(maxTimeLimit))
 	}
 	return d, err
 }

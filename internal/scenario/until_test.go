@@ -20,9 +20,9 @@ func namesOf(round []Trial) (all []string) {
 	return all
 }
 
-func parseUntil(t *testing.T, text string, u Until) *Scenario {
+func parseUntil(t *testing.T, text string, u RepeatRule) *Scenario {
 	t.Helper()
-	s, err := Parse("ab.yaml", []byte(text), shelf{}, Options{Until: u})
+	s, err := Parse("ab.yaml", []byte(text), shelf{}, Options{RepeatRule: u})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func parseUntil(t *testing.T, text string, u Until) *Scenario {
 // A run that repeats until its result is precise alternates the order of the two compared sides: A
 // B, then B A.
 func TestRoundsAreInterleaved(t *testing.T) {
-	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", RepeatRule{})
 	a, b := s.Trials[0].Name, s.Trials[1].Name
 	if a == b {
 		t.Fatal("there is one side")
@@ -56,7 +56,7 @@ func TestRoundsAreInterleaved(t *testing.T) {
 // Over two rounds every trial has the same mean position, so that a linear drift affects all trials
 // equally. Trials on the same cluster stay together.
 func TestRoundsCancelDrift(t *testing.T) {
-	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", RepeatRule{})
 	places := map[string]int{}
 	for n := 1; n <= 4; n++ {
 		last, seen := "", map[string]bool{}
@@ -79,7 +79,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 
 // A trial whose rate depends on another trial follows that trial in every round.
 func TestRoundsKeepSourcesFirst(t *testing.T) {
-	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", RepeatRule{})
 	for n := 1; n <= 3; n++ {
 		if all := namesOf(s.Round(n)); slices.Index(all, "full") > slices.Index(all, "half") || len(all) != 3 {
 			t.Errorf("round %d is %q", n, all)
@@ -90,10 +90,10 @@ func TestRoundsKeepSourcesFirst(t *testing.T) {
 // Reseed, which the flag --seed uses, keeps the rule for ending the run, and still returns a single
 // round.
 func TestReseedingKeepsTheRule(t *testing.T) {
-	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", Until{})
+	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a}, {name: b}]\n", RepeatRule{})
 	s.Reseed(7)
-	if s.Until == nil || len(s.Trials) != 2 {
-		t.Errorf("%v, %d trials", s.Until, len(s.Trials))
+	if s.RepeatRule == nil || len(s.Trials) != 2 {
+		t.Errorf("%v, %d trials", s.RepeatRule, len(s.Trials))
 	}
 }
 
@@ -102,23 +102,23 @@ func TestFlagsReplaceUntil(t *testing.T) {
 	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {
 		text string
-		flag Until
+		flag RepeatRule
 		want string
 		most time.Duration
 	}{
-		{file, Until{}, "until every 95 % interval of ops and p99 is within ± 2 %, for at most 1h", time.Hour},
-		{file, Until{Precision: 0.05, AtMost: time.Minute, Metrics: []string{"p50"}}, "until every 95 % interval of p50 is within ± 5 %, for at most 1m", time.Minute},
-		{ab + "repeats: 7\ntrials: [{name: a, repeats: 3}]\n", Until{Precision: 0.031}, "until every 95 % interval of ops and p90 is within ± 3.1 %, for at most 30m", DefaultAtMost},
+		{file, RepeatRule{}, "until every 95 % interval of ops and p99 is within ± 2 %, for at most 1h", time.Hour},
+		{file, RepeatRule{Precision: 0.05, TimeLimit: time.Minute, Metrics: []string{"p50"}}, "until every 95 % interval of p50 is within ± 5 %, for at most 1m", time.Minute},
+		{ab + "repeats: 7\ntrials: [{name: a, repeats: 3}]\n", RepeatRule{Precision: 0.031}, "until every 95 % interval of ops and p90 is within ± 3.1 %, for at most 30m", DefaultTimeLimit},
 	} {
 		s := parseUntil(t, test.text, test.flag)
-		if s.Until.Text() != test.want || s.Until.AtMost != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
-			t.Errorf("%q, %d trials, the first repeated %d times", s.Until.Text(), len(s.Trials), s.Trials[0].Repeats)
+		if s.RepeatRule.Text() != test.want || s.RepeatRule.TimeLimit != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
+			t.Errorf("%q, %d trials, the first repeated %d times", s.RepeatRule.Text(), len(s.Trials), s.Trials[0].Repeats)
 		}
 		if warned := strings.Contains(strings.Join(s.Warnings, "\n"), "replaces repeats"); warned != strings.Contains(test.text, "repeats") {
 			t.Errorf("warnings %q", s.Warnings)
 		}
 	}
-	if s := parseUntil(t, ab+"trials: [{name: a}]\n", Until{AtMost: time.Hour}); s.Until != nil {
+	if s := parseUntil(t, ab+"trials: [{name: a}]\n", RepeatRule{TimeLimit: time.Hour}); s.RepeatRule != nil {
 		t.Error("with only a time limit, the trials repeat")
 	}
 }

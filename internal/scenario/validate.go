@@ -13,8 +13,8 @@ import (
 )
 
 // problems returns all errors in a load that Complete has completed. Messages use the names in w.
-func (l *Load) problems(w words, apps []application.Application) []*Problem {
-	c := checks{words: w, apps: apps}
+func (l *Load) problems(w keyNamer, apps []application.Application) []*Problem {
+	c := checks{namer: w, apps: apps}
 	l.checkMix(&c)
 	l.checkArrival(&c)
 	l.checkWindow(&c)
@@ -33,10 +33,10 @@ func (l *Load) problems(w words, apps []application.Application) []*Problem {
 	l.checkMemory(&c)
 	l.checkWorkers(&c)
 	l.checkFaults(&c)
-	if t := l.Target; t.Mode > kv.One || t.Mode == kv.One && t.Member < 1 {
+	if t := l.Target; t.Mode > kv.SingleMember || t.Mode == kv.SingleMember && t.Member < 1 {
 		c.add("target", "target %s does not name a member; members are numbered from 1", t)
 	}
-	return c.found
+	return c.problems
 }
 
 func (l *Load) checkMix(c *checks) {
@@ -49,9 +49,9 @@ func (l *Load) checkMix(c *checks) {
 			c.add("mix", "the mix has an operation that does not exist; remove it")
 		case o.Kind == kv.Watch && l.Application.Name == "": // an application sends watches among its calls
 			c.add("operation", "watch cannot be an operation: watchers run concurrently with a load; add watch: {watchers: 100}, for example")
-		case o.Kind.Reads() && o.Consistency == kv.None:
+		case o.Kind.Reads() && o.Consistency == kv.NoConsistency:
 			c.add("consistency", "%s needs a consistency, for example linearizable or local", o.Kind)
-		case !o.Kind.Reads() && o.Consistency != kv.None:
+		case !o.Kind.Reads() && o.Consistency != kv.NoConsistency:
 			c.add("consistency", "consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 		}
 		if !(o.Weight >= minWeight && o.Weight <= maxWeight) {
@@ -75,7 +75,7 @@ const (
 
 // label returns the name of the operation, followed by the consistency if there is one.
 func (o Operation) label() string {
-	if o.Consistency == kv.None {
+	if o.Consistency == kv.NoConsistency {
 		return o.Kind.String()
 	}
 	return o.Kind.String() + " " + o.Consistency.String()
@@ -83,7 +83,7 @@ func (o Operation) label() string {
 
 func (l *Load) checkArrival(c *checks) {
 	r := l.Rate
-	given := r.PerSecond != 0 || r.Percent != 0 || r.Of != ""
+	given := r.PerSecond != 0 || r.Percent != 0 || r.SourceTrial != ""
 	switch {
 	case l.Arrival >= numArrivals:
 		c.add("arrival", "the arrival does not exist; choose closed, constant or poisson")
@@ -94,10 +94,10 @@ func (l *Load) checkArrival(c *checks) {
 	case l.Arrival == Closed:
 	case !given:
 		c.add("rate", "%s arrivals need a <rate> above 0", l.Arrival)
-	case r.Of != "" && !(r.Percent > 0 && r.Percent <= maxPercent):
-		c.add("rate", "<rate> is %s%% of %s, but must be above 0%% and at most %d%%", text.FormatNumber(r.Percent), r.Of, maxPercent)
-	case r.Of == "" && !(r.PerSecond > 0):
-		c.outOf("rate", text.FormatNumber(r.PerSecond), "above 0")
+	case r.SourceTrial != "" && !(r.Percent > 0 && r.Percent <= maxPercent):
+		c.add("rate", "<rate> is %s%% of %s, but must be above 0%% and at most %d%%", text.FormatNumber(r.Percent), r.SourceTrial, maxPercent)
+	case r.SourceTrial == "" && !(r.PerSecond > 0):
+		c.addOutOfBounds("rate", text.FormatNumber(r.PerSecond), "above 0")
 	case r.PerSecond > MaxRate:
 		c.add("rate", "<rate> is %s, but must be at most %d operations per second, which is more than any generator can send", text.FormatNumber(r.PerSecond), MaxRate)
 	}
@@ -114,12 +114,12 @@ func (l *Load) checkWindow(c *checks) {
 
 func (l *Load) checkKeys(c *checks) {
 	if l.KeySpace < 1 || l.KeySpace > maxKeySpace {
-		c.outOf("key-space", strconv.FormatUint(l.KeySpace, 10), fmt.Sprintf("from 1 to %d keys", uint64(maxKeySpace)))
+		c.addOutOfBounds("key-space", strconv.FormatUint(l.KeySpace, 10), fmt.Sprintf("from 1 to %d keys", uint64(maxKeySpace)))
 	}
 	if err, ok := l.Distribution.check().(*Problem); ok {
-		c.found = append(c.found, err)
+		c.problems = append(c.problems, err)
 	}
-	if c.wrong("key-size", "value-size", "prefix", "key-space", "distribution") || l.RangeKey != nil && !l.usesKeySpace() {
+	if c.hasProblem("key-size", "value-size", "prefix", "key-space", "distribution") || l.RangeKey != nil && !l.usesKeySpace() {
 		return
 	}
 	if l.KeySize == 0 && l.Prefix == "" {
@@ -210,8 +210,8 @@ func (l *Load) checkSTM(c *checks) {
 func (l *Load) checkVerified(c *checks) {
 	switch {
 	case !l.Verify:
-	case l.ValueSize < leastWatchedValue:
-		c.add("value-size", "<value-size> is %d B, but <verify> needs values of at least %d bytes, because it identifies writes by their values", l.ValueSize, leastWatchedValue)
+	case l.ValueSize < minWatchedValueSize:
+		c.add("value-size", "<value-size> is %d B, but <verify> needs values of at least %d bytes, because it identifies writes by their values", l.ValueSize, minWatchedValueSize)
 	}
 }
 

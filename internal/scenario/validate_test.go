@@ -55,7 +55,7 @@ func TestValidate(t *testing.T) {
 		"rate: rate is -1, but must be above 0":                                                                             func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, -1 },
 		"rate: rate is NaN, but must be above 0":                                                                            func(l *Load) { l.Arrival, l.Rate.PerSecond = Poisson, math.NaN() },
 		"rate: rate is +Inf, but must be at most 10000000 operations per second, which is more than any generator can send": func(l *Load) { l.Arrival, l.Rate.PerSecond = Constant, math.Inf(1) },
-		"rate: rate is 20000% of a, but must be above 0% and at most 10000%":                                                func(l *Load) { l.Arrival, l.Rate = Constant, Rate{Percent: 20000, Of: "a"} },
+		"rate: rate is 20000% of a, but must be above 0% and at most 10000%":                                                func(l *Load) { l.Arrival, l.Rate = Constant, Rate{Percent: 20000, SourceTrial: "a"} },
 		"arrival: the arrival does not exist; choose closed, constant or poisson":                                           func(l *Load) { l.Arrival = 9 },
 		"total: duration and total both determine when the window ends; give only one of them":                              func(l *Load) { l.Total = 5 },
 		"total: total is 10000000000000000, but must be at most 1000000000000000":                                           func(l *Load) { l.Total, l.Duration = 1e16, 0 },
@@ -91,7 +91,7 @@ func TestValidate(t *testing.T) {
 			l.RangeEnd = []byte("a")
 		},
 		"range-limit: range-limit is -1, but must be at least 0; 0 means no limit":    func(l *Load) { l.RangeLimit = -1 },
-		"target: target member:0 does not name a member; members are numbered from 1": func(l *Load) { l.Target.Mode = kv.One },
+		"target: target member:0 does not name a member; members are numbered from 1": func(l *Load) { l.Target.Mode = kv.SingleMember },
 		"rate: a closed loop has no rate, because its clients send when they are free; remove rate, or choose constant or poisson arrivals": func(l *Load) {
 			l.Rate.PerSecond = 5
 		},
@@ -134,11 +134,11 @@ func TestFit(t *testing.T) {
 		{0, 5, 0, 0}, {5, 0, 0, 5}, {0, 0, 1, 0},
 	} {
 		l := flags(func(l *Load) { l.Connections, l.Clients = c.connections, c.clients })
-		w := l.fit(c.inFlight)
+		w := l.fitConnections(c.inFlight)
 		if l.Connections != c.want || (w != "") != (c.want != c.connections) {
 			t.Errorf("%+v: %d connections, %q", c, l.Connections, w)
 		}
-		if again := l.fit(c.inFlight); again != "" {
+		if again := l.fitConnections(c.inFlight); again != "" {
 			t.Errorf("%+v: a second Fit changes something: %s", c, again)
 		}
 	}
@@ -146,7 +146,7 @@ func TestFit(t *testing.T) {
 
 // wrong returns the first error in a load.
 func (l *Load) wrong() error {
-	if found := l.problems(words{}, Apps()); len(found) > 0 {
+	if found := l.problems(keyNamer{}, Apps()); len(found) > 0 {
 		return found[0]
 	}
 	return nil

@@ -18,14 +18,14 @@ func ParseArrival(s string) (Arrival, error) {
 	return 0, fmt.Errorf("there is no arrival %q; choose closed, constant or poisson", s)
 }
 
-var share = regexp.MustCompile(`^([^%]*)%\s*of\s+(\S+)$`)
+var percentageOfTrial = regexp.MustCompile(`^([^%]*)%\s*of\s+(\S+)$`)
 
 // parseRate parses a number of operations per second, such as 5000, or a percentage of an earlier
 // trial's throughput, such as "50% of put-leader".
 func parseRate(s string) (Rate, error) {
-	if m := share.FindStringSubmatch(s); m != nil {
+	if m := percentageOfTrial.FindStringSubmatch(s); m != nil {
 		percent, err := text.ParseNumber(strings.TrimSpace(m[1]))
-		return Rate{Percent: percent, Of: m[2]}, err
+		return Rate{Percent: percent, SourceTrial: m[2]}, err
 	}
 	n, err := text.ParseNumber(s)
 	if err != nil {
@@ -36,8 +36,8 @@ func parseRate(s string) (Rate, error) {
 
 // String returns the rate in the form that parseRate accepts.
 func (r Rate) String() string {
-	if r.Of != "" {
-		return text.FormatNumber(r.Percent) + "% of " + r.Of
+	if r.SourceTrial != "" {
+		return text.FormatNumber(r.Percent) + "% of " + r.SourceTrial
 	}
 	return text.FormatNumber(r.PerSecond)
 }

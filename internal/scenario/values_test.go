@@ -35,7 +35,7 @@ func TestDistributionsReadBack(t *testing.T) {
 func TestRatesReadBack(t *testing.T) {
 	for s, want := range map[string]Rate{
 		"5000": {PerSecond: 5000}, "0.5": {PerSecond: 0.5}, "1_000": {PerSecond: 1000}, "1e4": {PerSecond: 10000},
-		"50% of put": {Percent: 50, Of: "put"}, "12.5 % of a-b": {Percent: 12.5, Of: "a-b"},
+		"50% of put": {Percent: 50, SourceTrial: "put"}, "12.5 % of a-b": {Percent: 12.5, SourceTrial: "a-b"},
 	} {
 		got, err := parseRate(s)
 		if err != nil || got != want {

@@ -111,7 +111,7 @@ trials:
 
 func TestBaselinePasswordsAreKeptOut(t *testing.T) {
 	s := parse(t, "f.yaml", "defaults: {store: etcd, operation: put, endpoints: 'a:1', baseline: {endpoints: 'b:1', user: root:geheim}}\ntrials:\n- {name: a}\n- {name: b}\n")
-	if strings.Contains(string(s.Source), "geheim") || trial(t, s, "a-baseline").Cluster.Attach.User != "root:geheim" {
+	if strings.Contains(string(s.Source), "geheim") || trial(t, s, "a-baseline").Cluster.RunningCluster.User != "root:geheim" {
 		t.Errorf("the source is %s", s.Source)
 	}
 }
@@ -154,7 +154,7 @@ type ordered struct {
 
 func (o ordered) Capabilities(store string) kv.Capabilities {
 	can := o.shelf.Capabilities(store)
-	can.Ordered = o.yes
+	can.OrderedResponses = o.yes
 	return can
 }
 
@@ -208,11 +208,11 @@ trials:
 	if r := trial(t, s, "duration").Load.Rate.PerSecond; r != 700 {
 		t.Errorf("the rate is %v; it does not scale", r)
 	}
-	if a, b := trial(t, s, "half").Load.Rate.Of, trial(t, s, "tenth").Load.Rate.Of; a != "step-10" || b != "step-1" && b != "step-10" {
+	if a, b := trial(t, s, "half").Load.Rate.SourceTrial, trial(t, s, "tenth").Load.Rate.SourceTrial; a != "step-10" || b != "step-1" && b != "step-10" {
 		t.Errorf("rates are of %s and %s", a, b)
 	}
 	was := trial(t, s, "total")
-	if diff := cmp.Diff(&Scaled{Factor: 0.01, Total: 100_000, KeySpace: 100_000, Clients: 500, Connections: 200}, was.Scaled); diff != "" {
+	if diff := cmp.Diff(&Unscaled{Factor: 0.01, Total: 100_000, KeySpace: 100_000, Clients: 500, Connections: 200}, was.Unscaled); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	note := "scaled by 0.01: 1,000 operations instead of 100,000, 1,000 keys instead of 100,000, 5 clients instead of 500, 2 connections instead of 200; everything else is unchanged"
@@ -221,7 +221,7 @@ trials:
 	}
 	// Without scaling, a plan of the same file does not mention scaling.
 	plain := parse(t, "f.yaml", file)
-	if plain.Scale != 0 || plain.Trials[0].Scaled != nil || len(plain.Trials[0].Notes) != 0 || len(plain.Trials) != 16 {
+	if plain.Scale != 0 || plain.Trials[0].Unscaled != nil || len(plain.Trials[0].Notes) != 0 || len(plain.Trials) != 16 {
 		t.Errorf("as written: %v, %+v, %d trials", plain.Scale, plain.Trials[0], len(plain.Trials))
 	}
 	if l := trial(t, scaledBy(t, 2, file), "total").Load; l.Total != 200_000 || l.Clients != 1000 {

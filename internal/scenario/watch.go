@@ -17,8 +17,8 @@ const (
 	maxWatched = 4 << 20
 	// maxEarlierEvents limits the number of earlier events per watcher and key.
 	maxEarlierEvents = 1_000_000
-	// leastWatchedValue is the smallest size, in bytes, of a value that can identify its write.
-	leastWatchedValue = 16
+	// minWatchedValueSize is the smallest size, in bytes, of a value that can identify its write.
+	minWatchedValueSize = 16
 )
 
 // noWatch is the value with which a trial removes the watchers that defaults specify.
@@ -31,17 +31,17 @@ func setWatch(d *draft, key string, n *node) error {
 		return nil
 	}
 	if n.kind != mapping {
-		return n.at.errorf("watch must be a mapping, for example {watchers: 100}, or the word none, not %s", n.describe())
+		return n.pos.errorf("watch must be a mapping, for example {watchers: 100}, or the word none, not %s", n.describe())
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w
 	switch err := readEntries(d, key, n); {
 	case err != nil:
 		return err
-	case n.field("watchers") == n && !n.flag:
-		return n.at.errorf("watch needs the key \"watchers\", for example {watchers: 100}")
+	case n.field("watchers") == n && !n.fromFlag:
+		return n.pos.errorf("watch needs the key \"watchers\", for example {watchers: 100}")
 	case n.field("created-in-window") == n:
-		w.AtWindow = w.Expect > 0
+		w.CreatedInWindow = w.EarlierEvents > 0
 	}
 	return nil
 }
@@ -49,13 +49,13 @@ func setWatch(d *draft, key string, n *node) error {
 // checkWatchKey rejects a given watched key that may equal a key of the load.
 func (b *builder) checkWatchKey() {
 	w := b.load.Watch
-	if w != nil && b.asked.hasKey("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
-		b.failf(b.place("watch.key"), "<watch.key> %q may equal a key of the load (its keys are %s); give the watched key another length", w.Key, b.load.keyShape())
+	if w != nil && b.givenLayer.hasKey("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
+		b.failf(b.keyPosition("watch.key"), "<watch.key> %q may equal a key of the load (its keys are %s); give the watched key another length", w.Key, b.load.describeKeys())
 	}
 }
 
-// keyShape describes the keys of the load.
-func (l *Load) keyShape() string {
+// describeKeys describes the keys of the load.
+func (l *Load) describeKeys() string {
 	size := text.Plural(uint64(max(l.KeySize, 0)), "byte")
 	switch {
 	case l.Prefix == "":
@@ -71,15 +71,15 @@ func (l *Load) checkWatch(c *checks) {
 	if w == nil {
 		return
 	}
-	if !c.wrong("watch.watchers", "watch.streams", "watch.connections") {
+	if !c.hasProblem("watch.watchers", "watch.streams", "watch.connections") {
 		w.checkCounts(c)
 	}
 	if len(w.Key) > 0 {
 		w.checkKey(c)
 	} else {
-		l.checkWatched(c)
+		l.checkWatchedKeys(c)
 	}
-	if w.Expect > 0 && l.Total > 0 {
+	if w.EarlierEvents > 0 && l.Total > 0 {
 		c.add("total", "with <watch.earlier-events>, the window closes when the watchers have caught up; to limit the time, give <duration> instead of <total>")
 	}
 	if l.NewConnection {
@@ -92,20 +92,20 @@ func (l *Load) checkWatch(c *checks) {
 
 func (w *Watch) checkCounts(c *checks) {
 	if w.Streams > w.Watchers {
-		c.add("watch.streams", "<watch.streams> is %d, but there %s; each stream needs at least one watcher", w.Streams, areWatchers(w.Watchers))
+		c.add("watch.streams", "<watch.streams> is %d, but there %s; each stream needs at least one watcher", w.Streams, countedWatchers(w.Watchers))
 	} else if w.Connections > w.Streams {
 		c.add("watch.connections", "<watch.connections> is %d, but <watch.streams> is %d, and a stream uses only one connection; use fewer connections", w.Connections, w.Streams)
 	}
 }
 
-// WatchersOfKey returns the average number of watchers per watched key, rounded up. This is the
+// WatchersPerKey returns the average number of watchers per watched key, rounded up. This is the
 // number of events that a write causes. It returns 0 without watchers.
-func (l *Load) WatchersOfKey() uint64 {
+func (l *Load) WatchersPerKey() uint64 {
 	w := l.Watch
 	if w == nil || w.Watchers <= 0 {
 		return 0
 	}
-	keys, span, watchers := max(l.KeySpace, 1), max(w.Span, 1), uint64(w.Watchers)
+	keys, span, watchers := max(l.KeySpace, 1), max(w.KeysPerWatcher, 1), uint64(w.Watchers)
 	span = min(span, keys)
 	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // number of keys at which a watcher starts
 	if len(w.Key) > 0 {
@@ -115,7 +115,7 @@ func (l *Load) WatchersOfKey() uint64 {
 	return (watchers*span + watched - 1) / watched
 }
 
-func areWatchers(n int) string {
+func countedWatchers(n int) string {
 	if n == 1 {
 		return "is 1 watcher"
 	}
@@ -127,34 +127,34 @@ func (w *Watch) checkKey(c *checks) {
 	for _, of := range []struct {
 		key   string
 		given bool
-	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.Span > 1}} {
+	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.KeysPerWatcher > 1}} {
 		if of.given {
 			c.add(of.key, "<watch.key> is the only key that all watchers watch, so <"+of.key+"> has no effect; remove one of the two")
 		}
 	}
-	if w.Expect > 0 && !w.AtWindow {
+	if w.EarlierEvents > 0 && !w.CreatedInWindow {
 		c.add("watch.created-in-window", "with <watch.earlier-events>, watchers are always created in the window; remove <watch.created-in-window>")
 	}
 }
 
-// checkWatched checks watchers that watch keys of the load.
-func (l *Load) checkWatched(c *checks) {
+// checkWatchedKeys checks watchers that watch keys of the load.
+func (l *Load) checkWatchedKeys(c *checks) {
 	w := l.Watch
 	switch {
-	case w.Expect > 0 && w.Start == 0:
+	case w.EarlierEvents > 0 && w.StartRevision == 0:
 		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key that is written before the load to cause the earlier events")
-	case w.AtWindow && w.Start == 0:
+	case w.CreatedInWindow && w.StartRevision == 0:
 		c.add("watch.created-in-window", "<watch.created-in-window> needs a <watch.key>: for the load's own keys, events before the watchers exist would be counted as lost")
 	}
-	if w.Span == wholeSpace {
+	if w.KeysPerWatcher == wholeKeySpace {
 		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all, each watcher watches the whole key space, so <watch.watched-keys> has no effect; remove one of the two")
 	} else if w.WatchedKeys > l.KeySpace {
 		c.add("watch.watched-keys", "<watch.watched-keys> is %d, but the key space has only %s", w.WatchedKeys, text.Plural(l.KeySpace, "key"))
-	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
+	} else if span := min(max(w.KeysPerWatcher, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
 		c.add("watch.keys-per-watcher", "%d watchers with %s each are too many to check; watchers times keys per watcher must be at most %d", w.Watchers, text.Plural(span, "key"), maxWatched)
 	}
-	if l.hasKind(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
-		c.add("value-size", "<value-size> is %d B, but at least %d bytes are needed to match watch events with writes by their values", l.ValueSize, leastWatchedValue)
+	if l.hasKind(kv.Kind.Writes) && l.ValueSize < minWatchedValueSize {
+		c.add("value-size", "<value-size> is %d B, but at least %d bytes are needed to match watch events with writes by their values", l.ValueSize, minWatchedValueSize)
 	}
 }
 
@@ -163,7 +163,7 @@ func (l *Load) watchWarnings() (out []string) {
 	w := l.Watch
 	switch {
 	case w == nil || l.Application.Name != "":
-	case w.Expect > 0:
+	case w.EarlierEvents > 0:
 	case len(w.Key) > 0:
 		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so watchers will receive no events", w.Key))
 	case !l.hasKind(kv.Kind.Writes):
@@ -176,9 +176,9 @@ func (l *Load) watchWarnings() (out []string) {
 
 // sharedWarnings warns if watchers on the same connection share one watch, so that the server has
 // fewer watches than the load has watchers.
-func (l *Load) sharedWarnings(can *kv.Watches) []string {
+func (l *Load) sharedWarnings(watches *kv.Watches) []string {
 	w := l.Watch
-	if w == nil || !can.Shared || l.Application.Name != "" {
+	if w == nil || !watches.SharedByKey || l.Application.Name != "" {
 		return nil
 	}
 	conns, keys := uint64(w.Connections), w.WatchedKeys
@@ -187,7 +187,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	}
 	conns = min(conns, uint64(w.Streams)) // a stream uses one connection
 	switch {
-	case len(w.Key) > 0 || w.Span > 1:
+	case len(w.Key) > 0 || w.KeysPerWatcher > 1:
 		keys = 1
 	case keys == 0:
 		keys = l.KeySpace

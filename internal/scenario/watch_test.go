@@ -22,15 +22,15 @@ func TestWatchKeys(t *testing.T) {
 		"taken off": {[]string{"operation: put", "watch: none"}, nil},
 		"least":     {[]string{"operation: put", "watch: {watchers: 5}"}, &Watch{Watchers: 5, Streams: 1}},
 		"most": {[]string{"operation: put", "watch: {watchers: 40, streams: 8, connections: 4, watched-keys: 9, keys-per-watcher: 2, prev-kv: true}"},
-			&Watch{Watchers: 40, Streams: 8, Connections: 4, WatchedKeys: 9, Span: 2, PrevKV: true}},
+			&Watch{Watchers: 40, Streams: 8, Connections: 4, WatchedKeys: 9, KeysPerWatcher: 2, PrevKV: true}},
 		"everything": {[]string{"operation: put", "key-space: 300", "watch: {watchers: 3, keys-per-watcher: all}"},
-			&Watch{Watchers: 3, Streams: 1, WatchedKeys: 1, Span: 300}},
+			&Watch{Watchers: 3, Streams: 1, WatchedKeys: 1, KeysPerWatcher: 300}},
 		"catching up": {[]string{"operation: get", "watch: {key: w, watchers: 5, earlier-events: 3}"},
-			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), Expect: 3, AtWindow: true}},
+			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), EarlierEvents: 3, CreatedInWindow: true}},
 		"idle": {[]string{"operation: get", "watch: {key: w, watchers: 5, created-in-window: true}"},
-			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), AtWindow: true}},
+			&Watch{Watchers: 5, Streams: 1, Key: []byte("w"), CreatedInWindow: true}},
 		"no longer than the key space": {[]string{"operation: put", "key-space: 10", "watch: {watchers: 400_000, keys-per-watcher: 100}"},
-			&Watch{Watchers: 400_000, Streams: 1, Span: 100}},
+			&Watch{Watchers: 400_000, Streams: 1, KeysPerWatcher: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, warnings := parseTrial(t, c.lines...)
@@ -54,8 +54,8 @@ func TestWatchKeys(t *testing.T) {
 
 // The values of watched keys must be large enough to make each event unique.
 func TestLeastWatchedValue(t *testing.T) {
-	if leastWatchedValue != verdict.MinUniqueSize {
-		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, leastWatchedValue)
+	if minWatchedValueSize != verdict.MinUniqueSize {
+		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, minWatchedValueSize)
 	}
 }
 
@@ -92,7 +92,7 @@ trials:
 // A scaled trial with watchers or transactions stays valid, and its watched keys stay within its
 // key space.
 func TestScaledWatchersStayWithinTheirKeys(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		total, watchers := 1+r.IntN(100_000), 1+r.IntN(20)
@@ -110,7 +110,7 @@ trials:
 				t.Fatalf("scaled by %v: %v\n%s", factor, err, file)
 			}
 			all := trial(t, s, "all").Load
-			if all.Watch.Span != all.KeySpace || all.Watch.WatchedKeys != 1 {
+			if all.Watch.KeysPerWatcher != all.KeySpace || all.Watch.WatchedKeys != 1 {
 				t.Fatalf("all of %d keys is %+v", all.KeySpace, all.Watch)
 			}
 			if some := trial(t, s, "some").Load; some.Watch.Watchers != watchers || some.Watch.WatchedKeys > some.KeySpace {
@@ -164,7 +164,7 @@ type plain struct{ shelf }
 
 func (plain) Capabilities(store string) kv.Capabilities {
 	can := shelf{}.Capabilities(store)
-	can.Watches = kv.Watches{Modes: map[kv.WatchMode]string{kv.OnceWatch: "once", kv.PersistentWatch: "staying"}, Usual: kv.PersistentWatch, Shared: true}
+	can.Watches = kv.Watches{Modes: map[kv.WatchMode]string{kv.OnceWatch: "once", kv.PersistentWatch: "staying"}, Default: kv.PersistentWatch, SharedByKey: true}
 	return can
 }
 
@@ -207,7 +207,7 @@ type narrow struct{ shelf }
 
 func (narrow) Capabilities(store string) kv.Capabilities {
 	can := shelf{}.Capabilities(store)
-	can.InFlight = 1
+	can.MaxInFlight = 1
 	return can
 }
 

@@ -9,8 +9,8 @@ import (
 // MaxWorkers is the maximum number of workers that can share a load.
 const MaxWorkers = 1000
 
-// Divisible returns an error, in one sentence, if n workers cannot share the load.
-func (l *Load) Divisible(n int) error {
+// CheckDivisible returns an error, in one sentence, if n workers cannot share the load.
+func (l *Load) CheckDivisible(n int) error {
 	closed := l.Arrival == Closed
 	switch {
 	case n <= 1:
@@ -36,10 +36,10 @@ func (l *Load) Divisible(n int) error {
 // checkWorkers rejects a load that the workers cannot share, unless the numbers already have
 // errors.
 func (l *Load) checkWorkers(c *checks) {
-	if c.wrong("workers", "connections", "clients", "total", "max-in-flight") {
+	if c.hasProblem("workers", "connections", "clients", "total", "max-in-flight") {
 		return
 	}
-	if err := l.Divisible(int(l.Workers)); err != nil {
+	if err := l.CheckDivisible(int(l.Workers)); err != nil {
 		c.add("workers", "%v", err)
 	}
 }

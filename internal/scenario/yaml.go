@@ -32,41 +32,41 @@ func document(data []byte) (n *node, err error) {
 			n, err = nil, &Error{Text: "this is not valid YAML, and the parser could not find the line of the error"}
 		}
 	}()
-	if e := textual(data); e != nil {
+	if e := checkText(data); e != nil {
 		return nil, e
 	}
 	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), "\ufeff"))
-	if e := shallow(tokens); e != nil {
+	if e := checkDepth(tokens); e != nil {
 		return nil, e
 	}
 	// Duplicate keys are rejected later, with better messages.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, syntax(err)
+		return nil, syntaxError(err)
 	}
-	return body(file)
+	return rootMapping(file)
 }
 
-// textual rejects data that is too long or is not text.
-func textual(data []byte) *Error {
+// checkText rejects data that is too long or is not text.
+func checkText(data []byte) *Error {
 	if len(data) > maxFile {
 		return &Error{Text: fmt.Sprintf("the file has %d bytes, but a scenario can have at most %d", len(data), maxFile)}
 	}
 	for i, line := range strings.Split(string(data), "\n") {
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-			return place{line: i + 1, column: 1}.errorf("this line is not UTF-8 text; a scenario must be a YAML file")
+			return position{line: i + 1, column: 1}.errorf("this line is not UTF-8 text; a scenario must be a YAML file")
 		}
 	}
 	return nil
 }
 
-// shallow rejects nesting that would make the parser recurse too deeply. Nesting by indentation
+// checkDepth rejects nesting that would make the parser recurse too deeply. Nesting by indentation
 // needs no limit, because each level takes at least one column.
-func shallow(tokens token.Tokens) *Error {
-	open, line, inLine := 0, 0, 0
+func checkDepth(tokens token.Tokens) *Error {
+	open, line, openersInLine := 0, 0, 0
 	for _, t := range tokens {
 		if t.Position.Line != line {
-			line, inLine = t.Position.Line, 0
+			line, openersInLine = t.Position.Line, 0
 		}
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
@@ -74,35 +74,35 @@ func shallow(tokens token.Tokens) *Error {
 		case token.SequenceEndType, token.MappingEndType:
 			open--
 		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
-			inLine++
+			openersInLine++
 		}
-		if open > maxDepth || inLine > maxDepth {
-			return tokenPlace(t).errorf("lists and mappings are nested more than %d levels deep here", maxDepth)
+		if open > maxDepth || openersInLine > maxDepth {
+			return tokenPosition(t).errorf("lists and mappings are nested more than %d levels deep here", maxDepth)
 		}
 	}
 	return nil
 }
 
-func syntax(err error) *Error {
+func syntaxError(err error) *Error {
 	var known yaml.Error
 	if errors.As(err, &known) {
 		text := "this is not valid YAML: " + strings.TrimSpace(known.GetMessage()) + "; check the brackets, quotes and indentation"
 		if t := known.GetToken(); t != nil && t.Position != nil {
-			return tokenPlace(t).errorf("%s", text)
+			return tokenPosition(t).errorf("%s", text)
 		}
 		return &Error{Text: text}
 	}
 	return &Error{Text: "this is not valid YAML: " + strings.TrimSpace(err.Error())}
 }
 
-func body(file *ast.File) (*node, error) {
+func rootMapping(file *ast.File) (*node, error) {
 	var root ast.Node
 	for _, d := range file.Docs {
 		switch b := d.Body.(type) {
 		case nil, *ast.DirectiveNode:
 		default:
 			if root != nil {
-				return nil, begin(b).errorf("a second YAML document begins here, but a scenario file must have only one")
+				return nil, startPosition(b).errorf("a second YAML document begins here, but a scenario file must have only one")
 			}
 			root = b
 		}
@@ -115,40 +115,40 @@ func body(file *ast.File) (*node, error) {
 		return nil, err
 	}
 	if n.kind != mapping {
-		return nil, n.at.errorf("a scenario must be a mapping with keys such as name and trials, not %s", n.describe())
+		return nil, n.pos.errorf("a scenario must be a mapping with keys such as name and trials, not %s", n.describe())
 	}
 	return n, nil
 }
 
-// tokenPlace returns the position of a token. The library counts the columns of some tokens from 0.
-func tokenPlace(t *token.Token) place {
+// tokenPosition returns the position of a token. The library counts the columns of some tokens from 0.
+func tokenPosition(t *token.Token) position {
 	if t == nil || t.Position == nil {
-		return place{line: 1, column: 1}
+		return position{line: 1, column: 1}
 	}
-	return place{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1)}
+	return position{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1)}
 }
 
 // node is a value in a scenario file. It supports the part of YAML that scenarios use. Anchors,
 // aliases, merge keys and tags are deliberately not supported: defaults and matrix serve the same
 // purpose more clearly, and without them each position belongs to a single value.
 type node struct {
-	kind   kind
-	text   string // of a scalar
-	quoted bool   // a quoted scalar is never a number
-	items  []*node
-	pairs  []pair
-	at     place
-	raw    ast.Node // for a store's settings
-	flag   bool     // set if the value is from a flag
-	// entries is set if the mapping only changes entries of another mapping. It is merged over the
+	kind     kind
+	text     string // of a scalar
+	quoted   bool   // a quoted scalar is never a number
+	items    []*node
+	pairs    []pair
+	pos      position
+	raw      ast.Node // for a store's settings
+	fromFlag bool     // set if the value is from a flag
+	// isPartial is set if the mapping only changes entries of another mapping. It is merged over the
 	// other mapping when that mapping is known.
-	entries bool
-	below   *node
+	isPartial bool
+	base      *node
 }
 
 type pair struct {
 	key   string
-	at    place // of the key
+	pos   position // of the key
 	value *node
 }
 
@@ -171,9 +171,9 @@ func (n *node) describe() string {
 	case mapping:
 		return "a mapping"
 	}
-	const enough = 40
-	if text := []rune(n.text); len(text) > enough {
-		return `"` + string(text[:enough]) + `..."`
+	const maxLength = 40
+	if text := []rune(n.text); len(text) > maxLength {
+		return `"` + string(text[:maxLength]) + `..."`
 	}
 	if n.quoted || n.text == "" || strings.ContainsAny(n.text, " \n") {
 		return `"` + n.text + `"`
@@ -181,8 +181,8 @@ func (n *node) describe() string {
 	return n.text
 }
 
-// otherThan describes a value that has another kind than want, or is empty.
-func (n *node) otherThan(want kind) string {
+// describeMismatch describes a value that has another kind than want, or is empty.
+func (n *node) describeMismatch(want kind) string {
 	if n.kind == want {
 		return "an empty value"
 	}
@@ -190,9 +190,9 @@ func (n *node) otherThan(want kind) string {
 }
 
 // convert converts the library's syntax tree to nodes.
-func convert(from ast.Node) (*node, error) {
-	n := &node{at: begin(from), raw: from}
-	switch v := from.(type) {
+func convert(source ast.Node) (*node, error) {
+	n := &node{pos: startPosition(source), raw: source}
+	switch v := source.(type) {
 	case *ast.NullNode:
 		return n, nil
 	case *ast.MappingNode:
@@ -205,52 +205,52 @@ func convert(from ast.Node) (*node, error) {
 		n.kind, n.text, n.quoted = scalar, v.Value.Value, true
 		return n, nil
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return nil, n.at.errorf("YAML anchors, aliases and merge keys are not supported; put values that trials share under defaults")
+		return nil, n.pos.errorf("YAML anchors, aliases and merge keys are not supported; put values that trials share under defaults")
 	case *ast.TagNode:
-		return nil, n.at.errorf("YAML tags such as %q are not supported; quote the text", v.Start.Value)
+		return nil, n.pos.errorf("YAML tags such as %q are not supported; quote the text", v.Start.Value)
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		t := from.GetToken()
+		t := source.GetToken()
 		n.kind, n.text = scalar, t.Value
 		n.quoted = t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType
 		return n, nil
 	}
-	return nil, n.at.errorf("this YAML syntax is not supported; write a value, a list or a mapping")
+	return nil, n.pos.errorf("this YAML syntax is not supported; write a value, a list or a mapping")
 }
 
-// begin returns the position at which a value begins. For a mapping in block style, the library
+// startPosition returns the position at which a value begins. For a mapping in block style, the library
 // reports the position of the first colon.
-func begin(n ast.Node) place {
+func startPosition(n ast.Node) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if len(v.Values) > 0 && !v.IsFlowStyle {
-			return tokenPlace(v.Values[0].Key.GetToken())
+			return tokenPosition(v.Values[0].Key.GetToken())
 		}
 	case *ast.MappingValueNode:
-		return tokenPlace(v.Key.GetToken())
+		return tokenPosition(v.Key.GetToken())
 	}
-	return tokenPlace(n.GetToken())
+	return tokenPosition(n.GetToken())
 }
 
 func (n *node) addPairs(values []*ast.MappingValueNode) error {
 	n.kind = mapping
-	seen := make(map[string]place)
+	seen := make(map[string]position)
 	for _, v := range values {
 		key, err := convert(v.Key)
 		if err != nil {
 			return err
 		}
 		if key.kind != scalar {
-			return key.at.errorf("a key must be a word, not %s", key.describe())
+			return key.pos.errorf("a key must be a word, not %s", key.describe())
 		}
 		if first, twice := seen[key.text]; twice {
-			return key.at.errorf("%s is given twice; the first is in line %d", key.text, first.line)
+			return key.pos.errorf("%s is given twice; the first is in line %d", key.text, first.line)
 		}
-		seen[key.text] = key.at
+		seen[key.text] = key.pos
 		value, err := convert(v.Value)
 		if err != nil {
 			return err
 		}
-		n.pairs = append(n.pairs, pair{key.text, key.at, value})
+		n.pairs = append(n.pairs, pair{key.text, key.pos, value})
 	}
 	return nil
 }
@@ -262,25 +262,25 @@ func (n *node) addItems(values []ast.Node) error {
 		if err != nil {
 			return err
 		}
-		n.items = append(n.items, item.rejoined())
+		n.items = append(n.items, item.rejoinColon())
 	}
 	return nil
 }
 
-// rejoined works around a bug in the YAML library (goccy/go-yaml issue 832). In a list inside a
+// rejoinColon works around a bug in the YAML library (goccy/go-yaml issue 832). In a list inside a
 // mapping in braces, the library parses the text member:2 as a mapping, although no space follows
 // the colon.
-func (n *node) rejoined() *node {
+func (n *node) rejoinColon() *node {
 	if n.kind != mapping || len(n.pairs) != 1 {
 		return n
 	}
 	p := n.pairs[0]
 	v := p.value
-	gap := place{line: p.at.line, column: p.at.column + utf8.RuneCountInString(p.key) + 1}
-	if v.kind != scalar || v.quoted || v.at != gap {
+	gap := position{line: p.pos.line, column: p.pos.column + utf8.RuneCountInString(p.key) + 1}
+	if v.kind != scalar || v.quoted || v.pos != gap {
 		return n
 	}
-	return &node{kind: scalar, text: p.key + ":" + v.text, at: p.at, raw: n.raw}
+	return &node{kind: scalar, text: p.key + ":" + v.text, pos: p.pos, raw: n.raw}
 }
 
 // field returns the value of a key in a mapping, or n itself if the mapping does not have the key.
@@ -296,27 +296,27 @@ func (n *node) field(key string) *node {
 // Each of the following methods reads one value. It returns the value, or an *Error that has a
 // position and names the key.
 
-func (n *node) word(key string) (string, error) {
+func (n *node) scalarText(key string) (string, error) {
 	if n.kind != scalar {
-		return "", n.at.errorf("%s must be text, not %s", key, n.describe())
+		return "", n.pos.errorf("%s must be text, not %s", key, n.describe())
 	}
 	return n.text, nil
 }
 
-// filled reads a text that must not be empty and must be on one line.
-func (n *node) filled(key string) (string, error) {
-	s, err := n.word(key)
+// singleLine reads a text that must not be empty and must be on one line.
+func (n *node) singleLine(key string) (string, error) {
+	s, err := n.scalarText(key)
 	if err == nil && strings.TrimSpace(s) == "" {
-		return "", n.at.errorf("%s is empty; give it a value or remove the key", key)
+		return "", n.pos.errorf("%s is empty; give it a value or remove the key", key)
 	}
 	if err == nil && strings.ContainsAny(s, "\n\r") {
-		return "", n.at.errorf("%s must be text on a single line", key)
+		return "", n.pos.errorf("%s must be text on a single line", key)
 	}
 	return s, err
 }
 
 func (n *node) integer(key string) (int64, error) {
-	return unquoted(n, key, "a whole number", text.ParseInteger)
+	return parseUnquoted(n, key, "a whole number", text.ParseInteger)
 }
 
 func (n *node) int(key string) (int, error) {
@@ -325,11 +325,11 @@ func (n *node) int(key string) (int, error) {
 }
 
 func (n *node) number(key string) (float64, error) {
-	return unquoted(n, key, "a number", text.ParseNumber)
+	return parseUnquoted(n, key, "a number", text.ParseNumber)
 }
 
 func (n *node) boolean(key string) (bool, error) {
-	return unquoted(n, key, "true or false", func(s string) (bool, error) {
+	return parseUnquoted(n, key, "true or false", func(s string) (bool, error) {
 		if s != "true" && s != "false" {
 			return false, errors.New("write true or false")
 		}
@@ -337,35 +337,35 @@ func (n *node) boolean(key string) (bool, error) {
 	})
 }
 
-// unquoted reads a scalar other than text, such as a number, which must not be quoted.
-func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (v T, err error) {
+// parseUnquoted reads a scalar other than text, such as a number, which must not be quoted.
+func parseUnquoted[T any](n *node, key, what string, parse func(string) (T, error)) (v T, err error) {
 	if n.kind == scalar && !n.quoted {
 		v, err = parse(n.text)
 		switch {
 		case err == nil:
 			return v, nil
 		case errors.Is(err, text.ErrRange):
-			return v, n.at.errorf("%s is %s, which is far too large", key, n.text)
+			return v, n.pos.errorf("%s is %s, which is far too large", key, n.text)
 		}
 	}
-	return v, n.at.errorf("%s must be %s, not %s", key, what, n.describe())
+	return v, n.pos.errorf("%s must be %s, not %s", key, what, n.describe())
 }
 
-// parsed reads a word and parses it. If an error does not mention the key, parsed puts the key in
+// parseWord reads a word and parses it. If an error does not mention the key, parsed puts the key in
 // front of it.
-func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
+func parseWord[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T
 	if n.kind != scalar {
-		return zero, n.at.errorf("%s must be a single value, not %s", key, n.describe())
+		return zero, n.pos.errorf("%s must be a single value, not %s", key, n.describe())
 	}
 	v, err := parse(n.text)
 	switch {
 	case err == nil:
 		return v, nil
 	case strings.Contains(err.Error(), key):
-		return zero, n.at.errorf("%v", err)
+		return zero, n.pos.errorf("%v", err)
 	}
-	return zero, n.at.errorf("%s: %v", key, err)
+	return zero, n.pos.errorf("%s: %v", key, err)
 }
 
 // words reads a list of words, or a text that has words separated by commas.
@@ -378,11 +378,11 @@ func (n *node) words(key string) ([]string, error) {
 		return out, nil
 	}
 	if n.kind != list {
-		return nil, n.at.errorf("%s must be a list, not %s", key, n.describe())
+		return nil, n.pos.errorf("%s must be a list, not %s", key, n.describe())
 	}
 	var out []string
 	for _, item := range n.items {
-		s, err := item.filled("an entry of " + key)
+		s, err := item.singleLine("an entry of " + key)
 		if err != nil {
 			return nil, err
 		}
@@ -394,12 +394,12 @@ func (n *node) words(key string) ([]string, error) {
 // fields reads a mapping whose keys are known, in the order of the file.
 func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	if n.kind != mapping {
-		return n.at.errorf("%s must be a mapping, not %s", key, n.describe())
+		return n.pos.errorf("%s must be a mapping, not %s", key, n.describe())
 	}
 	for _, p := range n.pairs {
 		read, ok := readers[p.key]
 		if !ok {
-			return p.at.errorf("%s has no key %q%s", key, p.key, suggestOrList(p.key, sortedKeys(readers)))
+			return p.pos.errorf("%s has no key %q%s", key, p.key, suggestOrList(p.key, sortedKeys(readers)))
 		}
 		if err := read(p.value); err != nil {
 			return err

@@ -13,10 +13,10 @@ import (
 // Parameter is a parameter of an application. The search finds the largest value of the parameter
 // at which the application meets the objective.
 type Parameter struct {
-	Key         string
-	Integer     bool // set if values must be whole numbers
-	From        float64
-	Least, Most float64 // bounds that the scenario allows
+	Key      string
+	Integer  bool // set if values must be whole numbers
+	Initial  float64
+	Min, Max float64 // bounds that the scenario allows
 
 	// read returns the scenario in which the parameter has the given value. It returns an error if
 	// the scenario does not allow the value.
@@ -24,12 +24,12 @@ type Parameter struct {
 }
 
 const (
-	// leastWindow is the minimum length, in seconds, of the measurement window of an application's
+	// minWindow is the minimum length, in seconds, of the measurement window of an application's
 	// trial. In 10 seconds, each Kubernetes node and each Patroni member renews its lease once.
-	leastWindow = 10
-	// leastNumber is the smallest value that a search tries if the parameter's values need not be
+	minWindow = 10
+	// minNumber is the smallest value that a search tries if the parameter's values need not be
 	// whole numbers.
-	leastNumber = 0.1
+	minNumber = 0.1
 	// clusterStart is the assumed duration, in seconds, of the start of a cluster. It applies until
 	// a start has been measured.
 	clusterStart = 3
@@ -39,13 +39,13 @@ const (
 // bounds of the search are the lowest and the highest value that read accepts.
 func NewParameter(declared *application.Parameter, initial float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
 	p := &Parameter{Key: declared.Key, Integer: declared.Unit == application.Integer, read: read}
-	least := declared.Least
+	least := declared.Min
 	if !p.Integer {
-		least = math.Max(least, leastNumber)
+		least = math.Max(least, minNumber)
 	}
 	allowed := math.Max(initial, least)
-	p.Least, p.Most = p.bound(allowed, least), p.bound(allowed, declared.Most)
-	p.From = math.Min(math.Max(initial, p.Least), p.Most)
+	p.Min, p.Max = p.bound(allowed, least), p.bound(allowed, declared.Max)
+	p.Initial = math.Min(math.Max(initial, p.Min), p.Max)
 	return p
 }
 
@@ -90,11 +90,11 @@ func (p *Parameter) Text(value float64) string {
 	return nameRate(value)
 }
 
-// offered returns the number of calls that become due per second if the parameter has the given
+// offeredRate returns the number of calls that become due per second if the parameter has the given
 // value. For a value outside the bounds it uses the nearest bound. It returns 0 if the scenario
 // rejects the value.
-func (p *Parameter) offered(value float64) float64 {
-	t, err := p.trial(math.Min(math.Max(value, p.Least), p.Most))
+func (p *Parameter) offeredRate(value float64) float64 {
+	t, err := p.trial(math.Min(math.Max(value, p.Min), p.Max))
 	if err != nil {
 		return 0
 	}
@@ -104,8 +104,8 @@ func (p *Parameter) offered(value float64) float64 {
 // options returns the planner's options o, completed for a search for a value of this parameter.
 // fresh is set if each trial uses a new store.
 func (p *Parameter) options(o capacity.Options, fresh bool) capacity.Options {
-	o.From, o.Least, o.Most, o.Overhead = p.From, p.Least, p.Most, clusterStart
-	o.Parameter = &capacity.Parameter{Integer: p.Integer, Offered: p.offered, Window: leastWindow, Fresh: fresh}
+	o.InitialRate, o.MinRate, o.MaxRate, o.Overhead = p.Initial, p.Min, p.Max, clusterStart
+	o.Parameter = &capacity.Parameter{Integer: p.Integer, DueRate: p.offeredRate, MinWindow: minWindow, FreshCluster: fresh}
 	return o
 }
 

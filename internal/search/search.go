@@ -17,21 +17,21 @@ import (
 
 // Options are the options of a search.
 type Options struct {
-	Objective size.Objective
-	Until     time.Duration  // time limit, counted from the start of the first trial; a trial that would end later is not started
-	Width     float64        // maximum width of the final interval, as a fraction of its middle
-	From      *float64       // first rate; if nil, the search chooses it
-	Most      float64        // highest rate
-	WarmUp    *time.Duration // maximum warm-up of a cluster that was just started; if nil, MostWarmUp or a fifth of the time limit
-	Over      string         // key of a parameter; each of its Values has a separate search; empty for a single search
-	Values    []string       // values of the parameter Over
-	Parameter *Parameter     // parameter whose largest value is searched; nil to search for the highest rate
+	Objective   size.Objective
+	TimeLimit   time.Duration  // time limit, counted from the start of the first trial; a trial that would end later is not started
+	Width       float64        // maximum width of the final interval, as a fraction of its middle
+	InitialRate *float64       // first rate; if nil, the search chooses it
+	MaxRate     float64        // highest rate
+	WarmUp      *time.Duration // maximum warm-up of a cluster that was just started; if nil, MaxWarmUp or a fifth of the time limit
+	OverKey     string         // key of a parameter; each of its Values has a separate search; empty for a single search
+	Values      []string       // values of the parameter Over
+	Parameter   *Parameter     // parameter whose largest value is searched; nil to search for the highest rate
 
-	// SlowAtFirst returns the reason why a store is slower just after it was started, or "" if no
+	// SlowStartReason returns the reason why a store is slower just after it was started, or "" if no
 	// reason is known.
-	SlowAtFirst func(store string) string
-	Display     Display
-	Now         func() time.Time
+	SlowStartReason func(store string) string
+	Display         Display
+	Now             func() time.Time
 }
 
 // Display shows the progress of the search.
@@ -42,9 +42,9 @@ type Display interface {
 
 // Rates and durations in a search.
 const (
-	LeastRate   = 10              // lowest rate; a lower rate yields too few operations in a window of a few seconds
-	FirstRate   = 100             // first rate if nothing is known about the store
-	leastSearch = 5 * time.Second // a search after the first is skipped if less time than this remains for it
+	MinRate       = 10              // lowest rate; a lower rate yields too few operations in a window of a few seconds
+	FirstRate     = 100             // first rate if nothing is known about the store
+	minSearchTime = 5 * time.Second // a search after the first is skipped if less time than this remains for it
 )
 
 // Run searches for the capacity of each trial in the runner's scenario. It returns the run
@@ -52,7 +52,7 @@ const (
 // is called in addition to the display of the search.
 func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
 	s := newSearches(&o, r.Scenario.Trials)
-	r.AddProgress(s.show)
+	r.AddProgressHandler(s.show)
 	r.Next = s.next
 	dir, err = runner.Run(ctx, r)
 	if dir == "" {
@@ -70,15 +70,15 @@ func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *s
 type searches struct {
 	*Options
 	loads   []scenario.Trial // one trial per value in Values; a single trial if Values is empty
-	at      int              // index of the current search
+	index   int              // index of the current search
 	current *seeker
 	began   time.Time // start of the first trial; zero if no trial has started
 	trials  int       // number of trials planned so far
-	found   record.CapacityOver
+	found   record.CapacityByParameter
 }
 
 func newSearches(o *Options, loads []scenario.Trial) *searches {
-	return &searches{Options: o, loads: loads, at: -1, found: record.CapacityOver{Parameter: o.Over, UntilNS: o.Until.Nanoseconds()}}
+	return &searches{Options: o, loads: loads, index: -1, found: record.CapacityByParameter{Parameter: o.OverKey, UntilNS: o.TimeLimit.Nanoseconds()}}
 }
 
 // next implements runner.Next.
@@ -89,30 +89,30 @@ func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	for {
 		if s.current != nil {
 			t, err := s.current.next(before, s.trials+1)
-			if s.keep(); err != nil {
+			if s.storeProgress(); err != nil {
 				return runner.PlannedTrial{}, err
 			}
 			if t != nil {
 				s.trials++
-				named := runner.PlannedTrial{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
+				named := runner.PlannedTrial{Trial: t, FreshCluster: s.current.planned == 1, Searches: s.recordSearches()}
 				if s.Parameter != nil {
-					named.Fresh, named.Unprepared = true, s.unprepared
+					named.FreshCluster, named.OnPreloadFailure = true, s.handlePreloadFailure
 				}
 				return named, nil
 			}
 		}
-		if s.at++; s.at == len(s.loads) {
-			return runner.PlannedTrial{Found: s.recorded()}, nil
+		if s.index++; s.index == len(s.loads) {
+			return runner.PlannedTrial{Searches: s.recordSearches()}, nil
 		}
 		s.begin()
 		before = nil
 	}
 }
 
-// unprepared calls seeker.unprepared. If the search continues, unprepared subtracts the trial from
+// handlePreloadFailure calls seeker.unprepared. If the search continues, unprepared subtracts the trial from
 // the number of planned trials, because the trial did not start.
-func (s *searches) unprepared(why error) bool {
-	if !s.current.unprepared(why) {
+func (s *searches) handlePreloadFailure(why error) bool {
+	if !s.current.handlePreloadFailure(why) {
 		return false
 	}
 	s.trials--
@@ -121,40 +121,40 @@ func (s *searches) unprepared(why error) bool {
 
 // begin starts the next search with its share of the remaining time.
 func (s *searches) begin() {
-	left := s.Until
+	remaining := s.TimeLimit
 	if !s.began.IsZero() {
-		left -= s.Now().Sub(s.began)
+		remaining -= s.Now().Sub(s.began)
 	}
-	share := left / time.Duration(len(s.loads)-s.at)
-	s.current = newSeeker(s.Options, s.loads[s.at], share)
+	share := remaining / time.Duration(len(s.loads)-s.index)
+	s.current = newSeeker(s.Options, s.loads[s.index], share)
 	if len(s.Values) == 0 {
 		return
 	}
-	value := s.Values[s.at]
-	s.current.name = scenario.NameOf(s.Over+"="+value, s.at+1) + "-"
+	value := s.Values[s.index]
+	s.current.name = scenario.NamePart(s.OverKey+"="+value, s.index+1) + "-"
 	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
-	if s.at > 0 { // the time limit of a later search includes the start of its cluster
+	if s.index > 0 { // the time limit of a later search includes the start of its cluster
 		s.current.began = s.Now()
 	}
-	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, time limit %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
-	if s.at > 0 && share < leastSearch {
-		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time limit was reached before the first trial of this search"
+	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, time limit %s", s.OverKey, value, s.index+1, len(s.loads), share.Round(time.Second)))
+	if s.index > 0 && share < minSearchTime {
+		s.current.found.Status, s.current.found.Reason = string(capacity.Undecided), "the time limit was reached before the first trial of this search"
 	}
 }
 
-// keep stores the progress of the current search in s.found.
-func (s *searches) keep() {
+// storeProgress stores the progress of the current search in s.found.
+func (s *searches) storeProgress() {
 	if n := len(s.found.Searches); n > 0 {
 		s.found.Searches[n-1].Capacity = s.current.found
 	}
 }
 
-// recorded returns the progress of all searches.
-func (s *searches) recorded() record.Searches {
+// recordSearches returns the progress of all searches.
+func (s *searches) recordSearches() record.Searches {
 	if len(s.Values) == 0 {
 		return record.Searches{Capacity: &s.current.found}
 	}
-	return record.Searches{Over: &s.found}
+	return record.Searches{ByParameter: &s.found}
 }
 
 func (s *searches) show(p runner.Progress) { s.current.show(p) }

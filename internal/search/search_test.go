@@ -29,12 +29,12 @@ func TestFailedPreparation(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	begun := func() *seeker {
-		o := &Options{Parameter: &Parameter{Key: "nodes", Integer: true, Least: 1, Most: 1000, read: valueless}, Display: noDisplay{}, Now: func() time.Time { return now.Add(time.Minute) }}
+		o := &Options{Parameter: &Parameter{Key: "nodes", Integer: true, Min: 1, Max: 1000, read: valueless}, Display: noDisplay{}, Now: func() time.Time { return now.Add(time.Minute) }}
 		s := &seeker{Options: o, began: now}
-		s.search = capacity.New(capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 1000,
-			Parameter: &capacity.Parameter{Integer: true, Window: 10, Fresh: true, Offered: func(v float64) float64 { return v }}})
+		s.search = capacity.New(capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, TimeLimit: 600, InitialRate: 10, MinRate: 1, MaxRate: 1000,
+			Parameter: &capacity.Parameter{Integer: true, MinWindow: 10, FreshCluster: true, DueRate: func(v float64) float64 { return v }}})
 		s.found.Status = record.CapacitySearching
-		if s.unprepared(errors.New("connection refused")) {
+		if s.handlePreloadFailure(errors.New("connection refused")) {
 			t.Error("the search goes on though nothing is known")
 		}
 		s.search.Add(capacity.Trial{Plan: capacity.Plan{Rate: 10, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []capacity.Second{{Due: 100, Bad: []float64{0}}}}, 12)
@@ -43,7 +43,7 @@ func TestFailedPreparation(t *testing.T) {
 	}
 	s := begun()
 	s.plan, _ = s.search.Next(20)
-	if !s.unprepared(fmt.Errorf("the keys: %w", &load.NoSpaceError{Why: errors.New("space exceeded")})) || s.found.Status != string(capacity.AtLeast) || !strings.Contains(s.found.Why, "for nodes=20: the keys: space exceeded") {
+	if !s.handlePreloadFailure(fmt.Errorf("the keys: %w", &load.NoSpaceError{Cause: errors.New("space exceeded")})) || s.found.Status != string(capacity.AtLeast) || !strings.Contains(s.found.Reason, "for nodes=20: the keys: space exceeded") {
 		t.Errorf("without room it is %+v", s.found)
 	}
 	s = begun()
@@ -52,14 +52,14 @@ func TestFailedPreparation(t *testing.T) {
 		if !more || plan.Rate <= 10 {
 			t.Fatalf("after %d failures it goes on: %v, with %+v", n, more, plan)
 		}
-		if s.plan = plan; !s.unprepared(errors.New("connection refused")) || s.found.Status != record.CapacitySearching {
+		if s.plan = plan; !s.handlePreloadFailure(errors.New("connection refused")) || s.found.Status != record.CapacitySearching {
 			t.Fatalf("after %d failures it is %+v", n+1, s.found)
 		}
 	}
 	if _, more := s.search.Next(20); more {
 		t.Error("the search goes on for ever")
 	}
-	if r := s.search.Result(); r.Status != capacity.AtLeast || r.Lower != 10 || !strings.Contains(r.Why, "connection refused") {
+	if r := s.search.Result(); r.Status != capacity.AtLeast || r.Lower != 10 || !strings.Contains(r.Reason, "connection refused") {
 		t.Errorf("it ends as %+v", r)
 	}
 }
@@ -88,8 +88,8 @@ func TestWarming(t *testing.T) {
 			if length == 0 {
 				break
 			}
-			if n++; number != n || !w.runs() {
-				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.runs())
+			if n++; number != n || !w.isRunning() {
+				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.isRunning())
 			}
 			spent += length
 			about := w.addTrial(c.rates[n-1], "")
@@ -97,8 +97,8 @@ func TestWarming(t *testing.T) {
 				t.Errorf("after %[2]d trials the record has %[1]d", len(about.PerSecond), n)
 			}
 		}
-		steady := w != nil && w.about.Steady
-		if n != c.trials || steady != c.steady || spent > c.atMost || w.runs() {
+		steady := w != nil && w.results.Steady
+		if n != c.trials || steady != c.steady || spent > c.atMost || w.isRunning() {
 			t.Errorf("within %s: %d trials in %s, steady %v; want %d, %v", c.atMost, n, spent, steady, c.trials, c.steady)
 		}
 	}
@@ -107,8 +107,8 @@ func TestWarming(t *testing.T) {
 // The record contains no best estimate, not even 0, until a tried rate has met the objective.
 func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 	t.Parallel()
-	for _, p := range []*Parameter{nil, {Key: "nodes", Integer: true, Least: 1, Most: 100, read: valueless}} {
-		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 100}
+	for _, p := range []*Parameter{nil, {Key: "nodes", Integer: true, Min: 1, Max: 100, read: valueless}} {
+		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, TimeLimit: 600, InitialRate: 10, MinRate: 1, MaxRate: 100}
 		if p != nil {
 			o = p.options(o, true)
 		}
@@ -119,7 +119,7 @@ func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 				one.Seconds = append(one.Seconds, capacity.Second{Due: 1000, Bad: []float64{bad}})
 			}
 			s.search.Add(one, 12)
-			s.note(true)
+			s.recordProgress(true)
 		}
 		tried(40, 1000)
 		if f := &s.found; f.UpperPerSecond == nil || f.Estimate != nil || f.EstimatePerSecond != nil {

@@ -18,25 +18,25 @@ import (
 // seeker plans the trials of a single search.
 type seeker struct {
 	*Options
-	search  *capacity.Search
-	load    scenario.Trial
-	name    string // prefix of the trials' names
-	warm    *warming
-	found   record.Capacity
-	plan    capacity.Plan // plan of the trial that is running
-	planned int           // number of planned trials
-	began   time.Time     // start of the first trial; zero if no trial has started
-	asked   time.Time     // time at which the current trial was planned
-	soFar   string        // the interval found so far, as the end of a displayed line
+	search       *capacity.Search
+	load         scenario.Trial
+	name         string // prefix of the trials' names
+	warmUp       *warmUpPlanner
+	found        record.Capacity
+	plan         capacity.Plan // plan of the trial that is running
+	planned      int           // number of planned trials
+	began        time.Time     // start of the first trial; zero if no trial has started
+	plannedAt    time.Time     // time at which the current trial was planned
+	intervalText string        // the interval found so far, as the end of a displayed line
 }
 
 // newSeeker returns a seeker that searches for the capacity of a load within the given time limit.
 func newSeeker(options *Options, load scenario.Trial, limit time.Duration) *seeker {
-	o := capacity.Options{Goals: options.Objective.Goals(), Until: limit.Seconds(), Width: options.Width, From: FirstRate, Least: LeastRate, Most: options.Most, Overhead: 0.5}
-	if options.From != nil {
-		o.From = *options.From
+	o := capacity.Options{Goals: options.Objective.Goals(), TimeLimit: limit.Seconds(), Width: options.Width, InitialRate: FirstRate, MinRate: MinRate, MaxRate: options.MaxRate, Overhead: 0.5}
+	if options.InitialRate != nil {
+		o.InitialRate = *options.InitialRate
 	}
-	own := load.Cluster.Attach == nil
+	own := load.Cluster.RunningCluster == nil
 	if options.Parameter != nil {
 		o = options.Parameter.options(o, own)
 	}
@@ -51,12 +51,12 @@ func newSeeker(options *Options, load scenario.Trial, limit time.Duration) *seek
 		s.found.Parameter = s.Parameter.Key
 		return s
 	case own && s.WarmUp != nil:
-		s.warm = newWarming(*s.WarmUp)
+		s.warmUp = newWarming(*s.WarmUp)
 	case own:
-		s.warm = newWarming(min(MostWarmUp, limit/5))
+		s.warmUp = newWarming(min(MaxWarmUp, limit/5))
 	}
-	if s.warm == nil && s.From == nil {
-		s.search.From = min(informativeRate(o.Goals), o.Most)
+	if s.warmUp == nil && s.InitialRate == nil {
+		s.search.InitialRate = min(informativeRate(o.Goals), o.MaxRate)
 	}
 	return s
 }
@@ -101,7 +101,7 @@ func (s *seeker) next(previous *record.Trial, number int) (*scenario.Trial, erro
 	t := s.load
 	t.Number = number
 	t.Load.Seed = (s.load.Load.Seed + uint64(number-1)) & (1<<63 - 1)
-	if length, n := s.warm.next(); length > 0 {
+	if length, n := s.warmUp.next(); length > 0 {
 		t.Name = fmt.Sprintf("%swarm-up-%d", s.name, n)
 		t.Load.Arrival, t.Load.Rate = scenario.Closed, scenario.Rate{}
 		t.Load.Clients = max(t.Load.Clients, t.Load.Connections)
@@ -110,14 +110,14 @@ func (s *seeker) next(previous *record.Trial, number int) (*scenario.Trial, erro
 		return &t, nil
 	}
 	plan, more := s.search.Next(at)
-	s.note(more)
+	s.recordProgress(more)
 	if !more {
 		return nil, nil
 	}
-	s.plan, s.asked = plan, s.Now()
+	s.plan, s.plannedAt = plan, s.Now()
 	s.planned++
 	if s.Parameter != nil {
-		return s.valued(number)
+		return s.parameterTrial(number)
 	}
 	t.Name = fmt.Sprintf("%s%s-%s", s.name, plan.Purpose, nameRate(plan.Rate))
 	t.Load.Rate = scenario.Rate{PerSecond: plan.Rate}
@@ -131,9 +131,9 @@ func nameRate(rate float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// valued returns the trial for the parameter's value in the current plan. number is the trial's
+// parameterTrial returns the trial for the parameter's value in the current plan. number is the trial's
 // number in the run.
-func (s *seeker) valued(number int) (*scenario.Trial, error) {
+func (s *seeker) parameterTrial(number int) (*scenario.Trial, error) {
 	t, err := s.Parameter.trial(s.plan.Rate)
 	if err != nil {
 		return nil, err
@@ -144,23 +144,23 @@ func (s *seeker) valued(number int) (*scenario.Trial, error) {
 	return t, nil
 }
 
-// unprepared handles a store that could not be prepared for a value. If the store ran out of space,
+// handlePreloadFailure handles a store that could not be prepared for a value. If the store ran out of space,
 // the search ends. After any other failure, such as a lost connection, the search tries the value
 // again a few times. unprepared returns false if no trial has ended yet; the failure then ends the
 // run.
-func (s *seeker) unprepared(why error) bool {
+func (s *seeker) handlePreloadFailure(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
 	}
-	words := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), text.Line(why.Error(), text.MaxOutput))
+	words := fmt.Sprintf("the store could not be prepared for %s: %s", s.planText(), text.Line(why.Error(), text.MaxOutput))
 	var full *load.NoSpaceError
 	if !errors.As(why, &full) {
-		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.Now().Sub(s.began).Seconds(), Void: words}, 0)
+		s.search.Add(capacity.Trial{Plan: s.plan, StartTime: s.Now().Sub(s.began).Seconds(), VoidReason: words}, 0)
 		s.Display.Line(words)
 		return true
 	}
 	s.search.EndWithoutSpace(words)
-	s.note(false)
+	s.recordProgress(false)
 	return true
 }
 
@@ -168,8 +168,8 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// shown returns the rate or the parameter's value that the current plan tries.
-func (s *seeker) shown() string {
+// planText returns the rate or the parameter's value that the current plan tries.
+func (s *seeker) planText() string {
 	if s.Parameter != nil {
 		return s.Parameter.Key + "=" + text.Number(s.plan.Rate)
 	}
@@ -178,8 +178,8 @@ func (s *seeker) shown() string {
 
 // addTrial adds the result of a trial.
 func (s *seeker) addTrial(t *record.Trial) error {
-	if s.warm.runs() {
-		s.warmed(t)
+	if s.warmUp.isRunning() {
+		s.addWarmUpTrial(t)
 		return nil
 	}
 	opened := t.Started
@@ -192,37 +192,37 @@ func (s *seeker) addTrial(t *record.Trial) error {
 	}
 	began := t.Started
 	if s.Parameter != nil {
-		began = s.asked // includes the time to start its cluster and create its objects
+		began = s.plannedAt // includes the time to start its cluster and create its objects
 	}
 	s.search.Add(tried, s.Now().Sub(began).Seconds())
 	if why := size.OutOfSpace(t); why != "" {
-		s.search.EndWithoutSpace(fmt.Sprintf("the store ran out of space at %s: %s", s.shown(), why))
+		s.search.EndWithoutSpace(fmt.Sprintf("the store ran out of space at %s: %s", s.planText(), why))
 	}
-	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
+	result := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), VoidReason: tried.VoidReason, BadShares: []*float64{}}
 	if p := s.Parameter; p != nil {
-		one.Value, one.Rate = s.plan.Rate, p.offered(s.plan.Rate)
+		result.Value, result.Rate = s.plan.Rate, p.offeredRate(s.plan.Rate)
 	}
 	if tried.Due > 0 && len(tried.Seconds) > 0 {
 		for g := range s.search.Goals {
-			one.Bad = append(one.Bad, new(tried.Share(g)))
+			result.BadShares = append(result.BadShares, new(tried.Share(g)))
 		}
 	}
-	if tried.Void == "" {
-		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded(s.search.Goals)
+	if tried.VoidReason == "" {
+		result.Holds, result.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded(s.search.Goals)
 	}
-	s.found.Trials = append(s.found.Trials, one)
-	s.Display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, s.shown(), triedText(&one, t)))
+	s.found.Trials = append(s.found.Trials, result)
+	s.Display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, s.planText(), triedText(&result, t)))
 	return nil
 }
 
-// warmed adds the result of a warm-up trial. After the warm-up, the first rate is a fraction of the
+// addWarmUpTrial adds the result of a warm-up trial. After the warm-up, the first rate is a fraction of the
 // closed loop's throughput, unless the options set the first rate.
-func (s *seeker) warmed(t *record.Trial) {
-	s.found.WarmUp = s.warm.addTrial(t.PerSecond, s.SlowAtFirst(s.load.Cluster.Store))
-	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, Bad: []*float64{}})
-	s.search.Seen = max(s.search.Seen, t.PerSecond)
-	if first := t.PerSecond * warmShare; s.From == nil {
-		s.search.From = min(max(first, FirstRate), s.search.Most)
+func (s *seeker) addWarmUpTrial(t *record.Trial) {
+	s.found.WarmUp = s.warmUp.addTrial(t.PerSecond, s.SlowStartReason(s.load.Cluster.Store))
+	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, BadShares: []*float64{}})
+	s.search.KnownThroughput = max(s.search.KnownThroughput, t.PerSecond)
+	if first := t.PerSecond * warmUpShare; s.InitialRate == nil {
+		s.search.InitialRate = min(max(first, FirstRate), s.search.MaxRate)
 	}
 	s.Display.Line(fmt.Sprintf("[%d] warm-up with a closed loop: %s done", t.Number, text.PerSecond(t.PerSecond)))
 }
@@ -231,8 +231,8 @@ func (s *seeker) warmed(t *record.Trial) {
 func triedText(c *record.CapacityTrial, t *record.Trial) string {
 	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), t.ResponseTime.Percentile(50).Text(), t.ResponseTime.Percentile(99).Text())
 	switch {
-	case c.Void != "":
-		return words + "; void: " + c.Void
+	case c.VoidReason != "":
+		return words + "; void: " + c.VoidReason
 	case c.Overloaded:
 		return words + "; overloaded"
 	case c.Holds:
@@ -241,58 +241,58 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 	return words + "; missed"
 }
 
-// note records the progress of the search. more is set if another trial follows.
-func (s *seeker) note(more bool) {
+// recordProgress records the progress of the search. more is set if another trial follows.
+func (s *seeker) recordProgress(more bool) {
 	r := s.search.Result()
-	f, is := &s.found, s.recorded(r.Interval)
+	f, is := &s.found, s.recordInterval(r.Interval)
 	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
 	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
 	if p := s.Parameter; p != nil && f.Upper != nil {
-		s.soFar = fmt.Sprintf("; so far %s=%s", p.Key, text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)))
+		s.intervalText = fmt.Sprintf("; so far %s=%s", p.Key, text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)))
 	} else if f.UpperPerSecond != nil {
-		s.soFar = fmt.Sprintf("; capacity so far %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
+		s.intervalText = fmt.Sprintf("; capacity so far %s", text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
 	}
 	f.Periods = nil
 	for _, p := range r.Periods {
-		one := s.recorded(p.Interval)
+		one := s.recordInterval(p.Interval)
 		one.FromSeconds, one.ToSeconds = p.From, p.To
 		f.Periods = append(f.Periods, one)
 	}
-	f.Status, f.Why = string(r.Status), r.Why
+	f.Status, f.Reason = string(r.Status), r.Reason
 	if more {
-		f.Status, f.Why = record.CapacitySearching, ""
+		f.Status, f.Reason = record.CapacitySearching, ""
 	}
 }
 
-// recorded returns an interval in the form that records use: in operations per second and, if a
+// recordInterval returns an interval in the form that records use: in operations per second and, if a
 // parameter is searched, also in values of the parameter.
-func (s *seeker) recorded(i capacity.Interval) (is record.CapacityPeriod) {
-	held := i.Estimate > 0 // no estimate unless at least one rate met the objective
+func (s *seeker) recordInterval(i capacity.Interval) (period record.CapacityPeriod) {
+	isMet := i.Estimate > 0 // no estimate unless at least one rate met the objective
 	p := s.Parameter
 	if p == nil {
-		if is.LowerPerSecond = i.Lower; i.Closed() {
-			is.UpperPerSecond = new(i.Upper)
+		if period.LowerPerSecond = i.Lower; i.Closed() {
+			period.UpperPerSecond = new(i.Upper)
 		}
-		if i.Closed() && held {
-			is.EstimatePerSecond = new(i.Estimate)
+		if i.Closed() && isMet {
+			period.EstimatePerSecond = new(i.Estimate)
 		}
-		return is
+		return period
 	}
-	if is.Lower = new(p.floor(i.Lower)); *is.Lower > 0 {
-		is.LowerPerSecond = p.offered(*is.Lower)
+	if period.Lower = new(p.floor(i.Lower)); *period.Lower > 0 {
+		period.LowerPerSecond = p.offeredRate(*period.Lower)
 	}
 	if !i.Closed() {
-		return is
+		return period
 	}
-	is.Upper = new(p.floor(i.Upper))
-	is.UpperPerSecond = new(p.offered(*is.Upper))
-	if !held {
-		return is
+	period.Upper = new(p.floor(i.Upper))
+	period.UpperPerSecond = new(p.offeredRate(*period.Upper))
+	if !isMet {
+		return period
 	}
-	if is.Estimate = new(min(max(p.floor(i.Estimate), *is.Lower), *is.Upper)); *is.Estimate > 0 {
-		is.EstimatePerSecond = new(p.offered(*is.Estimate))
+	if period.Estimate = new(min(max(p.floor(i.Estimate), *period.Lower), *period.Upper)); *period.Estimate > 0 {
+		period.EstimatePerSecond = new(p.offeredRate(*period.Estimate))
 	}
-	return is
+	return period
 }
 
 // show displays the progress of a trial.
@@ -306,5 +306,5 @@ func (s *seeker) show(p runner.Progress) {
 	case runner.Measuring, runner.Draining:
 		words += ", " + text.PerSecond(p.PerSecond)
 	}
-	s.Display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, words+s.soFar)
+	s.Display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, words+s.intervalText)
 }

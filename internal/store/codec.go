@@ -6,21 +6,21 @@ import (
 )
 
 // Codecs creates the codec for a new connection.
-type Codecs func(Dialed) Codec
+type Codecs func(ConnectionInfo) Codec
 
-// Dialed describes the new connection for which a codec is created.
-type Dialed struct {
+// ConnectionInfo describes the new connection for which a codec is created.
+type ConnectionInfo struct {
 	Endpoint string // HOST:PORT
 	Now      int64  // the loop's clock in nanoseconds
 	// Previous is the codec of the connection that the new connection replaces; nil for the first
 	// connection. The Lost method of Previous has already been called. A codec with a session can
 	// continue the session of Previous.
 	Previous Codec
-	// Parts limits the total memory that the loop's connections use for incomplete responses.
+	// BufferBudget limits the total memory that the loop's connections use for incomplete responses.
 	// Without a limit, a server could begin any number of responses and exhaust the memory. A codec
 	// takes its buffers from Parts and returns them in Lost. If Parts is nil, this connection has a
 	// separate limit.
-	Parts *parts.Budget
+	BufferBudget *parts.Budget
 }
 
 // Codec implements a store's protocol on one connection. It does no I/O and uses no clock,
@@ -83,59 +83,59 @@ type SessionCodec interface {
 	Close()
 	// Session returns the session's number on the server, or 0 if the codec has no session yet.
 	Session() int64
-	// Mute returns an error if the connection has stopped receiving data, and otherwise nil. After
+	// CheckAlive returns an error if the connection has stopped receiving data, and otherwise nil. After
 	// an error, the engine must give up the connection and its open operations. The error's text is
-	// one sentence. The engine calls Mute after Tick.
-	Mute() error
+	// one sentence. The engine calls CheckAlive after Tick.
+	CheckAlive() error
 }
 
-// What identifies the type of an Event.
-type What uint8
+// EventType identifies the type of an Event.
+type EventType uint8
 
 // Types of events.
 const (
-	Done    What = iota // an operation ended with Outcome
-	Late                // the response to a cancelled operation arrived, so the operation's slot is free
-	Held                // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
-	Freed               // the operation is about to release its lock
-	Closed              // the session has ended as requested; At is the revision, if the server reports it
-	Notify              // a watch event: a key was written or deleted
-	Seen                // a progress notification: the watcher has received all events up to Revision
-	Ended               // a watcher ended with Outcome: the server ended it, or its stream ended
-	Expired             // the session that the new connection should have continued has expired
+	OperationDone  EventType = iota // an operation ended with Outcome
+	LateResponse                    // the response to a cancelled operation arrived, so the operation's slot is free
+	LockAcquired                    // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
+	LockReleasing                   // the operation is about to release its lock
+	SessionClosed                   // the session has ended as requested; At is the revision, if the server reports it
+	WatchChange                     // a watch event: a key was written or deleted
+	WatchProgress                   // a progress notification: the watcher has received all events up to Revision
+	WatchEnded                      // a watcher ended with Outcome: the server ended it, or its stream ended
+	SessionExpired                  // the session that the new connection should have continued has expired
 )
 
 // Event is a result that the codec has parsed.
 type Event struct {
-	Tag      uint32
-	What     What
-	Outcome  kv.Outcome
-	Member   uint64 // the member that responded; 0 if the protocol does not report it
-	Term     uint64 // the member's term; 0 if the protocol does not report it
-	Revision int64  // the key's version (its mod revision), for a later CAS. In a Seen: the watcher has received all events up to this revision
-	Mod      int64  // In the Done of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a Notify: -1 if the event's exact revision is unknown and Revision is only an upper bound
-	At       int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.Order)
-	Count    int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a Notify: the event's index in its message, counted from 0
-	Extra    uint32 // number of requests that the operation needed after the first one
-	Retries  uint32 // STM: how often conflicts made the transaction start over
-	Watcher  uint32 // Notify, Seen, Ended: the watcher's number
-	Version  int64  // In a Notify, and for an Op.Call that reads: the number of writes since the key was created; 0 if the key was deleted or does not exist; -1 if the key exists and the number is unknown. In the Done of a Watch: the same number at the start of the watch
-	Key      []byte // the key that was read, if the response contains it
-	Value    []byte // the value that was read
-	Text     []byte // the store's error text; empty if there was no error
-	// In a Notify, Before and BeforeRevision are the key's previous value and version; empty and 0
-	// if unknown. For a watcher with WatchOp.Holder, and for an Op.Call that reads a key, they
-	// describe the key as a lock: Before is the name of the lock holder's session, and
-	// BeforeRevision counts how often the lock was acquired.
-	Before         []byte
-	BeforeRevision int64
+	Tag           uint32
+	Type          EventType
+	Outcome       kv.Outcome
+	Member        uint64 // the member that responded; 0 if the protocol does not report it
+	Term          uint64 // the member's term; 0 if the protocol does not report it
+	Revision      int64  // the key's version (its mod revision), for a later CAS. In a WatchProgress: the watcher has received all events up to this revision
+	ModRevision   int64  // In the Done of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a Notify: -1 if the event's exact revision is unknown and Revision is only an upper bound
+	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.Order)
+	Count         int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a Notify: the event's index in its message, counted from 0
+	ExtraRequests uint32 // number of requests that the operation needed after the first one
+	Retries       uint32 // STM: how often conflicts made the transaction start over
+	Watcher       uint32 // Notify, WatchProgress, Ended: the watcher's number
+	Version       int64  // In a Notify, and for an Op.Call that reads: the number of writes since the key was created; 0 if the key was deleted or does not exist; -1 if the key exists and the number is unknown. In the Done of a Watch: the same number at the start of the watch
+	Key           []byte // the key that was read, if the response contains it
+	Value         []byte // the value that was read
+	Text          []byte // the store's error text; empty if there was no error
+	// In a Notify, PreviousValue and PreviousRevision are the key's previous value and version; empty and 0
+	// if unknown. For a watcher with WatchOp.WatchesLock, and for an Op.Call that reads a key, they
+	// describe the key as a lock: PreviousValue is the name of the lock holder's session, and
+	// PreviousRevision counts how often the lock was acquired.
+	PreviousValue    []byte
+	PreviousRevision int64
 }
 
 // VersionRevision returns the revision of the write that created the version of the key that
 // was read, or 0 if that revision is unknown.
 func (e *Event) VersionRevision() int64 {
-	if e.Mod > 0 {
-		return e.Mod
+	if e.ModRevision > 0 {
+		return e.ModRevision
 	}
 	return max(e.Revision, 0)
 }

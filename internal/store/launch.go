@@ -17,13 +17,13 @@ type LaunchSpec struct {
 	Members []kv.MemberPlace // one per member
 	Exec    string           // path of the server binary to run; empty for the store's default binary
 	Self    string           // path of the quorumbench binary, for stores whose server it contains
-	// Elsewhere is set if the processes run on other machines. Launch then does not check the local
+	// Remote is set if the processes run on other machines. Launch then does not check the local
 	// installation, and the caller must ignore Process.Path.
-	Elsewhere bool
-	Settings  any // the result of DecodeSettings
-	// Joining is empty for a new cluster. Otherwise the other Members are a running cluster, and
-	// Joining is the name of the member without data that joins it.
-	Joining string
+	Remote   bool
+	Settings any // the result of DecodeSettings
+	// JoiningMember is empty for a new cluster. Otherwise the other Members are a running cluster, and
+	// JoiningMember is the name of the member without data that joins it.
+	JoiningMember string
 	// Credentials maps each member's name to the member's certificate. The certificates are used
 	// for TLS with clients and, if PeerTLS is set in a MemberPlace, also for TLS between members.
 	// Credentials is nil for connections without TLS.
@@ -83,11 +83,11 @@ type Process struct {
 	DataDir  string            // the member's data; a wipe empties this folder, and fdatasync is measured in it
 	LogFile  string            // file to which standard output and standard error are appended
 	Files    map[string][]byte // files to write before the start: maps each path to the contents
-	// Behind holds further processes of the same member, such as the server that a proxy uses. They
-	// are started before this process, and are stopped, killed and paused with it. Access.Behind
+	// Backends holds further processes of the same member, such as the server that a proxy uses. They
+	// are started before this process, and are stopped, killed and paused with it. Access.Backends
 	// maps this process's Endpoint to their Endpoint. If one of them keeps the member's data, this
 	// process has the same DataDir as that process.
-	Behind []Process
+	Backends []Process
 }
 
 // LaunchSettings are a store's launch settings. If a store's settings cannot start a program, refer

@@ -40,9 +40,9 @@ type Op struct {
 	Call *call.Call
 }
 
-// Owned reports whether the operation creates a key that is bound to the session of the
+// BoundToSession reports whether the operation creates a key that is bound to the session of the
 // operation's connection.
-func (op *Op) Owned() bool {
+func (op *Op) BoundToSession() bool {
 	if op.Call == nil {
 		return op.Kind == kv.Ephemeral
 	}
@@ -103,7 +103,7 @@ type STMOp struct {
 	Locker kv.Locker
 	Lease  int64
 	// Observer, if not nil, receives details of the transaction that its event does not contain.
-	// The codec then also reports events of types Held and Freed.
+	// The codec then also reports events of types LockAcquired and LockReleasing.
 	Observer STMObserver
 }
 
@@ -131,23 +131,23 @@ type WatchOp struct {
 	// revision of the response.
 	Service bool
 	PrevKV  bool // events contain the key's previous value
-	// If Holder is set, the watcher watches the lock on one key, in a store with kv.SessionLocks.
+	// If WatchesLock is set, the watcher watches the lock on one key, in a store with kv.SessionLocks.
 	// In its events, Before is the name of the lock holder's session, or empty if no session holds
-	// the lock. BeforeRevision is the number of acquisitions.
-	Holder bool
+	// the lock. PreviousRevision is the number of acquisitions.
+	WatchesLock bool
 	// Mode is the watch mode; AnyWatch is the store's default.
 	Mode kv.WatchMode
-	// Wait is how long each query of a QueryWatch waits if nothing changes; 0 means the store's
+	// QueryWait is how long each query of a QueryWatch waits if nothing changes; 0 means the store's
 	// default. If Wait is not 0, the store may wait slightly longer.
-	Wait time.Duration
-	// Notify requests periodic progress notifications. RequireLeader makes the server end the
+	QueryWait time.Duration
+	// ProgressNotifications requests periodic progress notifications. RequireLeader makes the server end the
 	// stream when the member knows no leader. The RequireLeader setting of a stream's first watcher
 	// applies to all watchers on the stream.
-	Notify, RequireLeader bool
-	// If Progress is set, the operation creates no watcher. It requests a progress notification for
-	// the stream's watchers, and the codec then reports a Seen event for each watcher. The
+	ProgressNotifications, RequireLeader bool
+	// If RequestProgress is set, the operation creates no watcher. It requests a progress notification for
+	// the stream's watchers, and the codec then reports a WatchProgress event for each watcher. The
 	// operation itself has no Tag and no event.
-	Progress bool
+	RequestProgress bool
 }
 
 // Keys receives the keys in responses to Range and TxnGet operations while the codec parses the
@@ -168,13 +168,13 @@ type Keys interface {
 // use. A nil *Grants collects nothing.
 type Grants struct{ names []string }
 
-// MostGrants limits the number of collected names. Only a replayed recording can exceed it;
+// MaxGrants limits the number of collected names. Only a replayed recording can exceed it;
 // leases whose names were not collected expire by themselves.
-const MostGrants = 1 << 20
+const MaxGrants = 1 << 20
 
 // Add adds the name of a lease.
 func (g *Grants) Add(name string) {
-	if g != nil && len(g.names) < MostGrants {
+	if g != nil && len(g.names) < MaxGrants {
 		g.names = append(g.names, name)
 	}
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // Applier is an optional interface of an Admin. A store needs an Applier if a read of a member's
-// own state (Promises.Own) may miss writes that were acknowledged before the read.
+// own state (Promises.MemberReadLevel) may miss writes that were acknowledged before the read.
 type Applier interface {
 	// Newest returns a revision that is at least as high as the revision of every write that was
 	// acknowledged before the call, as far as the Admin's endpoints know.
@@ -51,25 +51,25 @@ type Operator interface {
 	// MoveLeader transfers leadership to the member with this ID
 	// (kv.LeaderTransfer).
 	MoveLeader(ctx context.Context, member uint64) error
-	// Work makes a member perform the maintenance work of a feature: kv.Snapshots, kv.Alarms,
+	// PerformMaintenance makes a member perform the maintenance work of a feature: kv.Snapshots, kv.Alarms,
 	// kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If undo is not nil, the
 	// caller must call undo to reverse the work, even if Work returned an error, and before it
 	// closes the Admin.
-	Work(ctx context.Context, feature kv.Feature, member Member) (undo func(context.Context) error, err error)
+	PerformMaintenance(ctx context.Context, feature kv.Feature, member Member) (undo func(context.Context) error, err error)
 	// Replace removes a stopped member from the cluster. The cluster then expects a member without
 	// data to replace the removed member (kv.Replacement, LaunchSpec.Joining). The Admin's
 	// endpoints must be those of the other members.
-	Replace(ctx context.Context, gone Member) error
+	Replace(ctx context.Context, removed Member) error
 
 	// AddLearner adds a non-voting member to the cluster. The caller starts its process afterwards
 	// (kv.Learners, LaunchSpec.Joining).
-	AddLearner(ctx context.Context, at kv.MemberPlace) error
+	AddLearner(ctx context.Context, place kv.MemberPlace) error
 	// Promote makes a learner a voting member. It waits until the learner has
 	// caught up and votes.
-	Promote(ctx context.Context, at kv.MemberPlace) error
-	// Dismiss removes a voting or non-voting member from the cluster. It also returns nil if the
+	Promote(ctx context.Context, place kv.MemberPlace) error
+	// RemoveMember removes a voting or non-voting member from the cluster. It also returns nil if the
 	// member does not belong to the cluster.
-	Dismiss(ctx context.Context, at kv.MemberPlace) error
+	RemoveMember(ctx context.Context, place kv.MemberPlace) error
 
 	// CheckRights returns an error if the user lacks the right to perform the given operation,
 	// kv.Compaction or kv.Defragmentation. It returns nil if the user's rights cannot be
@@ -78,15 +78,15 @@ type Operator interface {
 	// Compact discards the history before the present revision and returns that revision. It waits
 	// until the database can reuse the space.
 	Compact(ctx context.Context) (revision int64, err error)
-	// CompactBehind discards the history except for the newest n revisions. It returns the revision
+	// TrimHistory discards the history except for the newest n revisions. It returns the revision
 	// up to which it discarded the history, or 0 if the history contains no older revisions. It is
 	// called while a load runs, so it does not wait until the space is free.
-	CompactBehind(ctx context.Context, n int64) (revision int64, err error)
+	TrimHistory(ctx context.Context, n int64) (revision int64, err error)
 	// Defragment returns the unused space in each endpoint's database to the file system. It
 	// processes one endpoint after the other.
 	Defragment(ctx context.Context) error
 	// Hash returns a hash for each endpoint. The hashes cover all keys and values up to one
-	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrBehind if a member
+	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrNotCaughtUp if a member
 	// has not reached that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
@@ -101,8 +101,8 @@ func (NoHistory) AddLearner(context.Context, kv.MemberPlace) error { return erro
 // Promote implements Operator.
 func (NoHistory) Promote(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
 
-// Dismiss implements Operator.
-func (NoHistory) Dismiss(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
+// RemoveMember implements Operator.
+func (NoHistory) RemoveMember(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
 
 // CheckRights implements Operator.
 func (NoHistory) CheckRights(context.Context, kv.Feature) error { return nil }
@@ -110,8 +110,8 @@ func (NoHistory) CheckRights(context.Context, kv.Feature) error { return nil }
 // Compact implements Operator.
 func (NoHistory) Compact(context.Context) (int64, error) { return 0, errors.ErrUnsupported }
 
-// CompactBehind implements Operator.
-func (NoHistory) CompactBehind(context.Context, int64) (int64, error) {
+// TrimHistory implements Operator.
+func (NoHistory) TrimHistory(context.Context, int64) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
@@ -128,10 +128,10 @@ type Cleaner interface {
 	// DeletePrefix deletes every key with the prefix, which must not be empty. It returns the
 	// number of deleted keys.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysOf returns the names of at most limit keys with the prefix. more is set if the store
+	// KeysWithPrefix returns the names of at most limit keys with the prefix. more is set if the store
 	// contains further keys with the prefix. The names have the same form as the prefix. In a store
-	// with folders, KeysOf returns a folder below the prefix instead of the keys in that folder.
-	KeysOf(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error)
+	// with folders, KeysWithPrefix returns a folder below the prefix instead of the keys in that folder.
+	KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error)
 	// Services returns the names of the nodes in the service catalog whose names start with the
 	// prefix (kv.Services).
 	Services(ctx context.Context, prefix string) ([]string, error)
@@ -171,17 +171,17 @@ type Leaser interface {
 	// LeaseNames returns the names of leases that Grant returned, in the same order, or nil if the
 	// store does not identify leases by names.
 	LeaseNames(ids []int64) []string
-	// LeasesOf returns the names of the leases that have at least one key and whose keys all have
+	// LeasesWithPrefix returns the names of the leases that have at least one key and whose keys all have
 	// the prefix. It applies a time limit to each of its requests.
-	LeasesOf(ctx context.Context, prefix []byte) (names []string, err error)
-	// EndLeases ends the leases with the given names, which LeasesOf or Grants has returned. It
+	LeasesWithPrefix(ctx context.Context, prefix []byte) (names []string, err error)
+	// EndLeases ends the leases with the given names, which LeasesWithPrefix or Grants has returned. It
 	// ignores unknown leases.
 	EndLeases(ctx context.Context, names []string) error
 }
 
-// ErrBehind means that a member has not yet applied writes that another member has applied. The
+// ErrNotCaughtUp means that a member has not yet applied writes that another member has applied. The
 // caller may try again later.
-var ErrBehind = errors.New("the member has not yet applied all writes that another member has applied")
+var ErrNotCaughtUp = errors.New("the member has not yet applied all writes that another member has applied")
 
 // MemberHash is the hash of a member's data up to a revision. Two members have the same data if
 // their hashes are equal. The hashes of two members can be compared only if both members have
@@ -193,9 +193,9 @@ type MemberHash struct {
 	Compacted int64
 }
 
-// Tapped is an optional interface of a Store that can decode its protocol passively, so that
+// TapProvider is an optional interface of a Store that can decode its protocol passively, so that
 // traffic between clients and a member can be recorded.
-type Tapped interface {
+type TapProvider interface {
 	// Tap returns a passive decoder for one connection. The decoder must receive all of
 	// the connection's bytes, starting with the first byte.
 	Tap(TapConfig) Tap
@@ -228,17 +228,17 @@ type Tap interface {
 // can send recorded calls again (Op.Call).
 type Replayer interface {
 	Store
-	Tapped
-	// Replays reports whether the store's codecs can send a recorded call again.
-	Replays(c *call.Call) bool
-	// Requires returns the key that must exist before the store can execute a part, such as the key
+	TapProvider
+	// CanReplay reports whether the store's codecs can send a recorded call again.
+	CanReplay(c *call.Call) bool
+	// RequiredKey returns the key that must exist before the store can execute a part, such as the key
 	// of a node's parent. It returns nil if the part depends on no other key.
-	Requires(p *call.Part) []byte
+	RequiredKey(p *call.Part) []byte
 }
 
-// NullServed is an optional interface of a Store that has a null server (kv.NullServer): a
+// NullServerProvider is an optional interface of a Store that has a null server (kv.NullServer): a
 // server that understands the store's protocol but stores nothing on disk.
-type NullServed interface {
+type NullServerProvider interface {
 	// NullServer returns a null server. If an option is invalid, the text of the error is one
 	// sentence about the mistake. For a mistake in a script, the sentence contains its position and
 	// the known words.
@@ -277,13 +277,13 @@ type NullOptions struct {
 type Sizer interface {
 	// Size returns the resources that the load's data fills, and the recommendations for the load.
 	// It returns an error if it cannot parse the load's Settings.
-	Size(SizedLoad) ([]Filling, []Advice, error)
+	Size(SizingInput) ([]ResourceUsage, []Advice, error)
 }
 
-// SizedLoad describes a load and the cluster that must serve it. In Requests and Writes, 0 means
+// SizingInput describes a load and the cluster that must serve it. In Requests and Writes, 0 means
 // that the load contains no requests or writes. In the other fields, 0 means that the figure is
 // unknown.
-type SizedLoad struct {
+type SizingInput struct {
 	// Settings are the store's settings in the cluster, as JSON; nil for a cluster that quorumbench
 	// did not launch.
 	Settings  json.RawMessage
@@ -306,13 +306,13 @@ type SizedLoad struct {
 }
 
 // Data returns the size in bytes of all keys and their present values.
-func (l *SizedLoad) Data() float64 { return float64(l.Keys) * float64(l.KeySize+l.ValueSize) }
+func (l *SizingInput) Data() float64 { return float64(l.Keys) * float64(l.KeySize+l.ValueSize) }
 
-// Filling describes how much of a limited resource the load's data uses.
-type Filling struct {
-	What        string  // such as database quota
+// ResourceUsage describes how much of a limited resource the load's data uses.
+type ResourceUsage struct {
+	Resource    string  // such as database quota
 	Used, Limit float64 // bytes
-	Text        string  // one sentence: how Used and Limit were computed
+	Explanation string  // one sentence: how Used and Limit were computed
 	Source      string  // the document that states the limit
 }
 

@@ -59,12 +59,12 @@ const (
 // Tool is a program that must be installed on this machine to build or run a server.
 type Tool struct {
 	Name string // the name of the program, which is looked up in PATH, such as mvn
-	// Missing is the message to print if the tool is not installed, such as "ZooKeeper needs Java
+	// MissingMessage is the message to print if the tool is not installed, such as "ZooKeeper needs Java
 	// 11 or newer; install Java, for example Debian's package default-jre-headless".
-	Missing string
-	// Running is set if the tool is needed to run the server. Otherwise it is needed only to build
+	MissingMessage string
+	// NeededToRun is set if the tool is needed to run the server. Otherwise it is needed only to build
 	// the server.
-	Running bool
+	NeededToRun bool
 }
 
 // ServerCheck describes how to verify a server after it was built. In addition, all files are
@@ -75,10 +75,10 @@ type ServerCheck struct {
 	// Args are arguments with which the binary prints its version and exits with status 0
 	// (GoModule). If Args is empty, the binary is not run.
 	Args []string
-	// Says is a text that the binary's output must contain.
-	Says string
-	// Holds lists files that the result must contain, such as lib/zookeeper-3.9.5.jar (Maven).
-	Holds []string
+	// ExpectedOutput is a text that the binary's output must contain.
+	ExpectedOutput string `json:"Says"` // the hash of built servers contains this name
+	// RequiredFiles lists files that the result must contain, such as lib/zookeeper-3.9.5.jar (Maven).
+	RequiredFiles []string `json:"Holds"` // the hash of built servers contains this name
 	// Sums maps files that are identical on all machines, such as jars, to their expected SHA-256
 	// hashes in hexadecimal. Go modules need no Sums, because go.sum has their hashes.
 	Sums map[string]string
@@ -87,22 +87,22 @@ type ServerCheck struct {
 // Pick returns a copy of the source for the requested version (see PickVersion). It replaces
 // {version} in Args and Check, and sets Files to the contents of the folder named server. For a
 // GoModule it adds Go to Tools.
-func (s ServerSource) Pick(asked string) (ServerSource, error) {
-	v, err := PickVersion(s.Store, asked, s.Versions)
+func (s ServerSource) Pick(requested string) (ServerSource, error) {
+	v, err := PickVersion(s.Store, requested, s.Versions)
 	if err != nil {
 		return ServerSource{}, err
 	}
 	s.Version = v
 	if s.Kind == GoModule {
 		s.Tools = append(s.Tools, Tool{
-			Name:    "go",
-			Missing: fmt.Sprintf("building the server of %s needs Go 1.26 or newer: install Go from https://go.dev/dl, or give the path of a server binary with --exec", s.Store),
+			Name:           "go",
+			MissingMessage: fmt.Sprintf("building the server of %s needs Go 1.26 or newer: install Go from https://go.dev/dl, or give the path of a server binary with --exec", s.Store),
 		})
 	}
-	for _, text := range []*string{&s.Check.Module, &s.Check.Says} {
+	for _, text := range []*string{&s.Check.Module, &s.Check.ExpectedOutput} {
 		*text = strings.ReplaceAll(*text, "{version}", v)
 	}
-	for _, list := range [][]string{s.Args, s.Check.Holds} {
+	for _, list := range [][]string{s.Args, s.Check.RequiredFiles} {
 		for i := range list {
 			list[i] = strings.ReplaceAll(list[i], "{version}", v)
 		}
@@ -113,32 +113,32 @@ func (s ServerSource) Pick(asked string) (ServerSource, error) {
 
 // PickVersion returns the requested version without a leading v, or the first known version if
 // asked is empty. If the version is not known, the error lists the known versions.
-func PickVersion(name, asked string, known []string) (string, error) {
-	if asked == "" && len(known) > 0 {
+func PickVersion(name, requested string, known []string) (string, error) {
+	if requested == "" && len(known) > 0 {
 		return known[0], nil
 	}
-	if v := strings.TrimPrefix(asked, "v"); slices.Contains(known, v) {
+	if v := strings.TrimPrefix(requested, "v"); slices.Contains(known, v) {
 		return v, nil
 	}
 	return "", fmt.Errorf("cannot install version %q of %s; known versions: %s; to use another version, give the path of its binary with --exec",
-		asked, name, strings.Join(known, ", "))
+		requested, name, strings.Join(known, ", "))
 }
 
 // BuiltInServer implements Store.Server for a store whose server is part of the quorumbench
 // binary. own is the server's only version.
-func BuiltInServer(name, own, asked string) (ServerSource, error) {
-	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
-		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, own, v)
+func BuiltInServer(name, onlyVersion, requested string) (ServerSource, error) {
+	if v := strings.TrimPrefix(requested, "v"); v != "" && v != onlyVersion {
+		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, onlyVersion, v)
 	}
-	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
+	return ServerSource{Store: name, Version: onlyVersion, Kind: BuiltIn}, nil
 }
 
 // HandBuiltServer implements Store.Server for a store whose server is not available from any
 // registry. recipe becomes ServerSource.Recipe.
-func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
+func HandBuiltServer(name, recipe, requested string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
-	if asked != "" {
-		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary (--exec, or exec in a scenario file)", name, s.ByHand())
+	if requested != "" {
+		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary (--exec, or exec in a scenario file)", name, s.ManualRecipe())
 	}
 	return s, nil
 }
@@ -147,8 +147,8 @@ func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 // machine.
 func (s *ServerSource) Installable() bool { return s.Kind == GoModule || s.Kind == Maven }
 
-// ByHand returns the recipe followed by ", and ", or an empty string if there is no recipe.
-func (s *ServerSource) ByHand() string {
+// ManualRecipe returns the recipe followed by ", and ", or an empty string if there is no recipe.
+func (s *ServerSource) ManualRecipe() string {
 	if s.Recipe == "" {
 		return ""
 	}

@@ -51,8 +51,8 @@ const (
 
 // sentences maps each kind to the text that Predicate returns, the most disruptive kinds first.
 var sentences = [...]struct {
-	kind SignalKind
-	says string
+	kind      SignalKind
+	predicate string
 }{
 	{Elected, "was elected leader"},
 	{QuotaReached, "had used up its space quota"},
@@ -91,7 +91,7 @@ func SignalKinds() (kinds []SignalKind) {
 func (k SignalKind) Predicate() string {
 	for _, s := range sentences {
 		if s.kind == k {
-			return s.says
+			return s.predicate
 		}
 	}
 	return "reported " + string(k)

@@ -26,28 +26,28 @@ func (a Access) Timeout() time.Duration {
 	return a.DialTimeout
 }
 
-// IsRefused reports whether an error means that no process listens at an endpoint. It also
+// IsConnectionRefused reports whether an error means that no process listens at an endpoint. It also
 // looks at the error's text, because some clients do not wrap the original error.
-func IsRefused(err error) bool {
+func IsConnectionRefused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
 // If a server refuses a request because it has received too many requests, the request is sent
 // again after a pause. The first pause is firstRefusal; each further pause is twice as long as the
-// previous one. After mostRefusals pauses the request fails.
+// previous one. After maxPauses pauses the request fails.
 const (
-	firstRefusal = 50 * time.Millisecond
-	mostRefusals = 6
+	firstPause = 50 * time.Millisecond
+	maxPauses  = 6
 )
 
-// WaitRefused pauses after a server has refused a request because of too many requests. times is
-// the number of pauses so far for this request. WaitRefused returns true if the request should then
-// be sent again. It returns false after mostRefusals pauses, or if ctx has ended.
-func WaitRefused(ctx context.Context, times int) bool {
-	if times >= mostRefusals {
+// WaitAfterRefusal pauses after a server has refused a request because of too many requests. times is
+// the number of pauses so far for this request. WaitAfterRefusal returns true if the request should then
+// be sent again. It returns false after maxPauses pauses, or if ctx has ended.
+func WaitAfterRefusal(ctx context.Context, pauses int) bool {
+	if pauses >= maxPauses {
 		return false
 	}
-	pause := time.NewTimer(firstRefusal << times)
+	pause := time.NewTimer(firstPause << pauses)
 	defer pause.Stop()
 	select {
 	case <-pause.C:
@@ -95,10 +95,10 @@ func Endpoints(members []Member) []string {
 	return out
 }
 
-// Bounded returns a copy of the member whose texts are printable and limited in length.
-func (m Member) Bounded() Member {
+// Sanitized returns a copy of the member whose texts are printable and limited in length.
+func (m Member) Sanitized() Member {
 	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
-	m.Hidden = text.Line(m.Hidden, MaxErrorText)
+	m.HiddenData = text.Line(m.HiddenData, MaxErrorText)
 	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
 	for i, a := range m.Alarms {
 		m.Alarms[i] = text.Line(a, MaxName)
@@ -116,7 +116,7 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { s.Members[i] = ask(i).Bounded() })
+		wg.Go(func() { s.Members[i] = ask(i).Sanitized() })
 	}
 	wg.Wait()
 	var versions, errs []string
@@ -144,28 +144,28 @@ const lookupTime = time.Second
 // endpoint. If a host name no longer resolves, the Dial connects to the remembered address. TLS
 // still verifies the server by its host name.
 func NewRememberingDial() Dial {
-	r := &remembering{known: map[string]*place{}}
+	r := &rememberingDialer{addresses: map[string]*knownAddress{}}
 	return r.dial
 }
 
-// remembering holds the most recent address of each endpoint.
-type remembering struct {
-	mu    sync.Mutex
-	known map[string]*place
+// rememberingDialer holds the most recent address of each endpoint.
+type rememberingDialer struct {
+	mu        sync.Mutex
+	addresses map[string]*knownAddress
 }
 
-// place is the address to which an endpoint was last connected.
-type place struct {
-	address string
-	lost    bool // the host name no longer resolved at that time, so it is not looked up again
+// knownAddress is the address to which an endpoint was last connected.
+type knownAddress struct {
+	address      string
+	unresolvable bool // the host name no longer resolved at that time, so it is not looked up again
 }
 
-func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, error) {
+func (r *rememberingDialer) dial(ctx context.Context, endpoint string) (net.Conn, error) {
 	r.mu.Lock()
-	before := r.known[endpoint]
+	before := r.addresses[endpoint]
 	r.mu.Unlock()
 	to := endpoint
-	lost := before != nil && (before.lost || !resolves(ctx, endpoint))
+	lost := before != nil && (before.unresolvable || !resolves(ctx, endpoint))
 	if lost {
 		to = before.address
 	}
@@ -174,9 +174,9 @@ func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, erro
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.known[endpoint] = &place{conn.RemoteAddr().String(), lost}
+		r.addresses[endpoint] = &knownAddress{conn.RemoteAddr().String(), lost}
 	case before != nil:
-		r.known[endpoint] = &place{before.address, false} // look up the host name again, because the endpoint may have moved
+		r.addresses[endpoint] = &knownAddress{before.address, false} // look up the host name again, because the endpoint may have moved
 	}
 	return conn, err
 }
@@ -203,16 +203,16 @@ func CheckOneCluster(members []Member) error {
 			if a.Err != nil || b.Err != nil {
 				continue
 			}
-			if why := differ(a, b); why != "" {
-				return fmt.Errorf("the endpoints %s and %s belong to different clusters (%s); give only endpoints of one cluster", a.Endpoint, b.Endpoint, why)
+			if reason := differenceReason(a, b); reason != "" {
+				return fmt.Errorf("the endpoints %s and %s belong to different clusters (%s); give only endpoints of one cluster", a.Endpoint, b.Endpoint, reason)
 			}
 		}
 	}
 	return nil
 }
 
-// differ returns the reason why two members cannot belong to one cluster, or "" if they can.
-func differ(a, b *Member) string {
+// differenceReason returns the reason why two members cannot belong to one cluster, or "" if they can.
+func differenceReason(a, b *Member) string {
 	switch {
 	case a.Cluster != "" && b.Cluster != "":
 		if a.Cluster != b.Cluster {

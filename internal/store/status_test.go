@@ -87,7 +87,7 @@ func (s fakeAdmin) Members(context.Context) (all []Member, err error) {
 }
 func (fakeAdmin) Role(context.Context, int) Member { return Member{} }
 
-func (fakeAdmin) UserUnchecked(context.Context) (string, error) { return "", nil }
+func (fakeAdmin) UncheckedUserReason(context.Context) (string, error) { return "", nil }
 
 func (fakeAdmin) Close() error { return nil }
 

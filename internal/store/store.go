@@ -42,7 +42,7 @@ type Store interface {
 	// tries them in order until one responds. If the result is empty, the member reports no
 	// metrics.
 	Metrics(a Access, endpoint string) []MetricSource
-	// Signal parses a log line from one of a member's processes (Process, Process.Behind). The line
+	// Signal parses a log line from one of a member's processes (Process, Process.Backends). The line
 	// does not contain its line break, and may be truncated after a few thousand bytes. Signal
 	// depends only on line and does not keep a reference to it. ok is false for lines that report
 	// no event, which are most lines.
@@ -64,9 +64,9 @@ type Access struct {
 	Authority []byte
 	User      string // empty for no authentication
 	Password  string
-	// Behind maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is set
+	// Backends maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is set
 	// only in clusters that quorumbench started.
-	Behind map[string]string
+	Backends map[string]string
 	// SessionTimeout, if not 0, is the timeout that a load's connection requests for its session in
 	// a store with kv.Ephemeral. The server may choose another timeout. The session expires if the
 	// server receives no request within the timeout. The load, not the codec, keeps the session
@@ -133,13 +133,13 @@ type Admin interface {
 	// Role asks only the i-th endpoint, counted from 0, for its role. ctx limits the time. Role
 	// must be cheaper than Status: during a load it is called many times per second, and
 	// concurrently for different endpoints. The result contains ID, Role, Term and Leader, if the
-	// member reports them, and Err and Gone as in Status.
+	// member reports them, and Err and ProcessEnded as in Status.
 	Role(ctx context.Context, i int) Member
-	// UserUnchecked returns the reason why the cluster did not check the user and the password in
-	// the Access. The reason is the last clause of a sentence. UserUnchecked returns an empty
+	// UncheckedUserReason returns the reason why the cluster did not check the user and the password in
+	// the Access. The reason is the last clause of a sentence. UncheckedUserReason returns an empty
 	// string if the cluster checks the user and the password, or if the store has no users
 	// (kv.Users).
-	UserUnchecked(ctx context.Context) (why string, err error)
+	UncheckedUserReason(ctx context.Context) (reason string, err error)
 	io.Closer
 }
 
@@ -160,9 +160,9 @@ type Member struct {
 	Term     uint64
 	Leader   uint64 // the leader's ID according to this member; 0 if none or unknown
 	DBSize   int64  // size of the database on disk in bytes
-	// Room is the number of bytes of new data that the member accepts before its quota stops all
+	// QuotaRemaining is the number of bytes of new data that the member accepts before its quota stops all
 	// writes; 0 if it is unknown or there is no quota.
-	Room int64
+	QuotaRemaining int64
 	// Cluster identifies the member's cluster, for example by etcd's cluster ID; empty if the store
 	// has no such ID.
 	Cluster string
@@ -170,15 +170,15 @@ type Member struct {
 	// sorted order; empty if the member does not report them.
 	Peers  []string
 	Alarms []string // active alarms, such as NOSPACE
-	// Hidden is a sentence that states which data the user is not allowed to read, and which right
+	// HiddenData is a sentence that states which data the user is not allowed to read, and which right
 	// the user lacks; empty if the user could read everything.
-	Hidden string
+	HiddenData string
 	// Err is set if the member did not respond; most other fields are then empty. If the member
 	// responds that it cannot serve requests, Err is nil and Role is unknown.
 	Err error
-	// Gone is set if no process listens at the endpoint, because the process has ended. Err is then
+	// ProcessEnded is set if no process listens at the endpoint, because the process has ended. Err is then
 	// set as well.
-	Gone bool
+	ProcessEnded bool
 }
 
 // Leader returns the leader with the highest term, or nil if no member reports that it is the
@@ -197,27 +197,27 @@ func (s *Status) Leader() *Member {
 // Promises describes a store's documented guarantees, and the information that its responses
 // contain.
 type Promises struct {
-	// Of maps each guarantee to its source in the documentation: a sentence or part of a sentence,
+	// Sources maps each guarantee to its source in the documentation: a sentence or part of a sentence,
 	// with an address. The store does not promise guarantees that are missing from the map.
-	Of map[history.Promise]string
-	// Own is the consistency level of a read that returns a single member's own state. After a
+	Sources map[history.Promise]string
+	// MemberReadLevel is the consistency level of a read that returns a single member's own state. After a
 	// load, each member is read completely at this level. If such a read does not wait for all
 	// acknowledged writes, the store's Admin must implement Applier.
-	Own kv.Consistency
-	// Conflicts is set if the Event for a conflict contains the version that caused the conflict: 0
+	MemberReadLevel kv.Consistency
+	// ConflictVersions is set if the Event for a conflict contains the version that caused the conflict: 0
 	// if the key did not exist, -1 if the version is unknown.
-	Conflicts bool
-	// Unsure is set if the store may have executed a write although its response to the write is a
+	ConflictVersions bool
+	// AmbiguousResults is set if the store may have executed a write although its response to the write is a
 	// conflict, or the result of a delete that found no key.
-	Unsure bool
+	AmbiguousResults bool
 	// NoWriteRevisions is set if responses to writes do not contain the revisions of the writes.
 	// The order of the writes is then known only from real time and from the revisions of reads.
 	NoWriteRevisions bool
-	// Ranges is set if a response with several keys reflects one state of the store and contains
+	// AtomicRanges is set if a response with several keys reflects one state of the store and contains
 	// the revision of each key.
-	Ranges bool
-	// Counted is set if a version (Event.Revision, Op.Revision) is the number of writes since the
+	AtomicRanges bool
+	// VersionsCountWrites is set if a version (Event.Revision, Op.Revision) is the number of writes since the
 	// key was created. The same version can then occur again after the key was deleted. Events for
 	// writes contain the version; events for reads also contain the revision (Event.Mod).
-	Counted bool
+	VersionsCountWrites bool
 }

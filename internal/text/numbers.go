@@ -7,27 +7,27 @@ import (
 )
 
 // These are upper bounds for numbers that another machine reports. No real machine exceeds them.
-// mostSeconds is larger than any uptime, because counters of seconds are sums over processors or
+// maxSeconds is larger than any uptime, because counters of seconds are sums over processors or
 // queued requests.
 const (
-	mostCounted = 1 << 53
-	mostSeconds = 1e12
+	maxCount   = 1 << 53
+	maxSeconds = 1e12
 )
 
 // CheckNumbers returns an error that names the field if a number in v cannot be a measured value.
 // It searches v in the same way as Fields. A number must be finite, at least -1 (which many
-// counters use for "unknown"), and at most mostCounted or mostSeconds. CheckNumbers ignores
+// counters use for "unknown"), and at most maxCount or maxSeconds. CheckNumbers ignores
 // unsigned numbers, because they are IDs.
 func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }
 
 func checkNumbers(v reflect.Value, field string) error {
 	switch v.Kind() {
 	case reflect.Float32, reflect.Float64:
-		if f := v.Float(); math.IsNaN(f) || f < -1 || f > mostSeconds {
+		if f := v.Float(); math.IsNaN(f) || f < -1 || f > maxSeconds {
 			return fmt.Errorf("%s is %g", field, f)
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if n := v.Int(); n < -1 || n > mostCounted {
+		if n := v.Int(); n < -1 || n > maxCount {
 			return fmt.Errorf("%s is %d", field, n)
 		}
 	case reflect.Pointer, reflect.Interface:

@@ -26,18 +26,18 @@ const ellipsis = "…"
 // Line makes a text printable as a part of one line. It shortens a text that is longer than `most`
 // bytes and appends an ellipsis. It replaces line breaks, for example between several errors, by
 // semicolons.
-func Line(s string, most int) string {
-	if len(s) <= most && Printable(s) {
+func Line(s string, limit int) string {
+	if len(s) <= limit && Printable(s) {
 		return s
 	}
 	s = joinLines(s)
 	// An escape sequence is never shorter than the bytes that it replaces, so text after this limit
 	// cannot be part of the result.
-	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
-	if len(out) <= most {
+	out := appendTo(nil, []byte(s[:min(len(s), limit+1)]), false)
+	if len(out) <= limit {
 		return string(out)
 	}
-	end := most - len(ellipsis)
+	end := limit - len(ellipsis)
 	for end > 0 && !utf8.RuneStart(out[end]) {
 		end--
 	}
@@ -72,8 +72,8 @@ func Lines(s string) string { return string(PrintableBytes([]byte(s))) }
 // returns b itself.
 func PrintableBytes(b []byte) []byte {
 	for i := 0; i < len(b); {
-		n, shown := glyph(b[i:])
-		if !shown && !ofLayout(b[i]) {
+		n, unchanged := glyph(b[i:])
+		if !unchanged && !isLayout(b[i]) {
 			return appendTo(append(make([]byte, 0, len(b)+len(b)/8+16), b[:i]...), b[i:], true)
 		}
 		i += n
@@ -94,12 +94,12 @@ func Printable(s string) bool {
 	return true
 }
 
-// ofLayout reports whether a byte is a line break or tab.
-func ofLayout(c byte) bool { return c == '\n' || c == '\t' }
+// isLayout reports whether a byte is a line break or tab.
+func isLayout(c byte) bool { return c == '\n' || c == '\t' }
 
 // glyph returns the length of the character at the start of b, and whether it is shown unchanged.
 // The character U+FFFD is shown unchanged; a byte that is not valid UTF-8 is not.
-func glyph(b []byte) (length int, shown bool) {
+func glyph(b []byte) (length int, unchanged bool) {
 	if b[0] < utf8.RuneSelf {
 		return 1, b[0] >= ' ' && b[0] < 0x7f
 	}
@@ -109,56 +109,56 @@ func glyph(b []byte) (length int, shown bool) {
 
 // appendTo appends b, in which it replaces characters that are not printable by escape sequences.
 // If keep is set, it leaves line breaks and tabs unchanged.
-func appendTo(to, b []byte, keep bool) []byte {
+func appendTo(dst, b []byte, keepLayout bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)
-		if shown || keep && ofLayout(b[0]) {
-			to = append(to, b[:n]...)
+		if shown || keepLayout && isLayout(b[0]) {
+			dst = append(dst, b[:n]...)
 		} else {
-			to = escape(to, b[:n])
+			dst = escape(dst, b[:n])
 		}
 		b = b[n:]
 	}
-	return to
+	return dst
 }
 
 const hex = "0123456789abcdef"
 
 // escape appends the escape sequence for one character, or for a byte that is not valid UTF-8.
-func escape(to, b []byte) []byte {
+func escape(dst, b []byte) []byte {
 	c := b[0]
 	switch {
 	case c == '\n':
-		return append(to, `\n`...)
+		return append(dst, `\n`...)
 	case c == '\r':
-		return append(to, `\r`...)
+		return append(dst, `\r`...)
 	case c == '\t':
-		return append(to, `\t`...)
+		return append(dst, `\t`...)
 	case c < ' ', len(b) == 1 && c >= utf8.RuneSelf:
-		return append(to, '\\', 'x', hex[c>>4], hex[c&15])
+		return append(dst, '\\', 'x', hex[c>>4], hex[c&15])
 	}
 	r, _ := utf8.DecodeRune(b)
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-		return unit(unit(to, high), low)
+		return appendCodeUnit(appendCodeUnit(dst, high), low)
 	}
-	return unit(to, r)
+	return appendCodeUnit(dst, r)
 }
 
-// unit appends \u and the four hexadecimal digits of a UTF-16 code unit.
-func unit(to []byte, r rune) []byte {
-	return append(to, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+// appendCodeUnit appends \u and the four hexadecimal digits of a UTF-16 code unit.
+func appendCodeUnit(dst []byte, r rune) []byte {
+	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// formulas contains the characters with which a formula can start in spreadsheet programs, in ASCII
+// formulaStarts contains the characters with which a formula can start in spreadsheet programs, in ASCII
 // and in full-width form.
-const formulas = "=+-@\uff1d\uff0b\uff0d\uff20"
+const formulaStarts = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 // Cell makes a text safe for a cell of a CSV file. It makes the text printable as Line does, and
 // adds an apostrophe at the start if a spreadsheet program would treat the text as a formula. It is
 // for names and sentences; numbers do not need it.
 func Cell(s string) string {
 	s = Line(s, MaxField)
-	if s != "" && strings.IndexAny(s, formulas) == 0 {
+	if s != "" && strings.IndexAny(s, formulaStarts) == 0 {
 		return "'" + s
 	}
 	return s
@@ -167,12 +167,12 @@ func Cell(s string) string {
 // Writer makes everything that is written to it printable, as Lines does. It is the last step
 // before a terminal, so that no text can send commands to the terminal.
 type Writer struct {
-	to   io.Writer
+	out  io.Writer
 	rest []byte // the bytes of an incomplete character
 }
 
 // NewWriter returns a Writer that writes to the given writer.
-func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
 // Write implements io.Writer. If p ends within a character, Write keeps the incomplete character
 // for the next call.
@@ -181,11 +181,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(w.rest) > 0 {
 		b = append(w.rest, p...)
 	}
-	whole := len(b) - unfinished(b)
-	if _, err := w.to.Write(PrintableBytes(b[:whole])); err != nil {
+	complete := len(b) - incompleteBytes(b)
+	if _, err := w.out.Write(PrintableBytes(b[:complete])); err != nil {
 		return 0, err
 	}
-	w.rest = append([]byte(nil), b[whole:]...)
+	w.rest = append([]byte(nil), b[complete:]...)
 	return len(p), nil
 }
 
@@ -196,12 +196,12 @@ func (w *Writer) Flush() error {
 	}
 	rest := w.rest
 	w.rest = nil
-	_, err := w.to.Write(PrintableBytes(rest))
+	_, err := w.out.Write(PrintableBytes(rest))
 	return err
 }
 
-// unfinished returns the number of bytes at the end of b that belong to an incomplete character.
-func unfinished(b []byte) int {
+// incompleteBytes returns the number of bytes at the end of b that belong to an incomplete character.
+func incompleteBytes(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
 			if utf8.FullRune(b[len(b)-n:]) {

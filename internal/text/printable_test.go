@@ -144,12 +144,12 @@ func TestFields(t *testing.T) {
 			Any: map[string]any{s: []any{s, 1.0, nil, map[string]any{"k": s}}}, When: now, Count: 3}
 	}
 	got := filled(bad)
-	Fields(&got)
+	SanitizeFields(&got)
 	if diff := cmp.Diff(filled(good), got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Error(diff)
 	}
 	same := map[string]string{"a\x1b": "2", `a\x1b`: "1", "b\x00": "3"}
-	Fields(&same)
+	SanitizeFields(&same)
 	if diff := cmp.Diff(map[string]string{`a\x1b`: "1", `b\x00`: "3"}, same); diff != "" {
 		t.Error(diff)
 	}

@@ -72,9 +72,9 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// Lasted formats a duration in seconds that was measured with a resolution of one millisecond. It
+// MeasuredSeconds formats a duration in seconds that was measured with a resolution of one millisecond. It
 // uses at most three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
-func Lasted(s float64) string {
+func MeasuredSeconds(s float64) string {
 	if ms := math.Round(s * 1e3); ms < 1000 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
 	}
@@ -107,9 +107,9 @@ func WholePercent(share float64) string {
 	return Percent(share, 0)
 }
 
-// Change formats a relative change with its sign, for example +12.5 % or -0.3 %. It formats no
+// SignedPercent formats a relative change with its sign, for example +12.5 % or -0.3 %. It formats no
 // change as +0.0 %.
-func Change(share float64) string {
+func SignedPercent(share float64) string {
 	text := Percent(share, 1)
 	if text == "-0.0 %" {
 		text = "0.0 %"
@@ -120,8 +120,8 @@ func Change(share float64) string {
 	return text
 }
 
-// Raised formats a positive number with superscript digits, for footnotes.
-func Raised(n int) string {
+// Superscript formats a positive number with superscript digits, for footnotes.
+func Superscript(n int) string {
 	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
 	var b strings.Builder
 	for _, digit := range strconv.Itoa(n) {
@@ -143,14 +143,14 @@ func JoinRange(low, high string) string {
 }
 
 // Plural formats a count followed by its noun.
-func Plural(n uint64, noun string) string { return Either(n, noun, noun+"s") }
+func Plural(n uint64, noun string) string { return CountNoun(n, noun, noun+"s") }
 
-// Either formats a count followed by the singular or plural of its noun.
-func Either(n uint64, one, several string) string {
+// CountNoun formats a count followed by the singular or plural of its noun.
+func CountNoun(n uint64, singular, plural string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + singular
 	}
-	return Count(n) + " " + several
+	return Count(n) + " " + plural
 }
 
 // OrDash returns the text, or a dash if it is empty.

@@ -57,7 +57,7 @@ func TestBytes(t *testing.T) {
 
 func TestLasted(t *testing.T) {
 	for s, want := range map[float64]string{0: "0 ms", 0.0041: "4 ms", 0.0999: "100 ms", 0.1806: "181 ms", 0.9996: "1 s", 1.374: "1.37 s", 2: "2 s", 12.36: "12.4 s", 150.2: "150 s"} {
-		if got := Lasted(s); got != want {
+		if got := MeasuredSeconds(s); got != want {
 			t.Errorf("Lasted(%v) = %q, want %q", s, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestSeconds(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
-		if got := Change(share); got != want {
+		if got := SignedPercent(share); got != want {
 			t.Errorf("Change(%v) = %q, want %q", share, got, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestBetween(t *testing.T) {
 
 func TestRaised(t *testing.T) {
 	for n, want := range map[int]string{1: "¹", 2: "²", 9: "⁹", 10: "¹⁰", 123: "¹²³"} {
-		if got := Raised(n); got != want {
+		if got := Superscript(n); got != want {
 			t.Errorf("Raised(%d) = %q, want %q", n, got, want)
 		}
 	}

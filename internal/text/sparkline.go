@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// sparks are the bars of a sparkline, from the lowest to the highest.
-var sparks = []rune("▁▂▃▄▅▆▇█")
+// bars are the bars of a sparkline, from the lowest to the highest.
+var bars = []rune("▁▂▃▄▅▆▇█")
 
 // Sparkline draws each value as a bar that is one column wide. The heights range from 0 to the
 // largest value. An unknown value (NaN) becomes a space. For example, Sparkline([]float64{0, 4, 8})
 // returns "▁▅█".
 func Sparkline(values []float64) string {
-	most := 0.0
+	largest := 0.0
 	for _, v := range values {
-		if v > most && !math.IsInf(v, 0) {
-			most = v
+		if v > largest && !math.IsInf(v, 0) {
+			largest = v
 		}
 	}
 	var b strings.Builder
@@ -23,10 +23,10 @@ func Sparkline(values []float64) string {
 		switch {
 		case math.IsNaN(v):
 			b.WriteByte(' ')
-		case !(v > 0) || most == 0:
-			b.WriteRune(sparks[0])
+		case !(v > 0) || largest == 0:
+			b.WriteRune(bars[0])
 		default:
-			b.WriteRune(sparks[int(math.Round(float64(len(sparks)-1)*math.Min(v/most, 1)))])
+			b.WriteRune(bars[int(math.Round(float64(len(bars)-1)*math.Min(v/largest, 1)))])
 		}
 	}
 	return b.String()

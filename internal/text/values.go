@@ -19,8 +19,8 @@ var sizeUnits = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
 }
 
-// mostSize is the largest size that ParseSize accepts: 1 PiB.
-const mostSize = 1 << 50
+// maxSize is the largest size that ParseSize accepts: 1 PiB.
+const maxSize = 1 << 50
 
 var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
 
@@ -48,8 +48,8 @@ func ParseSize(s string) (int, error) {
 	if !exact.IsInt() {
 		return 0, fmt.Errorf("%s is not a whole number of bytes", s)
 	}
-	if !exact.Num().IsInt64() || exact.Num().Int64() > min(math.MaxInt, mostSize) {
-		return 0, fmt.Errorf("%s is more than %s; write a smaller size", s, FormatSize(min(math.MaxInt, mostSize)))
+	if !exact.Num().IsInt64() || exact.Num().Int64() > min(math.MaxInt, maxSize) {
+		return 0, fmt.Errorf("%s is more than %s; write a smaller size", s, FormatSize(min(math.MaxInt, maxSize)))
 	}
 	return int(exact.Num().Int64()), nil
 }

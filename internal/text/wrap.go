@@ -68,21 +68,21 @@ func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " "
 // Stack divides a table row whose cells have several lines into rows whose cells have one line. It
 // fills up cells that have fewer lines with empty lines: below the text or, if bottom is true,
 // above it.
-func Stack(cells [][]string, bottom bool) [][]string {
+func Stack(cells [][]string, alignBottom bool) [][]string {
 	height := 0
 	for _, lines := range cells {
 		height = max(height, len(lines))
 	}
 	rows := make([][]string, height)
 	for _, lines := range cells {
-		above := 0
-		if bottom {
-			above = height - len(lines)
+		padding := 0
+		if alignBottom {
+			padding = height - len(lines)
 		}
 		for i := range rows {
 			line := ""
-			if i >= above && i < above+len(lines) {
-				line = lines[i-above]
+			if i >= padding && i < padding+len(lines) {
+				line = lines[i-padding]
 			}
 			rows[i] = append(rows[i], line)
 		}

@@ -22,89 +22,89 @@ type cause int
 
 const (
 	unknownCause cause = iota
-	wasStopped
-	wasThrottled
-	waited
-	wasBusy
-	wasStolen
+	stoppedCause
+	throttledCause
+	cpuWaitCause
+	busyCause
+	stealCause
 )
 
-// blamed reports whether a cause took a large amount of time from the generator's event loops: more
+// isMainCause reports whether a cause took a large amount of time from the generator's event loops: more
 // than half as much as the largest cause. PausedNS includes RunDelayNS, which includes ThrottledNS,
 // so blamed subtracts the included times. A single pause that is longer than the remaining paused
 // time means that the process was stopped.
-func (f *Figures) blamed(c cause) bool {
+func (f *Figures) isMainCause(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
-		wasThrottled: float64(f.ThrottledNS),
-		waited:       float64(f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS)),
-		wasStolen:    stolen,
-		wasStopped:   math.Max(float64(min(f.LongestPauseNS, f.PausedNS)), float64(f.PausedNS-f.RunDelayNS)-stolen),
+		throttledCause: float64(f.ThrottledNS),
+		cpuWaitCause:   float64(f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS)),
+		stealCause:     stolen,
+		stoppedCause:   math.Max(float64(min(f.LongestPauseNS, f.PausedNS)), float64(f.PausedNS-f.RunDelayNS)-stolen),
 	}
-	most := 0.0
+	largest := 0.0
 	for _, ns := range times {
-		most = math.Max(most, ns)
+		largest = math.Max(largest, ns)
 	}
-	least := math.Max(most/2, 1e-3*f.Seconds*1e9) // no cause explains less
-	busy := f.busy() > MinBusy && float64(f.LoopCPUNS) > most
+	threshold := math.Max(largest/2, 1e-3*f.Seconds*1e9) // no cause explains less
+	busy := f.busyShare() > MinBusy && float64(f.LoopCPUNS) > largest
 	switch c {
-	case wasBusy:
+	case busyCause:
 		return busy
 	case unknownCause:
-		return !busy && most <= least
+		return !busy && largest <= threshold
 	}
-	return !busy && times[c] > least
+	return !busy && times[c] > threshold
 }
 
-// busy returns the fraction of the window during which the loops worked.
-func (f *Figures) busy() float64 {
+// busyShare returns the fraction of the window during which the loops worked.
+func (f *Figures) busyShare() float64 {
 	if f.Loops <= 0 || f.Seconds <= 0 {
 		return 0
 	}
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
-// generator returns the words for the load generator in a message. They name the generator's host
+// generatorText returns the words for the load generator in a message. They name the generator's host
 // if the run has several hosts and only one of them generated load.
-func (f *Figures) generator() string {
-	on := ""
+func (f *Figures) generatorText() string {
+	host := ""
 	for i := range f.Hosts {
 		switch h := &f.Hosts[i]; {
-		case h.Load && on != "":
+		case h.GeneratesLoad && host != "":
 			return "the load generator" // R30 names each worker
-		case h.Load:
-			on = h.Name
+		case h.GeneratesLoad:
+			host = h.Name
 		}
 	}
-	if on == "" {
+	if host == "" {
 		return "the load generator"
 	}
-	return "the load generator on " + on
+	return "the load generator on " + host
 }
 
 // R5GeneratorPaused reports that the load generator's event loops missed their own wake-ups, if R6
 // and R7 do not explain the delay.
 func R5GeneratorPaused(f *Figures) finding {
-	if !f.blamed(wasStopped) {
-		return fine()
+	if !f.isMainCause(stoppedCause) {
+		return noFinding()
 	}
-	return f.judged(f.added(), "%s did not run for %s in total%s, and for up to %s at once: %s",
-		f.generator(), text.Duration(float64(f.PausedNS)), f.overLoops(), text.Duration(float64(f.LongestPauseNS)), f.whyStopped())
+	return f.judgeEffect(f.generatorEffect(), "%s did not run for %s in total%s, and for up to %s at once: %s",
+		f.generatorText(), text.Duration(float64(f.PausedNS)), f.loopCountText(), text.Duration(float64(f.LongestPauseNS)), f.stopReason())
 }
 
-// whyStopped returns the probable reason why the generator's threads did not run. The system
+// stopReason returns the probable reason why the generator's threads did not run. The system
 // measures run queue wait and CPU steal. Neither includes the time during which a program was
 // stopped or waited for a memory page.
-func (f *Figures) whyStopped() string {
+func (f *Figures) stopReason() string {
 	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
 		return fmt.Sprintf("its threads waited %s for a CPU while other programs ran (low priority, or all CPUs busy)", text.Duration(float64(queued)))
 	}
 	return "the process was stopped, or the hypervisor withheld the CPU"
 }
 
-// overLoops returns words that state the number of event loops over which a time was summed. It
+// loopCountText returns words that state the number of event loops over which a time was summed. It
 // returns an empty string for a single loop.
-func (f *Figures) overLoops() string {
+func (f *Figures) loopCountText() string {
 	switch {
 	case f.Loops < 2:
 		return ""
@@ -116,40 +116,40 @@ func (f *Figures) overLoops() string {
 
 // R6GeneratorThrottled reports that a control group's CPU quota paused the generator.
 func R6GeneratorThrottled(f *Figures) finding {
-	if !f.blamed(wasThrottled) {
-		return fine()
+	if !f.isMainCause(throttledCause) {
+		return noFinding()
 	}
-	return f.judged(f.added(), "the control group of %s used up its CPU quota and was paused for %s (sum over its CPUs)",
-		f.generator(), text.Duration(float64(f.ThrottledNS)))
+	return f.judgeEffect(f.generatorEffect(), "the control group of %s used up its CPU quota and was paused for %s (sum over its CPUs)",
+		f.generatorText(), text.Duration(float64(f.ThrottledNS)))
 }
 
 // R7GeneratorStarved reports that the generator's loops were ready to run but waited for a CPU.
 func R7GeneratorStarved(f *Figures) finding {
-	if !f.blamed(waited) {
-		return fine()
+	if !f.isMainCause(cpuWaitCause) {
+		return noFinding()
 	}
-	return f.judged(f.added(), "the threads of %s waited for a CPU for %s of the window",
-		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
+	return f.judgeEffect(f.generatorEffect(), "the threads of %s waited for a CPU for %s of the window",
+		f.generatorText(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
 }
 
 // R8GeneratorLate reports that the generator sent operations or read responses late.
 func R8GeneratorLate(f *Figures) finding {
-	if !f.blamed(unknownCause) {
-		return fine()
+	if !f.isMainCause(unknownCause) {
+		return noFinding()
 	}
 	if f.OpenLoop {
-		return f.judged(f.added(), "%s sent operations late (p99 %s) or read responses late", f.generator(), text.Duration(f.OwnLatenessP99NS))
+		return f.judgeEffect(f.generatorEffect(), "%s sent operations late (p99 %s) or read responses late", f.generatorText(), text.Duration(f.GeneratorLatenessP99NS))
 	}
-	return f.judged(f.added(), "%s sent operations or read responses late (on average %s per operation)", f.generator(), text.Duration(f.Added.MeanNS))
+	return f.judgeEffect(f.generatorEffect(), "%s sent operations or read responses late (on average %s per operation)", f.generatorText(), text.Duration(f.Added.MeanNS))
 }
 
 // R9GeneratorSaturated reports that the generator's loops were busy for most of the window.
 func R9GeneratorSaturated(f *Figures) finding {
-	if !f.blamed(wasBusy) {
-		return fine()
+	if !f.isMainCause(busyCause) {
+		return noFinding()
 	}
-	return f.judged(f.added(), "the event loops of %s were busy %s of the time, so responses had to wait; the figures partly describe the load generator instead of the store",
-		f.generator(), text.Share(f.busy()))
+	return f.judgeEffect(f.generatorEffect(), "the event loops of %s were busy %s of the time, so responses had to wait; the figures partly describe the load generator instead of the store",
+		f.generatorText(), text.Share(f.busyShare()))
 }
 
 // R10CPUSteal reports CPU time that the hypervisor withheld, as a fraction of the CPU time that
@@ -157,21 +157,21 @@ func R9GeneratorSaturated(f *Figures) finding {
 // slowed members on the same machine down by the same fraction.
 func R10CPUSteal(f *Figures) finding {
 	if len(f.Hosts) > 0 {
-		return f.eachMachine(f.stolenOn)
+		return f.judgeMachines(f.judgeSteal)
 	}
 	e := Effect{}
-	if f.blamed(wasStolen) {
-		e = f.added()
+	if f.isMainCause(stealCause) {
+		e = f.generatorEffect()
 	}
 	share := f.StolenShare
 	if f.BusyShare > 0 {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
-	if f.MembersShare {
-		by := f.slowed(missing{share, timeWithoutCPU(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
+	if f.MembersOnMachine {
+		by := f.missingCPUEffect(missingCPU{share, timeWithoutCPU(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
 		e = e.union(by)
 	}
-	return f.judged(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
+	return f.judgeEffect(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
 }
 
 // timeWithoutCPU returns an upper bound for the fraction of the window during which the hypervisor
@@ -188,12 +188,12 @@ func timeWithoutCPU(stolen float64, processors int) float64 {
 // in proportion to how busy the machine was, because a program on an idle CPU slows nothing down.
 func R23OtherPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
-		return f.eachMachine(f.foreignOn)
+		return f.judgeMachines(f.judgeOtherPrograms)
 	}
-	if !f.MembersShare || f.ForeignShare <= 0 {
-		return fine()
+	if !f.MembersOnMachine || f.ForeignShare <= 0 {
+		return noFinding()
 	}
 	share := f.ForeignShare * math.Min(f.BusyShare+f.StolenShare, 1)
-	e := f.slowed(missing{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
-	return f.judged(e, "other programs used %s of the machine's CPU time", text.Share(f.ForeignShare))
+	e := f.missingCPUEffect(missingCPU{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
+	return f.judgeEffect(e, "other programs used %s of the machine's CPU time", text.Share(f.ForeignShare))
 }

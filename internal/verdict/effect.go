@@ -42,8 +42,8 @@ func (e Effect) ForFigure(figure string) float64 {
 	return most
 }
 
-// effectOnAll returns an effect that moves all times by the same fraction.
-func effectOnAll(throughput, times float64) Effect {
+// uniformEffect returns an effect that moves all times by the same fraction.
+func uniformEffect(throughput, times float64) Effect {
 	e := Effect{Throughput: throughput}
 	for i := range e.Times {
 		e.Times[i] = times
@@ -63,14 +63,14 @@ func (e Effect) union(o Effect) Effect {
 // largest returns the largest effect on any printed figure.
 func (e Effect) largest() float64 {
 	most := 0.0
-	for _, name := range Printed() {
+	for _, name := range PrintedFigures() {
 		most = max(most, e.ForFigure(name))
 	}
 	return most
 }
 
-// figuresBeyond returns the names of the figures that may be wrong by more than limit.
-func (e Effect) figuresBeyond(limit float64) (names []string) {
+// figuresAbove returns the names of the figures that may be wrong by more than limit.
+func (e Effect) figuresAbove(limit float64) (names []string) {
 	if e.Throughput > limit {
 		names = append(names, Throughput)
 	}
@@ -87,7 +87,7 @@ func (e Effect) figuresBeyond(limit float64) (names []string) {
 func (e Effect) String() string {
 	var names, shares []string
 	same := true
-	for _, name := range Printed() {
+	for _, name := range PrintedFigures() {
 		if is := e.ForFigure(name); name != Throughput {
 			same = same && share(is) == share(e.ForFigure("p50"))
 			if is >= NotedEffect/2 {
@@ -166,22 +166,22 @@ func (a *Added) Effect(open bool) (e Effect) {
 	if !a.Known {
 		return e
 	}
-	elsewhere := 0.0
+	conservedNS := 0.0
 	if !open {
 		if a.CycleNS > 0 {
 			e.Throughput = min((1-a.Conserved)*a.MeanNS/a.CycleNS, 1)
 		}
-		elsewhere = a.Conserved * a.MeanNS
+		conservedNS = a.Conserved * a.MeanNS
 	}
-	is, wouldBe := ofSummary(&a.Sampled), ofSummary(&a.Undisturbed)
+	measured, undisturbed := timesFromSummary(&a.Sampled), timesFromSummary(&a.Undisturbed)
 	for i := len(e.Times) - 1; i >= 0; i-- {
 		switch {
-		case is[i] > 0 && wouldBe[i] > 0:
-			added := elsewhere
+		case measured[i] > 0 && undisturbed[i] > 0:
+			added := conservedNS
 			if i == timeIndex("stddev") {
 				added = 0
 			}
-			e.Times[i] = excess(is[i], wouldBe[i]+added)
+			e.Times[i] = excess(measured[i], undisturbed[i]+added)
 		case i < timeIndex("max"):
 			e.Times[i] = e.Times[i+1]
 		}
@@ -194,9 +194,9 @@ func (a *Added) Effect(open bool) (e Effect) {
 }
 
 // excess returns the fraction by which a figure is above its undisturbed value.
-func excess(is, wouldBe float64) float64 {
-	if is <= 0 || wouldBe <= 0 {
+func excess(measured, undisturbed float64) float64 {
+	if measured <= 0 || undisturbed <= 0 {
 		return 0
 	}
-	return max(is/wouldBe-1, 0)
+	return max(measured/undisturbed-1, 0)
 }

@@ -19,8 +19,8 @@ type Times [numTimes]float64
 
 const numTimes = 12
 
-// MeanPlace is the index of the mean in Times.
-const MeanPlace = 10
+// MeanIndex is the index of the mean in Times.
+const MeanIndex = 10
 
 // Quantiles returns the percentiles that Times begins with, from 0 (the minimum) to 100 (the
 // maximum).
@@ -28,16 +28,16 @@ func Quantiles() []float64 { return slices.Concat([]float64{0}, measure.Percenti
 
 // timeNames returns the names of the figures in a summary.
 func timeNames() [numTimes]string {
-	names := [numTimes]string{0: "min", 9: "max", MeanPlace: "mean", 11: "stddev"}
+	names := [numTimes]string{0: "min", 9: "max", MeanIndex: "mean", 11: "stddev"}
 	for i, p := range measure.Percentiles {
 		names[1+i] = fmt.Sprintf("p%g", p)
 	}
 	return names
 }
 
-// Printed returns the figures that reports print for every trial. A trial is suspect if any of them
+// PrintedFigures returns the figures that reports print for every trial. A trial is suspect if any of them
 // may be wrong by more than SuspectEffect.
-func Printed() []string {
+func PrintedFigures() []string {
 	return []string{Throughput, "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
 }
 
@@ -47,8 +47,8 @@ func timeIndex(name string) int {
 	return slices.Index(names[:], name)
 }
 
-// ofSummary returns the figures of a summary. Unknown figures are 0.
-func ofSummary(s *measure.Summary) (all Times) {
+// timesFromSummary returns the figures of a summary. Unknown figures are 0.
+func timesFromSummary(s *measure.Summary) (all Times) {
 	for i, f := range slices.Concat([]measure.Figure{s.Min}, s.Percentiles[:], []measure.Figure{s.Max, s.Mean, s.Stddev}) {
 		if f.Known {
 			all[i] = f.NS

@@ -11,7 +11,7 @@ import (
 // Each rule makes the figures that it names suspect. Other figures keep their state. The state of
 // the trial is the worst state of its figures.
 func TestStateOfEachFigure(t *testing.T) {
-	every := append(Printed(), "p97", "response-p99", "watch-p99", "errors")
+	every := append(PrintedFigures(), "p97", "response-p99", "watch-p99", "errors")
 	for _, tt := range []struct {
 		what    string
 		set     func(*Figures)
@@ -25,12 +25,12 @@ func TestStateOfEachFigure(t *testing.T) {
 		}, []string{"p90"}},
 		{"few operations", func(f *Figures) { *f = openLoop(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
 		{"a lost event", func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, []string{"watch-p99"}},
-		{"a member too many", func(f *Figures) { f.Unreported = 1 }, []string{}},
-		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", Jumps: 1}} }, []string{}},
+		{"a member too many", func(f *Figures) { f.Unattributed = 1 }, []string{}},
+		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", ClockChanges: 1}} }, []string{}},
 		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
 		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
 		{"a file system that forgets", func(f *Figures) { f.Volatile = true }, every},
-		{"other programs during a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true },
+		{"other programs during a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.33, 1, true },
 			slices.DeleteFunc(slices.Clone(every), func(name string) bool { return name == "watch-p99" || name == "errors" })},
 		{"p99 and beyond, and a lost event", func(f *Figures) {
 			f.PausedNS, f.Added, f.Events.Expected, f.Events.Lost = 3e9, added(0, 0, 0.3), 1000, 1
@@ -43,14 +43,14 @@ func TestStateOfEachFigure(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %v", tt.what, v.State, want, v.Reasons)
 		}
 		for _, name := range every {
-			if got := v.StateOf(name) == Suspect; got != slices.Contains(tt.suspect, name) {
+			if got := v.FigureState(name) == Suspect; got != slices.Contains(tt.suspect, name) {
 				t.Errorf("%s: %s is suspect: %v; %v", tt.what, name, got, v.Reasons)
 			}
 		}
 	}
 	f := good()
 	f.WrongAnswers, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
-	if v := Judge(f); v.StateOf("ops") != Invalid || v.StateOf("p99") != Invalid {
+	if v := Judge(f); v.FigureState("ops") != Invalid || v.FigureState("p99") != Invalid {
 		t.Errorf("figures are valid despite a wrong response: %+v", v)
 	}
 }

@@ -23,12 +23,12 @@ type Figures struct {
 	Due          uint64
 	Succeeded    uint64            // operations that ended without an error
 	Failed       uint64            // operations that ended with an error
-	FailedBy     map[string]uint64 // errors by kind; may be nil
+	FailedByKind map[string]uint64 // errors by kind; may be nil
 	Timed        uint64            // operations in the histograms, successes and errors
 	Misses       uint64
-	FoundNothing []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
+	EmptyKinds   []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
 	WrongAnswers uint64   // includes the warm-up
-	Unreported   uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
+	Unattributed uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
 	// Done counts the operations that succeeded inside the window, even if they were due before it.
 	Done uint64
 	// Halves describes the two halves of the window. Each half is a whole number of seconds long.
@@ -60,8 +60,8 @@ type Figures struct {
 	// scenario names machines with separate clocks. If it is not empty, R10 and R23 judge each
 	// machine separately.
 	Hosts []Host
-	// OwnClock is the clock of the controller's machine.
-	OwnClock OwnClock
+	// ControllerClock is the clock of the controller's machine.
+	ControllerClock ControllerClock
 
 	// Events counts the watch events during the load.
 	Events EventFigures
@@ -77,38 +77,38 @@ type Load struct {
 	// MeanInFlight is the time-weighted mean number of operations in progress.
 	MeanInFlight float64
 	// MeanResting is the time-weighted mean number of clients that rested after a refusal.
-	MeanResting float64
-	MaxInFlight int    // open loop: the limit
-	Capped      uint64 // operations in the window that waited for this limit
-	// NoRoom counts the operations in the window that waited for a connection. In an open loop,
+	MeanResting    float64
+	MaxInFlight    int    // open loop: the limit
+	WaitedForLimit uint64 // operations in the window that waited for this limit
+	// WaitedForConnection counts the operations in the window that waited for a connection. In an open loop,
 	// Waiting summarizes how long operations waited for MaxInFlight or for a connection.
-	NoRoom      uint64
-	Connections int
+	WaitedForConnection uint64
+	Connections         int
 	// ConnectionWaitNS is the mean time that an operation of a closed loop waited for its
 	// connection. HeadlineIsResponse is set if Headline holds response times. A closed loop has
 	// response times there only because of that wait.
-	ConnectionWaitNS   float64
-	HeadlineIsResponse bool
-	Waiting            Times
-	CarriedIn          uint64 // operations in flight when the window opened
-	CarriedInAgeNS     int64  // age of the oldest of these operations
-	Writes             bool   // some operations write
-	Deletes            bool   // some operations remove keys
-	Preloaded          bool   // every key existed before the window
-	ValueSize          int    // bytes
+	ConnectionWaitNS    float64
+	HeadlineIsResponse  bool
+	Waiting             Times
+	InFlightAtStart     uint64 // operations in flight when the window opened
+	OldestInFlightAgeNS int64  // age of the oldest of these operations
+	HasWrites           bool   // some operations write
+	HasDeletes          bool   // some operations remove keys
+	Preloaded           bool   // every key existed before the window
+	ValueSize           int    // bytes
 }
 
 // Generator describes the load generator and its machine. Times are sums over the threads of all
 // event loops.
 type Generator struct {
-	Loops            int // event loops
-	Added            Added
-	LoopCPUNS        int64
-	RunDelayNS       int64 // run queue wait
-	PausedNS         int64 // time by which the threads missed their own wake-ups
-	LongestPauseNS   int64
-	OwnLatenessP99NS float64 // open loop: sent - due, without the time that is in Waiting
-	ThrottledNS      int64   // time during which the quota paused the generator's control group
+	Loops                  int // event loops
+	Added                  Added
+	LoopCPUNS              int64
+	RunDelayNS             int64 // run queue wait
+	PausedNS               int64 // time by which the threads missed their own wake-ups
+	LongestPauseNS         int64
+	GeneratorLatenessP99NS float64 // open loop: sent - due, without the time that is in Waiting
+	ThrottledNS            int64   // time during which the quota paused the generator's control group
 	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
 	// used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
@@ -118,8 +118,8 @@ type Generator struct {
 	MembersBusy, OperationCPUNS float64
 	// ForeignKnown is set if ForeignShare is known.
 	ForeignKnown bool
-	// MembersShare is set if members run on the generator's machine.
-	MembersShare bool
+	// MembersOnMachine is set if members run on the generator's machine.
+	MembersOnMachine bool
 }
 
 // Cluster holds facts about the members and about their responses.
@@ -161,8 +161,8 @@ type Durability struct {
 // Half describes one half of a window: its length, its throughput, and the standard error of the
 // throughput, which is estimated from the differences between seconds.
 type Half struct {
-	Seconds          int
-	PerSecond, Error float64
+	Seconds                  int
+	PerSecond, StandardError float64
 }
 
 // EventFigures counts the events that watchers received. A count includes the warm-up unless its
@@ -180,15 +180,15 @@ type EventFigures struct {
 	Resubscribed uint64 // how often a watcher had to be re-created
 }
 
-// kinds returns words that list the errors by kind, most frequent first, for example ": 20 timeout,
+// errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20 timeout,
 // 12 connection_lost". It returns an empty string if the kinds are not known.
-func (f *Figures) kinds() string {
-	names := slices.SortedFunc(maps.Keys(f.FailedBy), func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.FailedBy[b], f.FailedBy[a]), cmp.Compare(a, b))
+func (f *Figures) errorKindsText() string {
+	names := slices.SortedFunc(maps.Keys(f.FailedByKind), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.FailedByKind[b], f.FailedByKind[a]), cmp.Compare(a, b))
 	})
 	parts := make([]string, 0, len(names))
 	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", f.FailedBy[name], name))
+		parts = append(parts, fmt.Sprintf("%d %s", f.FailedByKind[name], name))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -196,8 +196,8 @@ func (f *Figures) kinds() string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// errors returns the fraction of the due operations that failed while no fault was active.
-func (f *Figures) errors() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
+// errorShare returns the fraction of the due operations that failed while no fault was active.
+func (f *Figures) errorShare() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
@@ -212,19 +212,19 @@ func (f *Figures) limitEffect(e Effect) Effect {
 	if f.Headline.Count == 0 && !nothing {
 		return e
 	}
-	has := ofSummary(&f.Headline)
+	known := timesFromSummary(&f.Headline)
 	for i := range e.Times {
-		if has[i] <= 0 {
+		if known[i] <= 0 {
 			e.Times[i] = 0
 		}
 	}
 	return e
 }
 
-// added returns how far the generator may have moved the printed figures. The sample contains all
+// generatorEffect returns how far the generator may have moved the printed figures. The sample contains all
 // late operations, unless too many operations were late. If the slowest operation is not in the
 // sample, it was therefore not late.
-func (f *Figures) added() Effect {
+func (f *Figures) generatorEffect() Effect {
 	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {
 		e.Times[top] = min(e.Times[top], e.Times[top-1])

@@ -8,23 +8,23 @@ import (
 // finding is the result of a rule: a state and the reason for the state. If the state is valid and
 // the text is not empty, the finding is a note, for example about an effect below the limit.
 type finding struct {
-	state State
-	text  string
-	about []string // Reason.Figures
+	state   State
+	text    string
+	figures []string // Reason.Figures
 	// effect holds how far the disturbance may have moved the printed figures, even if the effect
 	// is below the limit.
 	effect Effect
 }
 
 // restrictTo limits a suspect finding to the given figures.
-func (one finding) restrictTo(figures ...string) finding {
-	if one.state == Suspect {
-		one.about = figures
+func (f finding) restrictTo(figures ...string) finding {
+	if f.state == Suspect {
+		f.figures = figures
 	}
-	return one
+	return f
 }
 
-func fine() finding { return finding{state: Valid} }
+func noFinding() finding { return finding{state: Valid} }
 
 func suspect(format string, args ...any) finding {
 	return finding{state: Suspect, text: fmt.Sprintf(format, args...)}
@@ -34,10 +34,10 @@ func invalid(format string, args ...any) finding {
 	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
 }
 
-// worstOf joins the findings that have the worst state. The effect of the result covers all
+// worstFinding joins the findings that have the worst state. The effect of the result covers all
 // findings.
-func worstOf(all []finding) finding {
-	worst, effect := fine(), Effect{}
+func worstFinding(all []finding) finding {
+	worst, effect := noFinding(), Effect{}
 	for _, one := range all {
 		effect = effect.union(one.effect)
 		switch {
@@ -46,16 +46,16 @@ func worstOf(all []finding) finding {
 			worst = one
 		case one.state == worst.state:
 			worst.text += "; " + one.text
-			worst.about = bothAbout(worst.about, one.about)
+			worst.figures = unionFigures(worst.figures, one.figures)
 		}
 	}
 	worst.effect = effect
 	return worst
 }
 
-// bothAbout returns the figures that at least one of two findings affects. If one of the findings
+// unionFigures returns the figures that at least one of two findings affects. If one of the findings
 // affects the whole trial, it returns nil, which means the whole trial.
-func bothAbout(a, b []string) []string {
+func unionFigures(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -64,9 +64,9 @@ func bothAbout(a, b []string) []string {
 	return slices.Compact(both)
 }
 
-// judged returns the finding for a disturbance with the given effect. The format and its arguments
+// judgeEffect returns the finding for a disturbance with the given effect. The format and its arguments
 // describe the disturbance; judged appends a description of the effect.
-func (f *Figures) judged(e Effect, format string, args ...any) finding {
+func (f *Figures) judgeEffect(e Effect, format string, args ...any) finding {
 	e = f.limitEffect(e)
 	found := finding{state: Valid, effect: e}
 	most := e.largest()
@@ -75,7 +75,7 @@ func (f *Figures) judged(e Effect, format string, args ...any) finding {
 	}
 	found.text = fmt.Sprintf(format, args...) + "; " + e.String()
 	if most > SuspectEffect {
-		found.state, found.about = Suspect, e.figuresBeyond(SuspectEffect)
+		found.state, found.figures = Suspect, e.figuresAbove(SuspectEffect)
 	}
 	return found
 }

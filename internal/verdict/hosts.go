@@ -24,42 +24,42 @@ type Host struct {
 	Name    string
 	Lost    string // why the host and its members were lost before the end of the load; empty if they were not
 	Machine string // identifies the machine, because several hosts can be on one machine
-	// Members is set if the host ran members. Load is set if it generated load.
-	Members, Load bool
+	// HasMembers is set if the host ran members. Load is set if it generated load.
+	HasMembers, GeneratesLoad bool
 	// These are fractions of the host's total CPU time, as in Generator.
 	StolenShare, BusyShare, ForeignShare float64
 	Processors                           int
-	// BoundNS is the uncertainty of the host's clock, or 0 if the host uses the controller's clock.
-	// Jumps is the number of times that the clock was set. SetNS is the absolute value of the sum
+	// ClockErrorNS is the uncertainty of the host's clock, or 0 if the host uses the controller's clock.
+	// Jumps is the number of times that the clock was set. ClockChangeNS is the absolute value of the sum
 	// of these changes.
-	BoundNS, SetNS float64
-	Jumps          int
+	ClockErrorNS, ClockChangeNS float64
+	ClockChanges                int
 }
 
-// OwnClock describes the changes to the clock of the controller's machine during a trial: their
+// ControllerClock describes the changes to the clock of the controller's machine during a trial: their
 // number and their sum.
-type OwnClock struct {
-	Times   int
-	SetNS   float64
-	Members bool // set if members run on that machine
+type ControllerClock struct {
+	ClockChanges  int
+	ClockChangeNS float64
+	HasMembers    bool // set if members run on that machine
 }
 
 // finding reports a controller's clock that was set. The run itself uses only a monotonic clock, so
 // the change can affect only members on that machine.
-func (c OwnClock) finding() finding {
+func (c ControllerClock) finding() finding {
 	const was = "the clock of the controller's machine was set during the trial (%d times, %s in total)"
 	switch {
-	case c.Times == 0:
-		return fine()
-	case c.Members:
-		return suspect(was+"; members on this machine use it, so their timeouts may have ended too early or too late", c.Times, text.Duration(c.SetNS))
+	case c.ClockChanges == 0:
+		return noFinding()
+	case c.HasMembers:
+		return suspect(was+"; members on this machine use it, so their timeouts may have ended too early or too late", c.ClockChanges, text.Duration(c.ClockChangeNS))
 	}
-	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.Times, text.Duration(c.SetNS))}
+	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.ClockChanges, text.Duration(c.ClockChangeNS))}
 }
 
-// eachMachine calls judge once for each machine, with a Host that combines the machine's hosts, and
+// judgeMachines calls judge once for each machine, with a Host that combines the machine's hosts, and
 // returns the worst findings.
-func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
+func (f *Figures) judgeMachines(judge func(h *Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {
 		h := f.Hosts[i]
@@ -68,17 +68,17 @@ func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 			continue
 		}
 		var names []string
-		h.Members, h.Load = false, false
+		h.HasMembers, h.GeneratesLoad = false, false
 		for _, o := range f.Hosts {
 			if same(o) {
 				names = append(names, o.Name)
-				h.Members, h.Load = h.Members || o.Members, h.Load || o.Load
+				h.HasMembers, h.GeneratesLoad = h.HasMembers || o.HasMembers, h.GeneratesLoad || o.GeneratesLoad
 			}
 		}
 		h.Name = joinHosts(names)
 		all = append(all, judge(&h))
 	}
-	return worstOf(all)
+	return worstFinding(all)
 }
 
 // joinHosts returns words that name the hosts of one machine.
@@ -89,15 +89,15 @@ func joinHosts(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// addedOn returns the worst effect of the generators on a machine. It ignores generators whose
+// generatorEffectOn returns the worst effect of the generators on a machine. It ignores generators whose
 // delay has another cause.
-func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
-	if !h.Load {
+func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
+	if !h.GeneratesLoad {
 		return e
 	}
 	if len(f.Workers) == 0 {
-		if f.blamed(c) {
-			e = f.added()
+		if f.isMainCause(c) {
+			e = f.generatorEffect()
 		}
 		return e
 	}
@@ -108,60 +108,60 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 			continue
 		}
 		own := w.figures(f)
-		if own.StolenShare = h.StolenShare; own.blamed(c) {
-			e = e.union(own.added())
+		if own.StolenShare = h.StolenShare; own.isMainCause(c) {
+			e = e.union(own.generatorEffect())
 		}
 	}
 	return e
 }
 
-// stolenOn applies R10 to the machine h.
-func (f *Figures) stolenOn(h *Host) finding {
+// judgeSteal applies R10 to the machine h.
+func (f *Figures) judgeSteal(h *Host) finding {
 	share := h.StolenShare
 	if share <= 0 {
-		return fine()
+		return noFinding()
 	}
 	if h.BusyShare > 0 {
 		share /= h.BusyShare + h.StolenShare
 	}
-	e := f.addedOn(h, wasStolen)
-	if h.Members {
-		e = e.union(f.slowed(missing{share: share, away: timeWithoutCPU(h.StolenShare, h.Processors), busy: h.BusyShare}))
+	e := f.generatorEffectOn(h, stealCause)
+	if h.HasMembers {
+		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: timeWithoutCPU(h.StolenShare, h.Processors), membersBusy: h.BusyShare}))
 	}
-	return f.judged(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
+	return f.judgeEffect(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
 }
 
-// foreignOn applies R23 to the machine h. Other programs slow members down only while no CPU is
+// judgeOtherPrograms applies R23 to the machine h. Other programs slow members down only while no CPU is
 // idle. They slow a generator down only while the generator waits for a CPU.
-func (f *Figures) foreignOn(h *Host) finding {
+func (f *Figures) judgeOtherPrograms(h *Host) finding {
 	if h.ForeignShare <= 0 {
-		return fine()
+		return noFinding()
 	}
-	e := f.addedOn(h, waited)
-	if h.Members {
+	e := f.generatorEffectOn(h, cpuWaitCause)
+	if h.HasMembers {
 		share := h.ForeignShare * min(h.BusyShare+h.StolenShare, 1)
-		e = e.union(f.slowed(missing{share: share, away: share, busy: h.BusyShare}))
+		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: share, membersBusy: h.BusyShare}))
 	}
-	return f.judged(e, "other programs used %s of the CPU time of %s", text.Share(h.ForeignShare), h.Name)
+	return f.judgeEffect(e, "other programs used %s of the CPU time of %s", text.Share(h.ForeignShare), h.Name)
 }
 
 // R32UncertainClock reports hosts whose clock was set during the trial or is too uncertain.
 func R32UncertainClock(f *Figures) finding {
-	all := []finding{f.OwnClock.finding()}
+	all := []finding{f.ControllerClock.finding()}
 	var bounds []float64 // for hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
-		bound := text.Duration(h.BoundNS)
+		bound := text.Duration(h.ClockErrorNS)
 		switch {
-		case h.Jumps > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, h.Jumps, text.Duration(h.SetNS)).restrictTo(eventTimes))
-		case h.BoundNS > SuspectClockNS:
+		case h.ClockChanges > 0:
+			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, h.ClockChanges, text.Duration(h.ClockChangeNS)).restrictTo(eventTimes))
+		case h.ClockErrorNS > SuspectClockNS:
 			all = append(all, suspect("the clock of host %s is uncertain by %s; this host's events cannot be compared with the load's one-second intervals", h.Name, bound).restrictTo(eventTimes))
-		case h.BoundNS > NotedClockNS:
+		case h.ClockErrorNS > NotedClockNS:
 			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is uncertain by %s; the times of this host's events may be wrong by that amount", h.Name, bound)})
 		}
-		if h.Load {
-			bounds = append(bounds, h.BoundNS)
+		if h.GeneratesLoad {
+			bounds = append(bounds, h.ClockErrorNS)
 		}
 	}
 	if n := len(bounds); n > 1 && f.Seconds > 0 {
@@ -171,7 +171,7 @@ func R32UncertainClock(f *Figures) finding {
 			sum += b
 		}
 		e := Effect{Throughput: min(sum/float64(n)/(f.Seconds*1e9), 1)}
-		all = append(all, f.judged(e, "workers may have begun %s apart because their hosts' clocks are uncertain", text.Duration(bounds[n-1]+bounds[n-2])))
+		all = append(all, f.judgeEffect(e, "workers may have begun %s apart because their hosts' clocks are uncertain", text.Duration(bounds[n-1]+bounds[n-2])))
 	}
-	return worstOf(all)
+	return worstFinding(all)
 }

@@ -10,9 +10,9 @@ import (
 func onHosts() Figures {
 	f := good()
 	f.Hosts = []Host{
-		{Name: "db", Machine: "machine db", Members: true, BusyShare: 0.5, Processors: 2},
-		{Name: "gen1", Machine: "machine gen1", Load: true, BusyShare: 0.5, Processors: 2},
-		{Name: "gen2", Machine: "machine gen2", Load: true, BusyShare: 0.5, Processors: 2},
+		{Name: "db", Machine: "machine db", HasMembers: true, BusyShare: 0.5, Processors: 2},
+		{Name: "gen1", Machine: "machine gen1", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
+		{Name: "gen2", Machine: "machine gen2", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
 	}
 	for _, name := range []string{"w1 on gen1", "w2 on gen2"} {
 		f.Workers = append(f.Workers, Worker{Name: name, Seconds: f.Seconds, Loops: 1})
@@ -46,10 +46,12 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = 0.3; f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "the hypervisor of host gen1 withheld 37 % of the CPU time that programs needed; "},
 		{"stolen from a host whose generator was not late", func(f *Figures) { f.Hosts[1].StolenShare = 0.3 }, 10, ""},
 		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = 0.1 }, 10, "the hypervisor of host db withheld 17 % "},
-		{"clocks known as usual", func(f *Figures) { f.Hosts[0].BoundNS, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1e6, 2e5, 1e5 }, 32, ""},
-		{"a clock that was set", func(f *Figures) { f.Hosts[0].Jumps, f.Hosts[0].SetNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 times, 3600 s in total)"},
-		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].BoundNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
-		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1, 0.1e9, 0.1e9 }, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
+		{"clocks known as usual", func(f *Figures) {
+			f.Hosts[0].ClockErrorNS, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1e6, 2e5, 1e5
+		}, 32, ""},
+		{"a clock that was set", func(f *Figures) { f.Hosts[0].ClockChanges, f.Hosts[0].ClockChangeNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 times, 3600 s in total)"},
+		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].ClockErrorNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
+		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1, 0.1e9, 0.1e9 }, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			f := onHosts()
@@ -90,11 +92,11 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		f := onHosts()
 		for i := range f.Hosts {
 			h := &f.Hosts[i]
-			h.BoundNS, h.ForeignShare, h.StolenShare, h.BusyShare = r.Float64()*1e9, r.Float64()/2, r.Float64()/2, 0.5
+			h.ClockErrorNS, h.ForeignShare, h.StolenShare, h.BusyShare = r.Float64()*1e9, r.Float64()/2, r.Float64()/2, 0.5
 		}
 		f.Workers[0].RunDelayNS, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
-			return worstOf([]finding{R10CPUSteal(&f), R23OtherPrograms(&f), R32UncertainClock(&f)}).state
+			return worstFinding([]finding{R10CPUSteal(&f), R23OtherPrograms(&f), R32UncertainClock(&f)}).state
 		}
 		before := state(f)
 		turned := f
@@ -105,7 +107,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		worse := f
 		worse.Hosts = append([]Host(nil), f.Hosts...)
 		h := &worse.Hosts[r.IntN(len(worse.Hosts))]
-		h.BoundNS, h.ForeignShare = h.BoundNS*2, h.ForeignShare*1.5
+		h.ClockErrorNS, h.ForeignShare = h.ClockErrorNS*2, h.ForeignShare*1.5
 		if after := state(worse); before.Worse(after) {
 			t.Fatalf("%s becomes %s with worse hosts: %+v, %+v", before, after, f.Hosts, worse.Hosts)
 		}
@@ -115,16 +117,16 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 // A change of the controller's clock makes a trial suspect only if members use that clock.
 func TestClockOfTheController(t *testing.T) {
 	for _, tt := range []struct {
-		own  OwnClock
+		own  ControllerClock
 		want State
 		says string
 	}{
-		{OwnClock{}, Valid, ""},
-		{OwnClock{Times: 1, SetNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
-		{OwnClock{Times: 2, SetNS: 1e9, Members: true}, Suspect, "members on this machine use it"},
+		{ControllerClock{}, Valid, ""},
+		{ControllerClock{ClockChanges: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
+		{ControllerClock{ClockChanges: 2, ClockChangeNS: 1e9, HasMembers: true}, Suspect, "members on this machine use it"},
 	} {
 		f := good()
-		f.OwnClock = tt.own
+		f.ControllerClock = tt.own
 		v, said := Judge(f), ""
 		for _, r := range v.Reasons {
 			said += r.Text

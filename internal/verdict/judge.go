@@ -4,23 +4,23 @@ package verdict
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
-	v.Effect = f.limitEffect(f.added())
+	v.Effect = f.limitEffect(f.generatorEffect())
 	var noted []string
 	for _, r := range rules() {
-		one := r.judge(&f)
-		if r.number != ofOneWorker {
-			v.Effect = v.Effect.union(one.effect)
+		result := r.judge(&f)
+		if r.number != disturbedWorkerRule {
+			v.Effect = v.Effect.union(result.effect)
 		}
 		switch {
-		case one.text == "":
+		case result.text == "":
 			continue
-		case one.state == Valid:
-			noted = append(noted, r.reason(one.text, nil).String())
+		case result.state == Valid:
+			noted = append(noted, r.reason(result.text, nil).String())
 			continue
 		}
-		found[one.state] = append(found[one.state], r.reason(one.text+"; "+r.remedy, one.about))
-		if one.state.Worse(v.State) {
-			v.State = one.state
+		found[result.state] = append(found[result.state], r.reason(result.text+"; "+r.remedy, result.figures))
+		if result.state.Worse(v.State) {
+			v.State = result.state
 		}
 	}
 	// A caller that shows only one reason shows the first, so the worst reasons come first.
@@ -53,13 +53,13 @@ func DescribeRule(number int) (name, remedy string) {
 	return r.name, r.remedy
 }
 
-// FoundAnotherLoad reports whether a finding of the given rule means that the load in the window
+// MeansOtherLoad reports whether a finding of the given rule means that the load in the window
 // was not the requested load. This is true for R19 (the trial was interrupted) and R26 (a worker or
 // host was lost).
-func FoundAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
+func MeansOtherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
-// ofOneWorker is the rule whose effect concerns only the figures of one worker.
-const ofOneWorker = 30
+// disturbedWorkerRule is the rule whose effect concerns only the figures of one worker.
+const disturbedWorkerRule = 30
 
 func rules() []rule {
 	return []rule{

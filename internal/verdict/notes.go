@@ -31,17 +31,17 @@ func (f *Figures) fellBehind() bool {
 	}
 	due, ended := float64(f.Due), float64(f.Done+f.Failed)
 	for _, held := range []kv.Outcome{kv.NotSent, kv.TimedOut} {
-		ended -= float64(f.FailedBy[held.String()]) // these received no response
+		ended -= float64(f.FailedByKind[held.String()]) // these received no response
 	}
-	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
+	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.InFlightAtStart)
 }
 
 // These are limits for the generator's fraction of the mean response time. If the fraction is at
-// least partlyOwn, a note says that the generator contributed to the delay. If it is at least
-// mostlyOwn, the note says that the generator fell behind.
+// least minGeneratorShare, a note says that the generator contributed to the delay. If it is at least
+// majorGeneratorShare, the note says that the generator fell behind.
 const (
-	partlyOwn = 0.1
-	mostlyOwn = 0.5
+	minGeneratorShare   = 0.1
+	majorGeneratorShare = 0.5
 )
 
 // behindNote returns a note that says what fell behind the schedule. The store fell behind if
@@ -49,27 +49,27 @@ const (
 // operations or read responses late.
 func behindNote(f *Figures) string {
 	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(f.Due)/f.Seconds), text.PerSecond(float64(f.Done)/f.Seconds))
-	switch own := f.ownShare(); {
-	case own >= mostlyOwn:
+	switch own := f.generatorShare(); {
+	case own >= majorGeneratorShare:
 		return fmt.Sprintf("The load generator fell behind: %s. Its own delay was %s of the mean response time, and no queue in the store explains the delay.", rates, text.Share(own))
-	case own >= partlyOwn:
+	case own >= minGeneratorShare:
 		return fmt.Sprintf("The load fell behind: %s. The load generator's own delay was %s of the mean response time, and the store caused the rest.", rates, text.Share(own))
 	}
 	return "The store fell behind: " + rates + "."
 }
 
-// ownShare returns the fraction of the delay that the generator caused. This is the generator's
+// generatorShare returns the fraction of the delay that the generator caused. This is the generator's
 // part of the mean response time or, if larger, the part of the missing operations that the
 // generator alone delayed: operations that were never sent although no limit and no lack of a
 // connection held them back.
-func (f *Figures) ownShare() float64 {
-	own := 0.0
+func (f *Figures) generatorShare() float64 {
+	share := 0.0
 	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {
-		own = min(f.Added.MeanNS/mean.NS, 1)
+		share = min(f.Added.MeanNS/mean.NS, 1)
 	}
-	free := f.FailedBy[kv.NotSent.String()]
-	free -= min(free, f.Capped+f.NoRoom)
-	return max(own, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
+	free := f.FailedByKind[kv.NotSent.String()]
+	free -= min(free, f.WaitedForLimit+f.WaitedForConnection)
+	return max(share, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
 }
 
 // faultNote returns a note that says that the window's figures include injected faults.
@@ -94,13 +94,13 @@ func connectionNote(f *Figures) string {
 
 func notes(f *Figures) []string {
 	var list []string
-	if f.Writes && f.ValueSize < MinUniqueSize {
+	if f.HasWrites && f.ValueSize < MinUniqueSize {
 		list = append(list, fmt.Sprintf("Values of %d bytes carry no checksum, so wrong reads go undetected. Use values of at least %d bytes.", f.ValueSize, MinUniqueSize))
 	}
-	if f.Writes && !f.DurabilityKnown {
+	if f.HasWrites && !f.DurabilityKnown {
 		list = append(list, "Durability unknown: fdatasync was not measured. Set data-dir to the data folder of a local member.")
 	}
-	if f.Writes && f.DurabilityKnown && !f.durable() && f.VolatileAllowed {
+	if f.HasWrites && f.DurabilityKnown && !f.durable() && f.VolatileAllowed {
 		list = append(list, fmt.Sprintf("Durability is off, as the scenario allows (allow-volatile): %s.", volatility(f)))
 	}
 	if f.fellBehind() {
@@ -109,7 +109,7 @@ func notes(f *Figures) []string {
 	if f.HeadlineIsResponse && !f.OpenLoop {
 		list = append(list, connectionNote(f))
 	}
-	if busy := f.BusyShare + f.StolenShare; f.MembersShare && !f.ForeignKnown && len(f.Hosts) == 0 && busy > FullMachine {
+	if busy := f.BusyShare + f.StolenShare; f.MembersOnMachine && !f.ForeignKnown && len(f.Hosts) == 0 && busy > FullMachine {
 		list = append(list, fmt.Sprintf("The machine, which also runs members, was %s busy. The share of other programs is unknown: they may have made times too high and throughput too low.", text.Share(busy)))
 	}
 	if f.Injected > 0 {

@@ -19,9 +19,9 @@ const (
 	MaxErrors = 0.001
 	// MinBeyond is the minimum number of operations beyond p99 (R12).
 	MinBeyond = 10
-	// MinCarriedInAge is the age up to which R15 ignores operations that were in flight when the
+	// MinOldestInFlightAge is the age up to which R15 ignores operations that were in flight when the
 	// window opened.
-	MinCarriedInAge = 100 * time.Millisecond
+	MinOldestInFlightAge = 100 * time.Millisecond
 )
 
 // R25 has two limits for the difference between the throughputs of the window's halves. MaxDrift is
@@ -37,7 +37,7 @@ const (
 func R1NothingCompleted(f *Figures) finding {
 	switch {
 	case f.Succeeded > 0:
-		return fine()
+		return noFinding()
 	case f.Due == 0:
 		return invalid("no operation was due in the window")
 	}
@@ -53,13 +53,13 @@ func R2CountsDiffer(f *Figures) finding {
 	case f.Timed != f.Due:
 		return invalid("%d operations were due, but %d were timed", f.Due, f.Timed)
 	}
-	return fine()
+	return noFinding()
 }
 
 // R3WrongResponses reports responses with wrong keys or values.
 func R3WrongResponses(f *Figures) finding {
 	if f.WrongAnswers == 0 {
-		return fine()
+		return noFinding()
 	}
 	return invalid("%s, including the warm-up (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongAnswers, "wrong response"))
 }
@@ -72,43 +72,43 @@ func R3WrongResponses(f *Figures) finding {
 // window. So each edge of the window can change the sum by up to the duration of the longest
 // operation per client.
 func R4LittlesLaw(f *Figures) finding {
-	if anyLost(f) { // the last operations of the lost worker's clients are unknown
-		return fine()
+	if hasLostWorker(f) { // the last operations of the lost worker's clients are unknown
+		return noFinding()
 	}
 	if f.OpenLoop || f.Seconds <= 0 || f.Clients == 0 || f.Due < uint64(f.Clients) || f.TotalNS == 0 {
-		return fine()
+		return noFinding()
 	}
 	window := f.Seconds * 1e9
 	clients := float64(f.Clients)
-	within := clients * (MaxLittleDeviation + f.LongestNS/window)
+	tolerance := clients * (MaxLittleDeviation + f.LongestNS/window)
 	resting := f.MeanResting
-	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > within {
+	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > tolerance {
 		return invalid("the figures imply %.4g busy clients (%.0f operations/s × %s), but the load has %d clients; the numbers differ by more than %.0f %%",
 			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
-	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > within {
+	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > tolerance {
 		return invalid("on average, %.4g operations were in flight and %.4g clients rested after a refusal, but the load has %d clients; the numbers differ by more than %.0f %%",
 			f.MeanInFlight, resting, f.Clients, 100*MaxLittleDeviation)
 	}
-	return fine()
+	return noFinding()
 }
 
 // R11Errors reports that too many operations failed.
 func R11Errors(f *Figures) finding {
-	if f.Succeeded == 0 || f.errors() <= MaxErrors {
-		return fine()
+	if f.Succeeded == 0 || f.errorShare() <= MaxErrors {
+		return noFinding()
 	}
 	if f.ErrorsInFaults > 0 {
-		return suspect("%d of %d operations failed outside faults (%s, limit %s)", f.Failed-f.ErrorsInFaults, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
+		return suspect("%d of %d operations failed outside faults (%s, limit %s)", f.Failed-f.ErrorsInFaults, f.Due, text.Share(f.errorShare()), text.Share(MaxErrors))
 	}
-	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
+	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errorShare()), f.errorKindsText(), text.Share(MaxErrors))
 }
 
 // R12TooFewSamples reports that too few operations are beyond p99.
 func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
-		return fine()
+		return noFinding()
 	}
 	return suspect("%d operations are too few for p99: %d are beyond p99, but %d are necessary", f.Due, beyond, MinBeyond).restrictTo("p99", "p99.9", "max")
 }
@@ -117,7 +117,7 @@ func R12TooFewSamples(f *Figures) finding {
 func R13MemberLost(f *Figures) finding {
 	switch len(f.LostMembers) {
 	case 0:
-		return fine()
+		return noFinding()
 	case 1:
 		return suspect("member %s stopped responding", f.LostMembers[0])
 	}
@@ -128,7 +128,7 @@ func R13MemberLost(f *Figures) finding {
 func R14LeaderChange(f *Figures) finding {
 	switch {
 	case f.TermChanges <= 0:
-		return fine()
+		return noFinding()
 	case f.TermChanges == 1:
 		return suspect("the cluster elected a leader in the window")
 	}
@@ -139,14 +139,14 @@ func R14LeaderChange(f *Figures) finding {
 // moment was unusually old. Operations that the stall held back complete when the stall ends. So
 // the stall may have affected a part of the window that is as long as the stall.
 func R15StallAtStart(f *Figures) finding {
-	age := float64(f.CarriedInAgeNS)
-	excess := age - max(2*f.Response.Percentile(99).NS, float64(MinCarriedInAge))
+	age := float64(f.OldestInFlightAgeNS)
+	excess := age - max(2*f.Response.Percentile(99).NS, float64(MinOldestInFlightAge))
 	if excess <= 0 || f.Seconds <= 0 {
-		return fine()
+		return noFinding()
 	}
-	held := excess / (f.Seconds * 1e9)
-	return f.judged(effectOnAll(held, held), "when the window opened, the oldest operation had been in flight for %s (%d operations were in flight)",
-		text.Duration(age), f.CarriedIn)
+	stallShare := excess / (f.Seconds * 1e9)
+	return f.judgeEffect(uniformEffect(stallShare, stallShare), "when the window opened, the oldest operation had been in flight for %s (%d operations were in flight)",
+		text.Duration(age), f.InFlightAtStart)
 }
 
 // R16ClientLimit reports operations of an open loop that waited for a connection or for the limit
@@ -164,21 +164,21 @@ func R16ClientLimit(f *Figures) finding {
 // inFlightLimit judges the time that operations waited outside the store: for the limit on
 // operations in flight, or for a free connection.
 func inFlightLimit(f *Figures) finding {
-	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
-		return fine()
+	if !f.OpenLoop || f.WaitedForLimit+f.WaitedForConnection == 0 {
+		return noFinding()
 	}
-	e, response := Effect{}, ofSummary(&f.Response)
+	e, response := Effect{}, timesFromSummary(&f.Response)
 	for i, is := range response {
 		e.Times[i] = excess(is, max(is-f.Waiting[i], f.ServiceP50NS))
 	}
-	if f.Capped > 0 {
-		return f.judged(e, "%d of %d operations waited because the maximum of %d operations was in flight (max-in-flight)", f.Capped, f.Due, f.MaxInFlight)
+	if f.WaitedForLimit > 0 {
+		return f.judgeEffect(e, "%d of %d operations waited because the maximum of %d operations was in flight (max-in-flight)", f.WaitedForLimit, f.Due, f.MaxInFlight)
 	}
 	const waited = "%d of %d operations waited for a free connection"
-	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // at every percentile, the operation failed or was never sent
-		return suspect(waited, f.NoRoom, f.Due)
+	if f.WaitedForConnection > f.Due/2 && f.errorShare() >= 0.5 { // at every percentile, the operation failed or was never sent
+		return suspect(waited, f.WaitedForConnection, f.Due)
 	}
-	return f.judged(e, waited, f.NoRoom, f.Due)
+	return f.judgeEffect(e, waited, f.WaitedForConnection, f.Due)
 }
 
 // R25Unsteady reports a closed loop whose throughput changed during the window. A store that fills
@@ -187,11 +187,11 @@ func inFlightLimit(f *Figures) finding {
 func R25Unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
 	if f.OpenLoop || f.Injected > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
-		return fine()
+		return noFinding()
 	}
-	mean, apart := (a.PerSecond+b.PerSecond)/2, math.Abs(a.PerSecond-b.PerSecond)
-	if apart <= MaxDrift*mean || apart <= maxDriftErrors*math.Hypot(a.Error, b.Error) {
-		return fine()
+	mean, difference := (a.PerSecond+b.PerSecond)/2, math.Abs(a.PerSecond-b.PerSecond)
+	if difference <= MaxDrift*mean || difference <= maxDriftErrors*math.Hypot(a.StandardError, b.StandardError) {
+		return noFinding()
 	}
 	return suspect("the throughput was %.0f/s in the first half of the window and %.0f/s in the second half, a difference of more than %s",
 		a.PerSecond, b.PerSecond, text.Share(MaxDrift))
@@ -200,8 +200,8 @@ func R25Unsteady(f *Figures) finding {
 // R17NotDurable reports writes that are lost at a power loss, because of the file system or because
 // the store does not sync.
 func R17NotDurable(f *Figures) finding {
-	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileAllowed {
-		return fine()
+	if !f.HasWrites || !f.DurabilityKnown || f.durable() || f.VolatileAllowed {
+		return noFinding()
 	}
 	return suspect("%s", volatility(f))
 }
@@ -219,10 +219,10 @@ func volatility(f *Figures) string {
 // R18MissingKeys reports reads that did not find keys which were written before the window.
 func R18MissingKeys(f *Figures) finding {
 	switch {
-	case len(f.FoundNothing) > 0:
-		return suspect("no operation of these kinds found a key: %s", strings.Join(f.FoundNothing, ", "))
-	case f.Misses == 0 || !f.Preloaded || f.Deletes:
-		return fine()
+	case len(f.EmptyKinds) > 0:
+		return suspect("no operation of these kinds found a key: %s", strings.Join(f.EmptyKinds, ", "))
+	case f.Misses == 0 || !f.Preloaded || f.HasDeletes:
+		return noFinding()
 	}
 	return suspect("%s did not find keys that had been written before the window", text.Plural(f.Misses, "read"))
 }
@@ -230,7 +230,7 @@ func R18MissingKeys(f *Figures) finding {
 // R19Interrupted reports a trial that was interrupted.
 func R19Interrupted(f *Figures) finding {
 	if !f.Interrupted {
-		return fine()
+		return noFinding()
 	}
 	return suspect("the window was interrupted after %.3g s", f.Seconds)
 }

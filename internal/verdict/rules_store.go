@@ -19,7 +19,7 @@ func R20ImpossibleEvents(f *Figures) finding {
 	case e.Wrong > 0:
 		return invalid("watchers received %s for keys that they do not watch", text.Plural(e.Wrong, "watch event"))
 	}
-	return fine()
+	return noFinding()
 }
 
 // R21FaultyEvents reports watch events that are missing, repeated or out of order. Stores guarantee
@@ -38,7 +38,7 @@ func R21FaultyEvents(f *Figures) finding {
 	untimed := e.Untimed - min(e.Untimed, e.Impossible)
 	add(untimed, "%d for writes whose send time is unknown")
 	if len(faults) == 0 && e.Ended == 0 {
-		return fine()
+		return noFinding()
 	}
 	words := strings.Join(faults, ", ")
 	if e.Ended > 0 {
@@ -59,7 +59,7 @@ func R22MembersDisagree(f *Figures) finding {
 	case f.Incomparable != "":
 		return suspect("the data of members could not be compared: %s", f.Incomparable)
 	}
-	return fine()
+	return noFinding()
 }
 
 // R33Consistency reports responses that violate the store's guarantees. The speed of such responses
@@ -71,14 +71,14 @@ func R33Consistency(f *Figures) finding {
 	case f.Unverified != "":
 		return suspect("not all responses were verified: %s", f.Unverified)
 	}
-	return fine()
+	return noFinding()
 }
 
 // R31FaultFailed reports faults that were not injected as requested, and clusters that were not
 // healthy before or after a fault.
 func R31FaultFailed(f *Figures) finding {
 	if len(f.FaultFailures) == 0 {
-		return fine()
+		return noFinding()
 	}
 	return suspect("%s", strings.Join(f.FaultFailures, "; "))
 }
@@ -86,8 +86,8 @@ func R31FaultFailed(f *Figures) finding {
 // R24UnknownMembers reports that responses named more members or terms than can be counted
 // separately. If this happens, the figures by role are incomplete.
 func R24UnknownMembers(f *Figures) finding {
-	if f.Unreported == 0 {
-		return fine()
+	if f.Unattributed == 0 {
+		return noFinding()
 	}
-	return suspect("responses named too many members or terms; %d operations belong to none of the %d pairs of member and term that are counted separately", f.Unreported, measure.MaxReported).restrictTo("by-role")
+	return suspect("responses named too many members or terms; %d operations belong to none of the %d pairs of member and term that are counted separately", f.Unattributed, measure.MaxReported).restrictTo("by-role")
 }

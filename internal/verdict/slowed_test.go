@@ -30,7 +30,7 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	f := good()
 	timed(&f, times)
 	f.Added, f.LongestPauseNS = added(0, 0, 0), 5e6
-	f.StolenShare, f.BusyShare, f.Processors, f.MembersShare = 0.195, 0.105, 2, true
+	f.StolenShare, f.BusyShare, f.Processors, f.MembersOnMachine = 0.195, 0.105, 2, true
 	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
 	v := Judge(f)
 	if e := v.Effect.ForFigure("p50"); e > 1.5/20 || e > v.Effect.ForFigure("p99.9")+0.05 {
@@ -72,7 +72,7 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 		f := good()
 		timed(&f, with)
 		f.Added, f.LongestPauseNS, f.OperationCPUNS, f.MembersBusy = added(0, 0, 0), int64(span), work, 0.01
-		e := f.slowed(missing{away, away, f.MembersBusy, span})
+		e := f.missingCPUEffect(missingCPU{away, away, f.MembersBusy, span})
 		slices.Sort(without)
 		slices.Sort(with)
 		for name, p := range map[string]float64{"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9} {
@@ -92,7 +92,7 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.ForFigure("mean"))
 		}
 		// If more CPU time is missing, the bound never becomes lower.
-		more := f.slowed(missing{away * 1.2, away * 1.2, f.MembersBusy, span})
+		more := f.missingCPUEffect(missingCPU{away * 1.2, away * 1.2, f.MembersBusy, span})
 		for i := range e.Times {
 			if more.Times[i] < e.Times[i]-1e-9 {
 				t.Errorf("%s: %.4f of %.3f is more than %.4f of more", timeNames()[i], e.Times[i], away, more.Times[i])
@@ -104,4 +104,4 @@ func TestSlowedIsAnUpperBound(t *testing.T) {
 	}
 }
 
-func (f Figures) zero() Effect { return f.slowed(missing{}) }
+func (f Figures) zero() Effect { return f.missingCPUEffect(missingCPU{}) }

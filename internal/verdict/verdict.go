@@ -55,8 +55,8 @@ func (r *Reason) WithoutRemedy() string {
 	return strings.TrimSuffix(r.Text, "; "+remedy)
 }
 
-// About reports whether the reason makes a figure suspect.
-func (r *Reason) About(figure string) bool {
+// Affects reports whether the reason makes a figure suspect.
+func (r *Reason) Affects(figure string) bool {
 	if r.Figures == nil {
 		return true
 	}
@@ -81,15 +81,15 @@ type Verdict struct {
 	Effect Effect `json:"effect"`
 }
 
-// StateOf returns the state of one figure. In a suspect trial, the figure is suspect only if a
+// FigureState returns the state of one figure. In a suspect trial, the figure is suspect only if a
 // reason affects the figure or the whole trial, or if the effect on the figure is above
 // SuspectEffect.
-func (v *Verdict) StateOf(figure string) State {
+func (v *Verdict) FigureState(figure string) State {
 	if v.State != Suspect || len(v.Reasons) == 0 {
 		return v.State
 	}
 	for i := range v.Reasons {
-		if v.Reasons[i].About(figure) {
+		if v.Reasons[i].Affects(figure) {
 			return Suspect
 		}
 	}
@@ -99,10 +99,10 @@ func (v *Verdict) StateOf(figure string) State {
 	return Valid
 }
 
-// Doubts reports whether a reason or an effect concerns this figure and not the whole trial. Such a
+// IsFigureDoubtful reports whether a reason or an effect concerns this figure and not the whole trial. Such a
 // figure is less certain than other figures of the same trial.
-func (v *Verdict) Doubts(figure string) bool {
+func (v *Verdict) IsFigureDoubtful(figure string) bool {
 	names := effectNames(figure)
-	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }
+	about := func(r Reason) bool { return r.Figures != nil && r.Affects(figure) }
 	return v.Effect.ForFigure(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
 }

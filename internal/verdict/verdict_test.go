@@ -40,7 +40,7 @@ func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
 		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, Response: times(10e6, 20e6),
-		Load:       Load{Clients: 100, MeanInFlight: 100, Writes: true, Preloaded: true, ValueSize: 256},
+		Load:       Load{Clients: 100, MeanInFlight: 100, HasWrites: true, Preloaded: true, ValueSize: 256},
 		Generator:  Generator{Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005)},
 		Durability: Durability{DurabilityKnown: true, FileSystem: "ext4"},
 	}
@@ -49,7 +49,7 @@ func good() Figures {
 func goodOpen() Figures {
 	f := good()
 	f.OpenLoop, f.Rate, f.Clients, f.MaxInFlight = true, 10_000, 0, 100_000
-	f.OwnLatenessP99NS = 100_000
+	f.GeneratorLatenessP99NS = 100_000
 	return f
 }
 
@@ -112,21 +112,21 @@ func TestRules(t *testing.T) {
 		{9, "busy, and it does not matter", false, func(f *Figures) { f.LoopCPUNS = 19e9 }, Valid},
 		{9, "busy", false, func(f *Figures) { f.LoopCPUNS, f.Added = 19e9, added(0.06, 0, 0) }, Suspect},
 
-		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.01, 0.5, true }, Valid},
-		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.06, 0.45, true }, Suspect},
+		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.01, 0.5, true }, Valid},
+		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.06, 0.45, true }, Suspect},
 		{10, "two thirds of the need of two CPUs that were idle 97 % of the time", false, func(f *Figures) {
-			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.02, 0.01, true, 2
+			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Processors = 0.02, 0.01, true, 2
 		}, Valid},
 		{10, "4 % of the time of two idle CPUs", false, func(f *Figures) {
-			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.04, 0.01, true, 2
+			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Processors = 0.04, 0.01, true, 2
 		}, Suspect},
 		{10, "members elsewhere", false, func(f *Figures) { f.StolenShare, f.BusyShare = 0.05, 0.45 }, Valid},
 		{10, "only the generator was delayed", false, func(f *Figures) {
 			f.StolenShare, f.BusyShare, f.Added = 0.2, 0.45, added(0, 0, 0.2)
 		}, Suspect},
-		{23, "1 % of other programs", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.01, 1, true }, Valid},
-		{23, "10 % on an idle machine", true, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.1, 0.3, true }, Valid},
-		{23, "a third of a busy machine", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true }, Suspect},
+		{23, "1 % of other programs", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.01, 1, true }, Valid},
+		{23, "10 % on an idle machine", true, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.1, 0.3, true }, Valid},
+		{23, "a third of a busy machine", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.33, 1, true }, Suspect},
 		{23, "members elsewhere", false, func(f *Figures) { f.ForeignShare, f.BusyShare = 0.33, 1 }, Valid},
 
 		{25, "10 % apart", false, func(f *Figures) { f.Halves = [2]Half{{15, 1050, 5}, {15, 950, 5}} }, Valid},
@@ -147,23 +147,25 @@ func TestRules(t *testing.T) {
 		{14, "one election", false, func(f *Figures) { f.TermChanges = 1 }, Suspect},
 		{14, "two elections", false, func(f *Figures) { f.TermChanges = 2 }, Suspect},
 
-		{15, "100 ms", false, func(f *Figures) { f.CarriedInAgeNS = 100 * ms }, Valid},
-		{15, "150 ms, as operations take here", false, func(f *Figures) { f.CarriedInAgeNS, f.Response = 150*ms, times(10e6, 130e6) }, Valid},
-		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.CarriedInAgeNS = 600 * ms }, Valid},
-		{15, "above", false, func(f *Figures) { f.CarriedInAgeNS = 601 * ms }, Suspect},
-		{16, "two without an effect", true, func(f *Figures) { f.Capped = 2 }, Valid},
-		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
-		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
+		{15, "100 ms", false, func(f *Figures) { f.OldestInFlightAgeNS = 100 * ms }, Valid},
+		{15, "150 ms, as operations take here", false, func(f *Figures) { f.OldestInFlightAgeNS, f.Response = 150*ms, times(10e6, 130e6) }, Valid},
+		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.OldestInFlightAgeNS = 600 * ms }, Valid},
+		{15, "above", false, func(f *Figures) { f.OldestInFlightAgeNS = 601 * ms }, Suspect},
+		{16, "two without an effect", true, func(f *Figures) { f.WaitedForLimit = 2 }, Valid},
+		{16, "p99 is the limit's", true, func(f *Figures) { f.WaitedForLimit, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
+		{16, "p99 is the connections'", true, func(f *Figures) { f.WaitedForConnection, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
 		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
 		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
 		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
-		{17, "reads only", false, func(f *Figures) { f.Volatile, f.Writes = true, false }, Valid},
+		{17, "reads only", false, func(f *Figures) { f.Volatile, f.HasWrites = true, false }, Valid},
 
 		{18, "one miss", false, func(f *Figures) { f.Misses = 1 }, Suspect},
 		{18, "no preload", false, func(f *Figures) { f.Misses, f.Preloaded = 1, false }, Valid},
-		{18, "deletes", false, func(f *Figures) { f.Misses, f.Deletes = 1, true }, Valid},
-		{18, "one kind found nothing", false, func(f *Figures) { f.Misses, f.FoundNothing, f.Writes, f.Deletes = 7, []string{"7 delete"}, true, true }, Suspect},
-		{24, "a member too many", false, func(f *Figures) { f.Unreported = 1 }, Suspect},
+		{18, "deletes", false, func(f *Figures) { f.Misses, f.HasDeletes = 1, true }, Valid},
+		{18, "one kind found nothing", false, func(f *Figures) {
+			f.Misses, f.EmptyKinds, f.HasWrites, f.HasDeletes = 7, []string{"7 delete"}, true, true
+		}, Suspect},
+		{24, "a member too many", false, func(f *Figures) { f.Unattributed = 1 }, Suspect},
 		{19, "interrupted", false, func(f *Figures) { f.Interrupted = true }, Suspect},
 
 		{20, "an event before its write", true, func(f *Figures) { f.Events.Impossible, f.Events.Untimed = 1, 1 }, Invalid},
@@ -235,8 +237,10 @@ func TestNotes(t *testing.T) {
 		{func(f *Figures) { f.Volatile, f.VolatileAllowed = true, true }, "as the scenario allows"},
 		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
 		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
-		{func(f *Figures) { f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersShare = true, 0.02, 1, true }, "R23 other programs: other programs used 2 %"},
-		{func(f *Figures) { f.BusyShare, f.MembersShare = 0.9, true }, "The share of other programs is unknown"},
+		{func(f *Figures) {
+			f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersOnMachine = true, 0.02, 1, true
+		}, "R23 other programs: other programs used 2 %"},
+		{func(f *Figures) { f.BusyShare, f.MembersOnMachine = 0.9, true }, "The share of other programs is unknown"},
 	}
 	for _, tt := range tests {
 		f := good()
@@ -268,7 +272,7 @@ func TestNoteOnFallingBehind(t *testing.T) {
 		}
 	}
 	unsent := func(n, room uint64) func(*Figures) {
-		return func(f *Figures) { f.FailedBy, f.NoRoom = map[string]uint64{"not_sent": n}, room }
+		return func(f *Figures) { f.FailedByKind, f.WaitedForConnection = map[string]uint64{"not_sent": n}, room }
 	}
 	for want, cases := range map[string][]func(*Figures){
 		"The store fell behind: ":          {func(*Figures) {}, own(0.05), unsent(10_000, 10_000)},
@@ -345,13 +349,13 @@ func TestNoEffectWithoutSuccesses(t *testing.T) {
 		f := good()
 		f.Succeeded, f.Failed, f.Due = 0, failed, failed
 		f.Headline = measure.Summarize(nil, failed)
-		for _, e := range []Effect{effectOnAll(0.2, 0.5), effectOnAll(0.2, 0), effectOnAll(0, 20)} {
-			if found := f.judged(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
+		for _, e := range []Effect{uniformEffect(0.2, 0.5), uniformEffect(0.2, 0), uniformEffect(0, 20)} {
+			if found := f.judgeEffect(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
 				t.Errorf("%d failed: %+v", failed, found)
 			}
 		}
 		f.Succeeded = 10
-		if found := f.judged(effectOnAll(0.2, 0), "the machine was busy"); !strings.Contains(found.text, "throughput may be up to 20 % too low") {
+		if found := f.judgeEffect(uniformEffect(0.2, 0), "the machine was busy"); !strings.Contains(found.text, "throughput may be up to 20 % too low") {
 			t.Errorf("10 succeeded: %+v", found)
 		}
 	}

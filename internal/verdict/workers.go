@@ -15,14 +15,14 @@ import (
 const (
 	// MinPace is a limit for the operations per client of a worker, as a fraction of the operations
 	// per client of the other workers. R28 reports a worker at or below this limit.
-	MinPace    = 0.75
-	paceErrors = 4
-	// MaxApart is the largest allowed difference, as a fraction, between a worker's median response
+	MinPace         = 0.75
+	paceErrorFactor = 4
+	// MaxMedianDistance is the largest allowed difference, as a fraction, between a worker's median response
 	// time and that of other workers.
-	MaxApart = 0.10
-	// falseAlarms is the probability that R29 reports a worker although all workers are equal.
-	falseAlarms     = 0.001
-	minApartSeconds = 3
+	MaxMedianDistance = 0.10
+	// falseAlarmProbability is the probability that R29 reports a worker although all workers are equal.
+	falseAlarmProbability = 0.001
+	minDistanceSeconds    = 3
 )
 
 // Worker is one of several workers that generated the load.
@@ -30,16 +30,16 @@ type Worker struct {
 	Name string
 	// Lost is the reason why the worker was lost before the end of the load, or empty.
 	Lost string
-	// BeganAfterNS is the time from the start of the first worker's window to the start of this
+	// StartDelayNS is the time from the start of the first worker's window to the start of this
 	// worker's window.
-	BeganAfterNS int64
+	StartDelayNS int64
 	// Pace is the number of operations per client of this worker, divided by the number of
 	// operations per client of the other workers at the same members in the same time. PaceError is
 	// the standard error of Pace. Both are 0 if unknown.
 	Pace, PaceError float64
-	// Apart holds, for each second, the difference between the logarithms of this worker's median
+	// MedianDistances holds, for each second, the difference between the logarithms of this worker's median
 	// response time and that of the other workers.
-	Apart []float64
+	MedianDistances []float64
 	// R5 to R9 use these figures of the worker's generator. They have the same meaning as in
 	// Figures.
 	Seconds                                         float64
@@ -62,10 +62,10 @@ func R26WorkerLost(f *Figures) finding {
 			return invalid("host %s was lost with its members, and the load ended: %s", h.Name, h.Lost)
 		}
 	}
-	return fine()
+	return noFinding()
 }
 
-func anyLost(f *Figures) bool {
+func hasLostWorker(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
@@ -76,16 +76,16 @@ func R27UnevenStart(f *Figures) finding {
 	missing := 0.0
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		missing += float64(w.BeganAfterNS)
-		if last == nil || w.BeganAfterNS > last.BeganAfterNS {
+		missing += float64(w.StartDelayNS)
+		if last == nil || w.StartDelayNS > last.StartDelayNS {
 			last = w
 		}
 	}
 	if last == nil || f.Seconds <= 0 {
-		return fine()
+		return noFinding()
 	}
 	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
-	return f.judged(e, "worker %s began %s after the first worker", last.Name, text.Duration(float64(last.BeganAfterNS)))
+	return f.judgeEffect(e, "worker %s began %s after the first worker", last.Name, text.Duration(float64(last.StartDelayNS)))
 }
 
 // R28SlowWorker reports a worker whose clients completed fewer operations than the clients of other
@@ -94,7 +94,7 @@ func R28SlowWorker(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrors*w.PaceError {
+		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrorFactor*w.PaceError {
 			slow = append(slow, fmt.Sprintf("clients of worker %s completed %s of the operations that other workers' clients completed at the same members", w.Name, text.Share(w.Pace)))
 		}
 	}
@@ -105,7 +105,7 @@ func R28SlowWorker(f *Figures) finding {
 // there are none.
 func suspectEach(all []string) finding {
 	if len(all) == 0 {
-		return fine()
+		return noFinding()
 	}
 	return suspect("%s", strings.Join(all, "; "))
 }
@@ -113,26 +113,26 @@ func suspectEach(all []string) finding {
 // R29WorkerApart reports a worker whose response times differ from those of other workers. It uses
 // the difference in each second, so that a slowdown of all workers has no influence. It then
 // applies Student's t-test to the mean difference. To limit false alarms for all workers together,
-// it divides falseAlarms by the number of workers (Bonferroni correction).
+// it divides falseAlarmProbability by the number of workers (Bonferroni correction).
 func R29WorkerApart(f *Figures) finding {
-	var apart []string
+	var reasons []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		n := float64(len(w.Apart))
-		if len(w.Apart) < minApartSeconds {
+		n := float64(len(w.MedianDistances))
+		if len(w.MedianDistances) < minDistanceSeconds {
 			continue
 		}
-		mean, deviation := stat.MeanStdDev(w.Apart)
-		chance := stat.Student(n - 1).Quantile(1 - falseAlarms/2/float64(len(f.Workers)))
-		if by := math.Expm1(mean); math.Abs(by) > MaxApart && math.Abs(mean) > chance*deviation/math.Sqrt(n) {
+		mean, deviation := stat.MeanStdDev(w.MedianDistances)
+		tQuantile := stat.Student(n - 1).Quantile(1 - falseAlarmProbability/2/float64(len(f.Workers)))
+		if by := math.Expm1(mean); math.Abs(by) > MaxMedianDistance && math.Abs(mean) > tQuantile*deviation/math.Sqrt(n) {
 			than := "above"
 			if by < 0 {
 				than = "below"
 			}
-			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s that of the other workers at the same members", w.Name, text.Share(math.Abs(by)), than))
+			reasons = append(reasons, fmt.Sprintf("the median response time of worker %s was %s %s that of the other workers at the same members", w.Name, text.Share(math.Abs(by)), than))
 		}
 	}
-	return suspectEach(apart)
+	return suspectEach(reasons)
 }
 
 // figures returns the figures of the worker's own generator, for rules that judge one generator.
@@ -161,5 +161,5 @@ func R30DisturbedWorker(f *Figures) finding {
 			}
 		}
 	}
-	return worstOf(all)
+	return worstFinding(all)
 }

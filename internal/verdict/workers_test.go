@@ -31,7 +31,7 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 					others += medians[k][s] / float64(n-1)
 				}
 			}
-			all[i].Apart = append(all[i].Apart, medians[i][s]-others)
+			all[i].MedianDistances = append(all[i].MedianDistances, medians[i][s]-others)
 		}
 	}
 	return all
@@ -40,7 +40,7 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 // R29 reports equal workers at most at its rate of false alarms, no matter how the speed of the
 // store varies. It always reports a worker that has a tenth of the speed of the other workers.
 func TestR29FalseAlarms(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, of := range []struct{ workers, seconds int }{{2, 5}, {4, 10}, {4, 30}, {16, 10}} {
 		const runs = 4000
@@ -51,17 +51,17 @@ func TestR29FalseAlarms(t *testing.T) {
 				alarms++
 			}
 		}
-		if most := int(3 * falseAlarms * runs); alarms > most {
+		if most := int(3 * falseAlarmProbability * runs); alarms > most {
 			t.Errorf("%d of %d runs of %d workers alike name one, above %d", alarms, runs, of.workers, most)
 		}
 		for range 200 {
 			f := Figures{Workers: alike(r, of.workers, of.seconds, 1, 0.1)}
 			for i := range f.Workers {
-				for s := range f.Workers[i].Apart {
+				for s := range f.Workers[i].MedianDistances {
 					if i == 0 {
-						f.Workers[i].Apart[s] += math.Log(10)
+						f.Workers[i].MedianDistances[s] += math.Log(10)
 					} else {
-						f.Workers[i].Apart[s] -= math.Log(10) / float64(of.workers-1)
+						f.Workers[i].MedianDistances[s] -= math.Log(10) / float64(of.workers-1)
 					}
 				}
 			}
@@ -111,7 +111,7 @@ func TestReasonsNameTheWorker(t *testing.T) {
 		for i := range 3 {
 			g := good()
 			all = append(all, Worker{
-				Name: fmt.Sprintf("w%d on b", i+1), Pace: 1, PaceError: 0.01, Apart: []float64{0.01, -0.01, 0.02, 0}, Seconds: 10,
+				Name: fmt.Sprintf("w%d on b", i+1), Pace: 1, PaceError: 0.01, MedianDistances: []float64{0.01, -0.01, 0.02, 0}, Seconds: 10,
 				Loops: g.Loops, LoopCPUNS: g.LoopCPUNS, RunDelayNS: g.RunDelayNS, PausedNS: g.PausedNS, LongestPauseNS: g.LongestPauseNS, Added: g.Added,
 			})
 		}
@@ -125,14 +125,14 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}{
 		{0, func(*Worker) {}, Valid, ""},
 		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker or host lost: worker w2 on b was lost, and its load ended: the worker is gone"},
-		{27, func(w *Worker) { w.BeganAfterNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
-		{0, func(w *Worker) { w.BeganAfterNS = 5e6 }, Valid, ""},
+		{27, func(w *Worker) { w.StartDelayNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
+		{0, func(w *Worker) { w.StartDelayNS = 5e6 }, Valid, ""},
 		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: clients of worker w2 on b completed 10 % of the operations that other workers' clients completed"},
 		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
-		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above that of the other workers"},
-		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below that of the other workers"},
-		{0, func(w *Worker) { w.Apart = []float64{0.5, -0.5, 1} }, Valid, ""},
-		{0, func(w *Worker) { w.Apart = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
+		{29, func(w *Worker) { w.MedianDistances = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above that of the other workers"},
+		{29, func(w *Worker) { w.MedianDistances = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below that of the other workers"},
+		{0, func(w *Worker) { w.MedianDistances = []float64{0.5, -0.5, 1} }, Valid, ""},
+		{0, func(w *Worker) { w.MedianDistances = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
 		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
 		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the control group of the load generator used up its CPU quota"},
 	}

@@ -17,23 +17,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// bed contains everything that the peers need for cases of one store: a cluster, and null servers
+// testbed contains everything that the peers need for cases of one store: a cluster, and null servers
 // if cases need them.
-type bed struct {
-	*place
+type testbed struct {
+	*workspace
 	store   store.Store
 	cluster *cluster.Cluster
 	// The tmpfs for the data of a member that is replaced for each measurement, or nil if no case
 	// needs such a member.
-	tmpfs   *tmpfs
-	null    map[string]*Server // null servers by script
-	key     string             // the key that peers read
-	version string             // the store's version
+	tmpfs       *tmpfs
+	nullServers map[string]*Server // nullServers servers by script
+	key         string             // the key that peers read
+	version     string             // the store's version
 }
 
 // newBed creates the bed for a ground. If the bed cannot be created on this machine, the error
 // states why, for example because a server is not installed.
-func newBed(p *place, g ground) (*bed, error) {
+func newBed(p *workspace, g testbedKey) (*testbed, error) {
 	st, err := registry.Lookup(g.store)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func newBed(p *place, g ground) (*bed, error) {
 			return nil, err
 		}
 	}
-	b := &bed{place: p, store: st, null: map[string]*Server{}}
+	b := &testbed{workspace: p, store: st, nullServers: map[string]*Server{}}
 	if g.tmpfs {
 		b.tmpfs, err = newTmpfs(p.host)
 	}
@@ -56,21 +56,21 @@ func newBed(p *place, g ground) (*bed, error) {
 
 // prepare starts the servers that the cases need, and writes the keys. The caller must close the
 // bed even if prepare fails.
-func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
+func (b *testbed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
-		if !c.Null || b.null[c.Script] != nil {
+		if !c.NullServer || b.nullServers[c.Script] != nil {
 			continue
 		}
 		server, err := StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name(), "--script", c.Script)
 		if err != nil {
 			return fmt.Errorf("the null server of %s did not start: %w", b.store.Name(), err)
 		}
-		b.null[c.Script] = server
+		b.nullServers[c.Script] = server
 	}
 	if b.tmpfs != nil {
-		return b.renew(ctx)
+		return b.restartMember(ctx)
 	}
-	if !slices.ContainsFunc(cases, func(c Case) bool { return !c.Null }) {
+	if !slices.ContainsFunc(cases, func(c Case) bool { return !c.NullServer }) {
 		return nil
 	}
 	b.cluster, err = cluster.Start(ctx, b.store, cluster.Spec{
@@ -97,7 +97,7 @@ func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 
 // preload writes a key space with quorumbench's generator, and checks the keys with an independent
 // client.
-func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
+func (b *testbed) preload(ctx context.Context, endpoint string, s Space) error {
 	// The exit code is ignored, because only the keys matter. It may report a bad verdict because
 	// the run is short.
 	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
@@ -107,7 +107,7 @@ func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	key, err := look(ctx, b.store.Name(), endpoint, s)
+	key, err := checkKeys(ctx, b.store.Name(), endpoint, s)
 	if err != nil {
 		return fmt.Errorf("the keys below %q could not be written to %s: %w\n%s", s.Prefix, b.store.Name(), err, text)
 	}
@@ -124,7 +124,7 @@ const (
 )
 
 // leader returns the endpoint of the current leader.
-func (b *bed) leader(ctx context.Context) (string, error) {
+func (b *testbed) leader(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
 	again := time.NewTicker(leaderPoll)
@@ -147,7 +147,7 @@ func (b *bed) leader(ctx context.Context) (string, error) {
 }
 
 // title returns the store's name, with its version if a server runs.
-func (b *bed) title() string {
+func (b *testbed) title() string {
 	if b.version == "" {
 		return b.store.Name()
 	}
@@ -156,18 +156,18 @@ func (b *bed) title() string {
 
 // work returns the work for a case on this bed. It must be called before each measurement, because
 // the leader can change.
-func (b *bed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
+func (b *testbed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
 	w := Work{
 		Case: c, Key: b.key, ReadSpace: readSpace(), PutSpace: putSpace(), ValueSize: valueSize,
 		Warmup: seconds / 4, Dir: b.dir,
 	}
 	w.Window = seconds - w.Warmup
-	if c.Null {
-		w.Endpoint = b.null[c.Script].Endpoint
+	if c.NullServer {
+		w.Endpoint = b.nullServers[c.Script].Endpoint
 		return w, nil
 	}
 	if b.tmpfs != nil {
-		if err := b.renew(ctx); err != nil {
+		if err := b.restartMember(ctx); err != nil {
 			return w, err
 		}
 	}
@@ -177,8 +177,8 @@ func (b *bed) work(ctx context.Context, c Case, seconds time.Duration) (Work, er
 }
 
 // close stops the servers and removes their data.
-func (b *bed) close() (err error) {
-	for _, server := range b.null {
+func (b *testbed) close() (err error) {
+	for _, server := range b.nullServers {
 		server.Stop()
 	}
 	if b.cluster != nil {

@@ -27,26 +27,26 @@ func putSpace() Space  { return Space{Prefix: "w", Digits: 7, Keys: 10_000} }
 // adjacent.
 func cases() []Case {
 	return append(etcdCases(),
-		closed(zookeeper.Name, CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
-		closed(zookeeper.Name, CaseZooKeeperPut, "ZooKeeper write, 100 x 10", kv.Put, kv.None, 100, 1000),
-		closed(consul.Name, CaseConsulGet, "Consul local read, 100 x 1", kv.Get, kv.Local, 100, 100),
-		closed(etcdv2.Name, CaseEtcdV2Get, "etcd v2 local read, 100 x 1", kv.Get, kv.Local, 100, 100),
+		closedLoopCase(zookeeper.Name, CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
+		closedLoopCase(zookeeper.Name, CaseZooKeeperPut, "ZooKeeper write, 100 x 10", kv.Put, kv.NoConsistency, 100, 1000),
+		closedLoopCase(consul.Name, CaseConsulGet, "Consul local read, 100 x 1", kv.Get, kv.Local, 100, 100),
+		closedLoopCase(etcdv2.Name, CaseEtcdV2Get, "etcd v2 local read, 100 x 1", kv.Get, kv.Local, 100, 100),
 	)
 }
 
 func etcdCases() []Case {
 	get := func(name, title string, level kv.Consistency, connections, clients int) Case {
-		return closed(etcd.Name, name, title, kv.Get, level, connections, clients)
+		return closedLoopCase(etcd.Name, name, title, kv.Get, level, connections, clients)
 	}
-	many := get(CaseMany, "local range, 1,000 x 10", kv.Local, 1000, 10_000)
-	many.Once = true
+	many := get(CaseManyConnections, "local range, 1,000 x 10", kv.Local, 1000, 10_000)
+	many.FirstRoundOnly = true
 	open := get(CaseOpen, "open loop, 20,000/s, null server", kv.Local, 100, 1000)
-	open.Rate, open.Null = openRate, true
+	open.Rate, open.NullServer = openRate, true
 	return []Case{
 		get(CaseLocal, "local range, 100 x 10", kv.Local, 100, 1000),
 		get(CaseLinearizable, "linearizable range, 100 x 10", kv.Linearizable, 100, 1000),
-		closed(etcd.Name, CasePut, "put, 100 x 10", kv.Put, kv.None, 100, 1000),
-		get(CaseOne, "local range, 1 x 1", kv.Local, 1, 1),
+		closedLoopCase(etcd.Name, CasePut, "put, 100 x 10", kv.Put, kv.NoConsistency, 100, 1000),
+		get(CaseSingleClient, "local range, 1 x 1", kv.Local, 1, 1),
 		many,
 		open,
 		watchCase(),
@@ -75,7 +75,7 @@ func nullCheck(name, load string, rate float64, clients int) Case {
 		Store: etcd.Name, Group: groupCheck, Name: name, Load: load,
 		Title: fmt.Sprintf("check perf --load %s, null server, 2 ms", load),
 		Kind:  kv.Put, Connections: clients, Clients: clients, Rate: rate,
-		Null: true, Script: "delay=2ms", Rounds: 3, Takes: 10 * time.Second,
+		NullServer: true, Script: "delay=2ms", Rounds: 3, Duration: 10 * time.Second,
 	}
 }
 
@@ -86,12 +86,12 @@ func tmpfsCheck() Case {
 		Store: etcd.Name, Group: groupCheck, Name: CaseCheckTmpfs, Load: "l",
 		Title: "check perf --load l, one member on tmpfs",
 		Kind:  kv.Put, Connections: 500, Clients: 500, Rate: RateL,
-		Tmpfs: true, Takes: time.Minute,
+		Tmpfs: true, Duration: time.Minute,
 	}
 }
 
-// closed returns a case with a closed loop of one kind of operation.
-func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
+// closedLoopCase returns a case with a closed loop of one kind of operation.
+func closedLoopCase(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
 	return Case{
 		Store: store, Name: name, Title: title, Kind: kind, Consistency: level,
 		Connections: connections, Clients: clients,
@@ -101,8 +101,8 @@ func closed(store, name, title string, kind kv.Kind, level kv.Consistency, conne
 // soakCases returns the cases that --soak runs.
 func soakCases() []Case {
 	short, long := cases()[0], cases()[0]
-	short.Name, short.Title, short.Takes = CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
-	long.Name, long.Title, long.Takes = CaseSoakLong, "local range, 100 x 10, ten minutes", 10*time.Minute
+	short.Name, short.Title, short.Duration = CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
+	long.Name, long.Title, long.Duration = CaseSoakLong, "local range, 100 x 10, ten minutes", 10*time.Minute
 	return []Case{short, long}
 }
 
@@ -121,29 +121,29 @@ func choices() []string {
 	return append(names, more...)
 }
 
-// ground identifies the cases that share a bed: either the cases of one store on its cluster and
+// testbedKey identifies the cases that share a bed: either the cases of one store on its cluster and
 // its null servers, or the cases on a member on a tmpfs.
-type ground struct {
+type testbedKey struct {
 	store string
 	tmpfs bool
 }
 
-func groundOf(c Case) ground { return ground{c.Store, c.Tmpfs} }
+func testbedKeyOf(c Case) testbedKey { return testbedKey{c.Store, c.Tmpfs} }
 
-// groundsOf lists the grounds of the cases, in the order of the cases.
-func groundsOf(cases []Case) []ground {
-	var all []ground
+// testbedKeys lists the grounds of the cases, in the order of the cases.
+func testbedKeys(cases []Case) []testbedKey {
+	var all []testbedKey
 	for _, c := range cases {
-		if g := groundOf(c); !slices.Contains(all, g) {
+		if g := testbedKeyOf(c); !slices.Contains(all, g) {
 			all = append(all, g)
 		}
 	}
 	return all
 }
 
-// casesOf returns the cases of one ground.
-func casesOf(all []Case, g ground) []Case {
-	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return groundOf(c) != g })
+// casesForTestbed returns the cases of one ground.
+func casesForTestbed(all []Case, g testbedKey) []Case {
+	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return testbedKeyOf(c) != g })
 }
 
 func checkNames(only []string) error {
@@ -155,8 +155,8 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// chosen returns the cases that --only selects.
-func (o options) chosen() []Case {
+// selectedCases returns the cases that --only selects.
+func (o options) selectedCases() []Case {
 	if o.soak {
 		return soakCases()
 	}

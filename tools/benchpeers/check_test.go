@@ -102,11 +102,11 @@ func TestParseCheck(t *testing.T) {
 
 // quorumbench must receive the load by name, and a duration only if it differs from checkSpan.
 func TestCheckArguments(t *testing.T) {
-	w := Work{Case: Case{Store: "etcd", Load: "l", Takes: checkSpan}, Endpoint: "127.0.0.1:2379"}
+	w := Work{Case: Case{Store: "etcd", Load: "l", Duration: checkSpan}, Endpoint: "127.0.0.1:2379"}
 	if got := strings.Join(w.checkArguments(), " "); got != "check perf --store etcd --endpoints 127.0.0.1:2379 --load l --format json" {
 		t.Errorf("got %q", got)
 	}
-	w.Takes = 10 * time.Second
+	w.Duration = 10 * time.Second
 	if got := strings.Join(w.checkArguments(), " "); !strings.HasSuffix(got, "--duration 10s") {
 		t.Errorf("got %q", got)
 	}
@@ -138,10 +138,10 @@ func TestEtcdctlIsTheServersVersion(t *testing.T) {
 
 func TestEtcdctlIsMissingIfItCannotBeBuilt(t *testing.T) {
 	cause := errors.New("no Go")
-	if err := NewEtcdctl("", cause).Missing; !errors.Is(err, cause) {
+	if err := NewEtcdctl("", cause).Unavailable; !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
-	if err := NewEtcdctl("/bin/etcdctl", nil).Missing; err != nil {
+	if err := NewEtcdctl("/bin/etcdctl", nil).Unavailable; err != nil {
 		t.Error(err)
 	}
 }

@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// patience is the time that a peer may run beyond the planned length of its measurement.
-const patience = 60 * time.Second
+// overtime is the time that a peer may run beyond the planned length of its measurement.
+const overtime = 60 * time.Second
 
 // comparison is one run of this program.
 type comparison struct {
 	options
-	place   *place
-	cases   []Case
-	peers   []Peer
-	stores  []string // measured stores with their versions
-	results Results
-	notes   []string
-	begun   int // the highest number of rounds started for any store
+	place         *workspace
+	cases         []Case
+	peers         []Peer
+	stores        []string // measured stores with their versions
+	results       Results
+	notes         []string
+	startedRounds int // the highest number of rounds started for any store
 }
 
-// conduct measures all cases and prints the results. If ctx ends or a cluster fails, conduct prints
+// runComparison measures all cases and prints the results. If ctx ends or a cluster fails, conduct prints
 // the results so far and returns the error.
-func conduct(ctx context.Context, o options) (err error) {
+func runComparison(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("our own binary cannot be found: %w", err)
 	}
-	c := &comparison{options: o, cases: o.chosen()}
+	c := &comparison{options: o, cases: o.selectedCases()}
 	c.reportProgress("building quorumbench")
 	if c.place, err = newPlace(o); err != nil {
 		return err
@@ -43,7 +43,7 @@ func conduct(ctx context.Context, o options) (err error) {
 	}
 	c.choosePeers(ctx, self)
 	measuring := c.measure(ctx)
-	if c.begun == 0 {
+	if c.startedRounds == 0 {
 		return measuring
 	}
 	return errors.Join(measuring, c.print(os.Stdout))
@@ -63,11 +63,11 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 		all = all[:1]
 	}
 	for _, p := range all {
-		if !slices.ContainsFunc(c.cases, p.Does) {
+		if !slices.ContainsFunc(c.cases, p.CanRun) {
 			continue
 		}
-		if p.Missing != nil {
-			c.note("%s is left out: %v", p.Name, p.Missing)
+		if p.Unavailable != nil {
+			c.note("%s is left out: %v", p.Name, p.Unavailable)
 			continue
 		}
 		c.peers = append(c.peers, p)
@@ -79,8 +79,8 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 // tmpfs.
 func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
-	for _, g := range groundsOf(c.cases) {
-		cases := casesOf(c.cases, g)
+	for _, g := range testbedKeys(c.cases) {
+		cases := casesForTestbed(c.cases, g)
 		b, err := newBed(c.place, g)
 		if err != nil {
 			what := g.store
@@ -90,18 +90,18 @@ func (c *comparison) measure(ctx context.Context) error {
 			missing = append(missing, fmt.Sprintf("%s is left out: %v", what, err))
 			continue
 		}
-		if err := c.onBed(ctx, b, cases); err != nil {
+		if err := c.measureOnTestbed(ctx, b, cases); err != nil {
 			return err
 		}
 	}
-	if c.begun == 0 {
+	if c.startedRounds == 0 {
 		return errors.New("nothing can be measured: " + strings.Join(missing, "; "))
 	}
 	c.notes = append(c.notes, missing...)
 	return nil
 }
 
-func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error) {
+func (c *comparison) measureOnTestbed(ctx context.Context, b *testbed, cases []Case) (err error) {
 	c.reportProgress("starting the servers of " + b.store.Name())
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.prepare(ctx, cases); err != nil {
@@ -111,10 +111,10 @@ func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error
 		return err
 	}
 	c.stores = withTitle(c.stores, b.store.Name(), b.title())
-	if err := c.warm(ctx, b, cases); err != nil {
+	if err := c.warmUp(ctx, b, cases); err != nil {
 		return err
 	}
-	return c.inRounds(ctx, b, cases)
+	return c.measureRounds(ctx, b, cases)
 }
 
 // withTitle adds a store's title to a list. The title contains no version if the bed has only null
@@ -132,15 +132,15 @@ func withTitle(titles []string, store, title string) []string {
 	return append(titles, title)
 }
 
-// warm runs each case once with quorumbench and ignores the figures. A server that has just started
+// warmUp runs each case once with quorumbench and ignores the figures. A server that has just started
 // compiles code, opens files and fills caches. Without the warm-up, this work would put the first
 // peer at a disadvantage.
-func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
+func (c *comparison) warmUp(ctx context.Context, b *testbed, cases []Case) error {
 	if c.soak {
 		return nil
 	}
 	for _, k := range cases {
-		if k.Once || k.Null || k.Tmpfs {
+		if k.FirstRoundOnly || k.NullServer || k.Tmpfs {
 			continue
 		}
 		c.reportProgress("warming the servers up: " + k.Title)
@@ -155,19 +155,19 @@ func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 	return nil
 }
 
-func (c *comparison) inRounds(ctx context.Context, b *bed, cases []Case) error {
+func (c *comparison) measureRounds(ctx context.Context, b *testbed, cases []Case) error {
 	most := 0
 	for _, k := range cases {
 		most = max(most, c.roundsOf(k))
 	}
 	for round := range most {
-		c.begun = max(c.begun, round+1)
+		c.startedRounds = max(c.startedRounds, round+1)
 		for _, k := range cases {
 			rounds := c.roundsOf(k)
 			if round >= rounds {
 				continue
 			}
-			able := slices.DeleteFunc(slices.Clone(c.peers), func(p Peer) bool { return !p.Does(k) })
+			able := slices.DeleteFunc(slices.Clone(c.peers), func(p Peer) bool { return !p.CanRun(k) })
 			for _, p := range Rotated(able, round) {
 				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name)
 				if err := c.measureOne(ctx, b, round, prefix, k, p); err != nil {
@@ -182,7 +182,7 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []Case) error {
 // roundsOf returns the number of rounds of a case.
 func (c *comparison) roundsOf(k Case) int {
 	switch {
-	case c.soak || k.Once:
+	case c.soak || k.FirstRoundOnly:
 		return 1
 	case k.Tmpfs:
 		return c.checks
@@ -194,7 +194,7 @@ func (c *comparison) roundsOf(k Case) int {
 
 // measureOne measures one peer in one case. If the measurement fails, measureOne adds a note, and
 // the comparison continues.
-func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
+func (c *comparison) measureOne(ctx context.Context, b *testbed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {
 	case ctx.Err() != nil:
@@ -210,20 +210,20 @@ func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix s
 }
 
 // run runs one case with one peer.
-func (c *comparison) run(ctx context.Context, b *bed, k Case, p Peer) (Figures, error) {
+func (c *comparison) run(ctx context.Context, b *testbed, k Case, p Peer) (Figures, error) {
 	seconds := c.seconds
-	if k.Takes > 0 {
-		seconds = k.Takes
+	if k.Duration > 0 {
+		seconds = k.Duration
 	}
 	work, err := b.work(ctx, k, seconds)
 	if err != nil {
 		return Figures{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, seconds+patience)
+	limited, cancel := context.WithTimeout(ctx, seconds+overtime)
 	defer cancel()
 	figures, err := p.Run(limited, work)
 	if ctx.Err() == nil && limited.Err() != nil {
-		err = fmt.Errorf("it was stopped after %v", seconds+patience)
+		err = fmt.Errorf("it was stopped after %v", seconds+overtime)
 	}
 	return figures, err
 }

@@ -18,8 +18,8 @@ import (
 // etcdctl always takes a minute, and a real member also shows the effect of etcdctl's rate limiter.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
-		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
-		Does: func(c Case) bool { return c.Load != "" && c.Tmpfs },
+		Name: Etcdctl, Unavailable: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
+		CanRun: func(c Case) bool { return c.Load != "" && c.Tmpfs },
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			return runProgram(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
 				figures, err := parseEtcdctl(text, w.Rate)
@@ -102,9 +102,9 @@ func etcdctlSource() (store.ServerSource, error) {
 	return store.ServerSource{
 		Store: Etcdctl, Version: etcdctlVersion, Versions: []string{etcdctlVersion}, Kind: store.GoModule,
 		Files: files, Package: etcdctlModule, LDFlags: "-s -w",
-		Tools: []store.Tool{{Name: "go", Missing: "building etcdctl needs Go 1.26 or newer"}},
+		Tools: []store.Tool{{Name: "go", MissingMessage: "building etcdctl needs Go 1.26 or newer"}},
 		Check: store.ServerCheck{
-			Module: etcdctlModule + "@v" + etcdctlVersion, Args: []string{"version"}, Says: "etcdctl version: " + etcdctlVersion,
+			Module: etcdctlModule + "@v" + etcdctlVersion, Args: []string{"version"}, ExpectedOutput: "etcdctl version: " + etcdctlVersion,
 		},
 		License: "Apache License 2.0",
 	}, err

@@ -12,10 +12,10 @@ type Goal struct {
 	Title string  `json:"what"`
 	Limit float64 `json:"goal"`
 	Aim   float64 `json:"aim,omitempty"` // a more ambitious value, or 0 for none
-	// AtMost is true if lower values are better.
-	AtMost bool `json:"at_most"`
-	// Worst is true if the worst round is judged instead of the median round.
-	Worst bool `json:"judged_by_worst_round"`
+	// LowerIsBetter is true if lower values are better.
+	LowerIsBetter bool `json:"at_most"`
+	// JudgeWorstRound is true if the worst round is judged instead of the median round.
+	JudgeWorstRound bool `json:"judged_by_worst_round"`
 	// Show formats a value for the table.
 	Show func(float64) string `json:"-"`
 	// Values returns one value for each round.
@@ -27,8 +27,8 @@ type Verdict struct {
 	Goal
 	Reached bool `json:"reached"`
 	Spread
-	Known bool `json:"-"`
-	Aimed bool `json:"-"` // the aim was also reached
+	Known      bool `json:"-"`
+	AimReached bool `json:"-"` // the aim was also reached
 }
 
 // Judge determines whether a goal is reached.
@@ -38,19 +38,19 @@ func (g Goal) Judge(r *Results) Verdict {
 		return v
 	}
 	value := v.Median
-	if g.Worst {
+	if g.JudgeWorstRound {
 		value = v.Min
-		if g.AtMost {
+		if g.LowerIsBetter {
 			value = v.Max
 		}
 	}
 	v.Known, v.Reached = true, g.meets(value, g.Limit)
-	v.Aimed = v.Reached && g.Aim != 0 && g.meets(value, g.Aim)
+	v.AimReached = v.Reached && g.Aim != 0 && g.meets(value, g.Aim)
 	return v
 }
 
 func (g Goal) meets(value, limit float64) bool {
-	if g.AtMost {
+	if g.LowerIsBetter {
 		return value <= limit
 	}
 	return value >= limit
@@ -58,22 +58,22 @@ func (g Goal) meets(value, limit float64) bool {
 
 // The names of the cases to which goals refer.
 const (
-	CaseLocal        = "local"
-	CaseLinearizable = "linearizable"
-	CasePut          = "put"
-	CaseOne          = "one"
-	CaseMany         = "many"
-	CaseOpen         = "open"
-	CaseSoakShort    = "soak-1m"
-	CaseSoakLong     = "soak-10m"
-	CaseZooKeeperGet = "zookeeper-get"
-	CaseZooKeeperPut = "zookeeper-put"
-	CaseConsulGet    = "consul-get"
-	CaseEtcdV2Get    = "etcdv2-get"
-	CaseWatch        = "watch"
-	CaseCheckL       = "check-l"
-	CaseCheckXL      = "check-xl"
-	CaseCheckTmpfs   = "check-tmpfs"
+	CaseLocal           = "local"
+	CaseLinearizable    = "linearizable"
+	CasePut             = "put"
+	CaseSingleClient    = "one"
+	CaseManyConnections = "many"
+	CaseOpen            = "open"
+	CaseSoakShort       = "soak-1m"
+	CaseSoakLong        = "soak-10m"
+	CaseZooKeeperGet    = "zookeeper-get"
+	CaseZooKeeperPut    = "zookeeper-put"
+	CaseConsulGet       = "consul-get"
+	CaseEtcdV2Get       = "etcdv2-get"
+	CaseWatch           = "watch"
+	CaseCheckL          = "check-l"
+	CaseCheckXL         = "check-xl"
+	CaseCheckTmpfs      = "check-tmpfs"
 )
 
 // The rates of the `check perf` loads, in writes per second.
@@ -99,14 +99,14 @@ func Goals(rate float64) []Goal {
 		quotient{CaseLocal, ours, v3, perSecond}.atLeast("throughput, local ranges, ours / client/v3", 1.6, 2),
 		quotient{CaseLinearizable, ours, v3, perSecond}.atLeast("throughput, linearizable ranges, ours / client/v3", 1.4, 1.8),
 		quotient{CasePut, ours, v3, perSecond}.atLeast("throughput, puts, ours / client/v3", 1.25, 1.5),
-		quotient{CaseOne, ours, h2, serviceP50}.atMost("service time p50 of one client, ours / h2load", 1, 0),
+		quotient{CaseSingleClient, ours, h2, serviceP50}.atMost("service time p50 of one client, ours / h2load", 1, 0),
 		quotient{CaseWatch, v3, ours, cpuPerOp}.atLeast("CPU per watch event, client/v3 / ours", 5, 0),
-		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
-		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
-		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
+		memoryGoal("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
+		memoryGoal("resident memory, 1,000 connections x 10", 200*mebibyte, CaseManyConnections),
+		{Title: "resident memory after ten minutes / after one", Limit: 1.1, LowerIsBetter: true, Show: showRatio, Values: soakMemoryRatio},
 		distanceGoal("open loop, difference from the requested rate", 0.001, CaseOpen, rate),
 		{
-			Title: "open loop, lateness p99.9", Limit: 1e6, AtMost: true, Show: text.Duration,
+			Title: "open loop, lateness p99.9", Limit: 1e6, LowerIsBetter: true, Show: text.Duration,
 			Values: func(r *Results) []float64 { return r.Values(CaseOpen, ours, lateness) },
 		},
 		distanceGoal("check perf --load l, null server: difference from the load's rate", 0.005, CaseCheckL, RateL),
@@ -129,15 +129,15 @@ func Goals(rate float64) []Goal {
 // quotient is a figure of the peer `over` divided by the same figure of the peer `under`, in the
 // case `in`.
 type quotient struct {
-	in, over, under string
-	figure          Figure
+	caseName, numerator, denominator string
+	figure                           Figure
 }
 
 // atMost returns the goal that the ratio does not exceed limit. A ratio of at most aim, a lower
 // value, is better still.
 func (q quotient) atMost(title string, limit, aim float64) Goal {
 	g := q.atLeast(title, limit, aim)
-	g.AtMost = true
+	g.LowerIsBetter = true
 	return g
 }
 
@@ -146,15 +146,15 @@ func (q quotient) atMost(title string, limit, aim float64) Goal {
 func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, Aim: aim, Show: showRatio,
-		Values: func(r *Results) []float64 { return r.Ratios(q.in, q.over, q.under, q.figure) },
+		Values: func(r *Results) []float64 { return r.Ratios(q.caseName, q.numerator, q.denominator, q.figure) },
 	}
 }
 
-// resident returns a goal for the maximum resident memory of quorumbench in the worst round of the
+// memoryGoal returns a goal for the maximum resident memory of quorumbench in the worst round of the
 // named cases.
-func resident(title string, limit float64, names ...string) Goal {
+func memoryGoal(title string, limit float64, names ...string) Goal {
 	return Goal{
-		Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
+		Title: title, Limit: limit, LowerIsBetter: true, JudgeWorstRound: true, Show: showMemory,
 		Values: func(r *Results) []float64 {
 			var all []float64
 			for _, name := range names {
@@ -165,7 +165,7 @@ func resident(title string, limit float64, names ...string) Goal {
 	}
 }
 
-func soak(r *Results) []float64 {
+func soakMemoryRatio(r *Results) []float64 {
 	short, long := r.Values(CaseSoakShort, Quorumbench, memory), r.Values(CaseSoakLong, Quorumbench, memory)
 	if len(short) == 0 || len(long) == 0 {
 		return nil
@@ -177,16 +177,16 @@ func soak(r *Results) []float64 {
 // requested rate.
 func distanceGoal(title string, limit float64, name string, rate float64) Goal {
 	return Goal{
-		Title: title, Limit: limit, AtMost: true, Show: text.Share,
+		Title: title, Limit: limit, LowerIsBetter: true, Show: text.Share,
 		Values: func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) },
 	}
 }
 
 // deviations returns the relative difference between each value and the requested value.
-func deviations(values []float64, asked float64) []float64 {
+func deviations(values []float64, requested float64) []float64 {
 	out := slices.Clone(values)
 	for i, v := range out {
-		out[i] = math.Abs(v-asked) / asked
+		out[i] = math.Abs(v-requested) / requested
 	}
 	return out
 }

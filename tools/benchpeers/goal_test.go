@@ -44,15 +44,15 @@ func TestJudge(t *testing.T) {
 		goal Goal
 		want string
 	}{
-		{"below an upper limit", Goal{Limit: 1, AtMost: true, Values: values(0.9, 2, 0.8)}, "yes"},
-		{"at an upper limit", Goal{Limit: 1, AtMost: true, Values: values(1)}, "yes"},
-		{"above an upper limit", Goal{Limit: 1, AtMost: true, Values: values(0.9, 1.1, 1.2)}, "NO"},
-		{"the aim too", Goal{Limit: 1, Aim: 0.8, AtMost: true, Values: values(0.8)}, "yes, the aim too"},
+		{"below an upper limit", Goal{Limit: 1, LowerIsBetter: true, Values: values(0.9, 2, 0.8)}, "yes"},
+		{"at an upper limit", Goal{Limit: 1, LowerIsBetter: true, Values: values(1)}, "yes"},
+		{"above an upper limit", Goal{Limit: 1, LowerIsBetter: true, Values: values(0.9, 1.1, 1.2)}, "NO"},
+		{"the aim too", Goal{Limit: 1, Aim: 0.8, LowerIsBetter: true, Values: values(0.8)}, "yes, the aim too"},
 		{"short of the aim", Goal{Limit: 6, Aim: 10, Values: values(9)}, "yes"},
 		{"above a lower limit", Goal{Limit: 6, Aim: 10, Values: values(11)}, "yes, the aim too"},
 		{"below a lower limit", Goal{Limit: 6, Aim: 10, Values: values(5.99)}, "NO"},
-		{"one round is over", Goal{Limit: 64, AtMost: true, Worst: true, Values: values(40, 65, 41)}, "NO"},
-		{"one round is under", Goal{Limit: 64, Worst: true, Values: values(70, 63, 80)}, "NO"},
+		{"one round is over", Goal{Limit: 64, LowerIsBetter: true, JudgeWorstRound: true, Values: values(40, 65, 41)}, "NO"},
+		{"one round is under", Goal{Limit: 64, JudgeWorstRound: true, Values: values(70, 63, 80)}, "NO"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := c.goal.Judge(&Results{})
@@ -86,7 +86,7 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 		Check: &Check{},
 	}
 	for _, name := range []string{
-		CaseLocal, CaseLinearizable, CasePut, CaseOne, CaseMany, CaseOpen, CaseSoakShort, CaseSoakLong,
+		CaseLocal, CaseLinearizable, CasePut, CaseSingleClient, CaseManyConnections, CaseOpen, CaseSoakShort, CaseSoakLong,
 		CaseZooKeeperGet, CaseZooKeeperPut, CaseConsulGet, CaseEtcdV2Get,
 		CaseWatch, CaseCheckL, CaseCheckXL, CaseCheckTmpfs,
 	} {

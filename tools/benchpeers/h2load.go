@@ -26,8 +26,8 @@ import (
 // h2load sends the same body in every request.
 func NewH2load() Peer {
 	return Peer{
-		Name: H2load, Missing: installed("h2load", "nghttp2-client"), Run: runH2load,
-		Does: func(c Case) bool {
+		Name: H2load, Unavailable: checkInstalled("h2load", "nghttp2-client"), Run: runH2load,
+		CanRun: func(c Case) bool {
 			return c.Store == etcd.Name && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local
 		},
 		Version: func() string {

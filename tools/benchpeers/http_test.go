@@ -22,7 +22,7 @@ func TestLocalReadEqualsQuorumbenchs(t *testing.T) {
 			continue
 		}
 		spoken++
-		codec := s.Codecs(store.Access{Endpoints: []string{endpoint}})(store.Dialed{Endpoint: endpoint})
+		codec := s.Codecs(store.Access{Endpoints: []string{endpoint}})(store.ConnectionInfo{Endpoint: endpoint})
 		codec.Submit(&store.Op{Kind: kv.Get, Consistency: kv.Local, Key: []byte("r0000000")})
 		want := "GET " + target + " HTTP/1.1\r\nHost: " + endpoint + "\r\n\r\n"
 		if d := cmp.Diff(want, string(codec.Out())); d != "" {

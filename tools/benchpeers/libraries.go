@@ -27,7 +27,7 @@ import (
 func NewClientV3(self string) Peer {
 	return Peer{
 		Name: ClientV3,
-		Does: func(c Case) bool {
+		CanRun: func(c Case) bool {
 			return c.Store == etcd.Name && (c.Kind == kv.Watch || closedLoop(c) && c.Clients > 1)
 		},
 		Run: func(ctx context.Context, w Work) (Figures, error) {
@@ -110,7 +110,7 @@ func (lib *clientV3Library) close() {
 func NewGoZooKeeper(self string) Peer {
 	return Peer{
 		Name: GoZooKeeper,
-		Does: func(c Case) bool {
+		CanRun: func(c Case) bool {
 			return c.Store == zookeeper.Name && closedLoop(c) && (c.Kind == kv.Put || c.Consistency == kv.Local)
 		},
 		Run: func(ctx context.Context, w Work) (Figures, error) {

@@ -22,15 +22,15 @@ import (
 // lookTimeout limits the time to read the keys.
 const lookTimeout = 10 * time.Second
 
-// look reads a key space with an independent client. All keys must exist, and the first key's value
+// checkKeys reads a key space with an independent client. All keys must exist, and the first key's value
 // must have the right size. look returns the first key.
-func look(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
+func checkKeys(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	// Each function returns the keys with the prefix (some functions also return other keys), and a
 	// function that reads one key.
 	client, ok := map[string]func(ctx context.Context, endpoint, prefix string) (keys []string, read func(key string) ([]byte, error), err error){
-		etcd.Name: lookEtcd, zookeeper.Name: lookZooKeeper, consul.Name: lookConsul, etcdv2.Name: lookEtcdV2,
+		etcd.Name: listEtcdKeys, zookeeper.Name: listZooKeeperKeys, consul.Name: listConsulKeys, etcdv2.Name: listEtcdV2Keys,
 	}[storeName]
 	if !ok {
 		return "", fmt.Errorf("no client for %s is known here", storeName)
@@ -51,7 +51,7 @@ func look(ctx context.Context, storeName, endpoint string, s Space) (string, err
 	return key, err
 }
 
-func lookEtcd(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
+func listEtcdKeys(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: lookTimeout, Logger: zap.NewNop()})
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +69,7 @@ func lookEtcd(ctx context.Context, endpoint, prefix string) (keys []string, read
 	return keys, func(key string) ([]byte, error) { return values[key], nil }, nil
 }
 
-func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
+func listZooKeeperKeys(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
 	c, err := ConnectZooKeeper(endpoint)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read
 	}, err
 }
 
-func lookConsul(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
+func listConsulKeys(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
 	err = fetch(ctx, "http://"+endpoint+"/v1/kv/"+prefix+"?keys", &keys)
 	return keys, func(key string) ([]byte, error) {
 		target, _ := LocalRead(consul.Name, key)
@@ -90,7 +90,7 @@ func lookConsul(ctx context.Context, endpoint, prefix string) (keys []string, re
 	}, err
 }
 
-func lookEtcdV2(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
+func listEtcdV2Keys(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
 	type node struct {
 		Key, Value string
 		Nodes      []node
@@ -109,12 +109,12 @@ func lookEtcdV2(ctx context.Context, endpoint, _ string) (keys []string, read fu
 }
 
 // fetch requests a JSON document and decodes it.
-func fetch(ctx context.Context, url string, into any) error {
+func fetch(ctx context.Context, url string, target any) error {
 	b, err := download(ctx, url)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := json.Unmarshal(b, target); err != nil {
 		return fmt.Errorf("the answer to %s is not understood: %w", url, err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // nullServer starts a null server for a store's protocol. Every key exists on this server.
-func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
+func nullServer(t *testing.T, s store.NullServerProvider) (endpoint string) {
 	t.Helper()
 	return storetest.ServeNull(t, s, 1, store.NullOptions{ValueSize: 256})[0]
 }
@@ -22,7 +22,7 @@ func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
 func TestLoops(t *testing.T) {
 	for _, c := range []struct {
 		command string
-		store   store.NullServed
+		store   store.NullServerProvider
 	}{
 		{clientV3Command, etcd.New()},
 		{goZooKeeperCommand, zookeeper.New()},

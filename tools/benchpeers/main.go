@@ -61,7 +61,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 	}
 	// A second Ctrl-C ends this program and its processes immediately.
 	context.AfterFunc(ctx, stop)
-	err = conduct(ctx, o)
+	err = runComparison(ctx, o)
 	switch {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "benchpeers: interrupted")

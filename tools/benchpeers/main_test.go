@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 	if o.rounds != 7 || o.seconds != 2500*time.Millisecond || len(o.only) != 2 || !o.json {
 		t.Errorf("got %+v", o)
 	}
-	if all := o.chosen(); len(all) != 2 || all[0].Name != CaseLocal || all[1].Name != CasePut {
+	if all := o.selectedCases(); len(all) != 2 || all[0].Name != CaseLocal || all[1].Name != CasePut {
 		t.Errorf("chosen are %+v", all)
 	}
 	for _, c := range []struct{ args, want string }{
@@ -45,7 +45,7 @@ func TestOnlyTakesStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := o.chosen()
+	all := o.selectedCases()
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Name)
@@ -54,10 +54,10 @@ func TestOnlyTakesStores(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("chosen are %v, want %v", names, want)
 	}
-	if got := groundsOf(all); !slices.Equal(got, []ground{{store: "zookeeper"}, {store: "consul"}}) {
+	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "zookeeper"}, {store: "consul"}}) {
 		t.Errorf("their grounds are %v", got)
 	}
-	if got := casesOf(all, ground{store: "consul"}); len(got) != 1 || len(all) != 3 {
+	if got := casesForTestbed(all, testbedKey{store: "consul"}); len(got) != 1 || len(all) != 3 {
 		t.Errorf("consul has %+v of %d", got, len(all))
 	}
 }
@@ -69,7 +69,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := o.chosen()
+	all := o.selectedCases()
 	c := &comparison{options: o}
 	rounds := map[string]int{}
 	for _, k := range all {
@@ -78,7 +78,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	if want := map[string]int{CaseCheckL: 3, CaseCheckXL: 3, CaseCheckTmpfs: 2}; !maps.Equal(rounds, want) {
 		t.Errorf("rounds are %v, want %v", rounds, want)
 	}
-	if got := groundsOf(all); !slices.Equal(got, []ground{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
+	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
 		t.Errorf("their grounds are %v", got)
 	}
 	if o, err = parse(nil); err != nil || o.checks != 1 {
@@ -111,7 +111,7 @@ func TestChecksMatchTheirLoads(t *testing.T) {
 		if k.Load == "" {
 			continue
 		}
-		if m := scenario.PerfLoads[k.Load]; m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && k.Takes != time.Minute) {
+		if m := scenario.PerfLoads[k.Load]; m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && k.Duration != time.Minute) {
 			t.Errorf("%s is %+v, and its load %+v", k.Name, k, m)
 		}
 	}
@@ -123,7 +123,7 @@ func TestTmpfs(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if !onTmpfs(f.claim.Path()) || room(f.claim.Path()) < tmpfsRoom {
+	if !isOnTmpfs(f.claim.Path()) || freeBytes(f.claim.Path()) < tmpfsRoom {
 		t.Errorf("%s is not on a tmpfs with room", f.claim.Path())
 	}
 	if err := f.close(); err != nil {
@@ -132,7 +132,7 @@ func TestTmpfs(t *testing.T) {
 	if _, err := os.Stat(f.claim.Path()); !os.IsNotExist(err) {
 		t.Errorf("%s is still there: %v", f.claim.Path(), err)
 	}
-	if onTmpfs("/no/such/folder") || room("/no/such/folder") != 0 {
+	if isOnTmpfs("/no/such/folder") || freeBytes("/no/such/folder") != 0 {
 		t.Error("a folder that is not there is on a tmpfs")
 	}
 }
@@ -164,15 +164,15 @@ func TestByDefaultEverythingIsMeasuredFiveTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := o.chosen(); o.rounds != 5 || len(all) != len(cases()) {
+	if all := o.selectedCases(); o.rounds != 5 || len(all) != len(cases()) {
 		t.Errorf("%d rounds of %d cases", o.rounds, len(all))
 	}
 }
 
 func TestSoakHasItsOwnWindows(t *testing.T) {
 	takes := map[string]time.Duration{}
-	for _, c := range (options{soak: true}).chosen() {
-		takes[c.Name] = c.Takes
+	for _, c := range (options{soak: true}).selectedCases() {
+		takes[c.Name] = c.Duration
 	}
 	if want := map[string]time.Duration{CaseSoakShort: time.Minute, CaseSoakLong: 10 * time.Minute}; !maps.Equal(takes, want) {
 		t.Errorf("got %v", takes)

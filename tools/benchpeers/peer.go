@@ -24,25 +24,25 @@ const (
 
 // Case describes work with which the peers are compared.
 type Case struct {
-	Name        string // name for --only
-	Title       string // title in the table
-	Store       string // name of the store in the registry
-	Kind        kv.Kind
-	Consistency kv.Consistency // consistency of reads
-	Connections int
-	Clients     int     // total number of clients, each with one operation in flight
-	Rate        float64 // rate of an open loop in operations per second; 0 for a closed loop
-	Once        bool    // the case is measured only in the first round
-	Rounds      int     // maximum number of rounds; 0 for no limit
-	// Null is true if the peers send the operations to a null server instead of a cluster. The null
+	Name           string // name for --only
+	Title          string // title in the table
+	Store          string // name of the store in the registry
+	Kind           kv.Kind
+	Consistency    kv.Consistency // consistency of reads
+	Connections    int
+	Clients        int     // total number of clients, each with one operation in flight
+	Rate           float64 // rate of an open loop in operations per second; 0 for a closed loop
+	FirstRoundOnly bool    // the case is measured only in the first round
+	Rounds         int     // maximum number of rounds; 0 for no limit
+	// NullServer is true if the peers send the operations to a null server instead of a cluster. The null
 	// server responds immediately, or as Script specifies.
-	Null   bool
-	Script string
+	NullServer bool
+	Script     string
 
 	// Group is a name for --only that selects this case together with other cases. It may be empty.
 	Group string
-	// Takes is the length of a measurement. If it is 0, --seconds determines the length.
-	Takes time.Duration
+	// Duration is the length of a measurement. If it is 0, --seconds determines the length.
+	Duration time.Duration
 	// Load is the name of a `check perf` load, or empty. If it is set, the work is a check with
 	// this load, and Clients and Rate are those of the load.
 	Load string
@@ -97,13 +97,13 @@ type Figures struct {
 // Peer is a load generator that quorumbench is compared with, or quorumbench itself.
 type Peer struct {
 	Name string
-	// Missing states in one sentence why the peer cannot run here. It is nil if the peer can
+	// Unavailable states in one sentence why the peer cannot run here. It is nil if the peer can
 	// run.
-	Missing error
+	Unavailable error
 	// Version returns the peer's version. It may be nil or return "".
 	Version func() string
-	// Does reports whether the peer can run a case.
-	Does func(Case) bool
+	// CanRun reports whether the peer can run a case.
+	CanRun func(Case) bool
 	// Run runs the work once. An error is one sentence.
 	Run func(context.Context, Work) (Figures, error)
 }
@@ -111,7 +111,7 @@ type Peer struct {
 // closedLoop reports whether the case is a closed loop on a cluster: every client repeats puts or
 // one-key reads, with one operation in flight.
 func closedLoop(c Case) bool {
-	return c.Rate == 0 && !c.Null && !c.Once && (c.Kind == kv.Put || c.Kind == kv.Get)
+	return c.Rate == 0 && !c.NullServer && !c.FirstRoundOnly && (c.Kind == kv.Put || c.Kind == kv.Get)
 }
 
 var errNothingDone = errors.New("no operation was completed")
@@ -157,9 +157,9 @@ func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// costing returns the figures with the CPU time per operation, computed from the CPU time of the
+// withCPUTime returns the figures with the CPU time per operation, computed from the CPU time of the
 // process, unless the figures already contain it.
-func (f Figures) costing(cpu time.Duration) Figures {
+func (f Figures) withCPUTime(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)
 	}

@@ -14,8 +14,8 @@ import (
 // fsyncWrites is the number of synced writes that measure the disk.
 const fsyncWrites = probe.FsyncWrites
 
-// place contains what all beds share: this machine, a folder, and quorumbench.
-type place struct {
+// workspace contains what all beds share: this machine, a folder, and quorumbench.
+type workspace struct {
 	host    host.Host
 	claim   host.Claim
 	dir     string // folder for temporary files and the members' data
@@ -25,7 +25,7 @@ type place struct {
 }
 
 // newPlace creates the folder. It also removes processes and folders that remain from killed runs.
-func newPlace(o options) (*place, error) {
+func newPlace(o options) (*workspace, error) {
 	root := o.dataDir
 	if root == "" {
 		cache, err := os.UserCacheDir()
@@ -42,11 +42,11 @@ func newPlace(o options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary, members: o.members}, nil
+	return &workspace{host: h, claim: claim, dir: claim.Path(), binary: o.binary, members: o.members}, nil
 }
 
 // prepare measures the disk, and builds quorumbench unless its path was given.
-func (p *place) prepare(ctx context.Context) (err error) {
+func (p *workspace) prepare(ctx context.Context) (err error) {
 	syncs, err := p.host.Fsync(ctx, []string{p.dir}, fsyncWrites)
 	if err != nil {
 		return err
@@ -69,4 +69,4 @@ func (p *place) prepare(ctx context.Context) (err error) {
 }
 
 // close removes all files that the comparison created.
-func (p *place) close() error { return p.claim.Release(context.Background()) }
+func (p *workspace) close() error { return p.claim.Release(context.Background()) }

@@ -55,7 +55,7 @@ func (c *comparison) conditions() Conditions {
 		Store: strings.Join(c.stores, ", "), Members: c.members,
 		CPU: m.CPU, CPUs: m.CPUs, System: m.System + "/" + m.Architecture, Kernel: m.Kernel, Go: runtime.Version(),
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: int64(c.place.sync.P50.NS), FdatasyncP99: int64(c.place.sync.P99.NS),
-		Rounds: c.begun, Seconds: seconds,
+		Rounds: c.startedRounds, Seconds: seconds,
 		H2load: c.version(H2load), Wrk: c.version(Wrk), Etcdctl: c.version(Etcdctl),
 	}
 }

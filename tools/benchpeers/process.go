@@ -21,8 +21,8 @@ const stopGrace = 5 * time.Second
 // maxStderr is the number of bytes that are kept from the end of a process's standard error.
 const maxStderr = 4 << 10
 
-// finished describes a process that has ended.
-type finished struct {
+// processResult describes a process that has ended.
+type processResult struct {
 	stdout []byte
 	cpu    time.Duration // user and system time that wait4(2) reports
 	// err states why the process failed. Its output may still be usable.
@@ -31,7 +31,7 @@ type finished struct {
 
 // runProcess runs a process until it ends. If ctx ends first, runProcess interrupts the process,
 // and kills it if it does not end within stopGrace.
-func runProcess(ctx context.Context, path string, args ...string) finished {
+func runProcess(ctx context.Context, path string, args ...string) processResult {
 	// The kernel kills the process when the thread that started the process ends (see attributes).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -40,7 +40,7 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	cmd := command(ctx, path, args, &stderr)
 	cmd.Stdout = &stdout
 	err := cmd.Run()
-	f := finished{stdout: stdout.Bytes()}
+	f := processResult{stdout: stdout.Bytes()}
 	if cmd.ProcessState != nil {
 		f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
@@ -56,9 +56,9 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 // runProgram runs a program and returns its parsed output. judges is true if the program reports a
 // verdict in its exit code. The output of such a program is a result even if the exit code is not
 // 0.
-func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
+func runProgram(ctx context.Context, path string, args []string, reportsVerdict bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
-	if ctx.Err() != nil || f.err != nil && !judges {
+	if ctx.Err() != nil || f.err != nil && !reportsVerdict {
 		return Figures{}, f.err
 	}
 	figures, err := parse(string(f.stdout))
@@ -68,7 +68,7 @@ func runProgram(ctx context.Context, path string, args []string, judges bool, pa
 	case err != nil:
 		return Figures{}, err
 	}
-	return figures.costing(f.cpu), nil
+	return figures.withCPUTime(f.cpu), nil
 }
 
 func command(ctx context.Context, path string, args []string, stderr io.Writer) *exec.Cmd {
@@ -151,9 +151,9 @@ func (s *Server) Stop() {
 	<-s.ended
 }
 
-// installed returns an error if a program is not in the PATH. pkg is the Debian package that
+// checkInstalled returns an error if a program is not in the PATH. pkg is the Debian package that
 // contains the program.
-func installed(name, pkg string) error {
+func checkInstalled(name, pkg string) error {
 	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("%s is not installed; Debian and Ubuntu have it in the package %s", name, pkg)

@@ -68,7 +68,7 @@ func (w Work) url() string {
 // NewWrk returns wrk, which is written in C.
 func NewWrk() Peer {
 	return Peer{
-		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
+		Name: Wrk, Unavailable: checkInstalled("wrk", "wrk"), CanRun: doesLocalReads,
 		Version: func() string {
 			// The error is ignored, because wrk --version always exits with status 1.
 			text, _ := exec.Command("wrk", "--version").Output()
@@ -134,7 +134,7 @@ func binaryUnit(letter string) float64 {
 // NewHey returns hey, which is written in Go with net/http.
 func NewHey() Peer {
 	return Peer{
-		Name: Hey, Missing: installed("hey", "hey"), Does: doesLocalReads,
+		Name: Hey, Unavailable: checkInstalled("hey", "hey"), CanRun: doesLocalReads,
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			return runProgram(ctx, "hey", w.heyArguments(), false, func(text string) (Figures, error) { return parseHey(text, w.ValueSize) })
 		},
@@ -153,8 +153,8 @@ var (
 	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
 )
 
-// heyMost is the maximum number of responses whose status hey counts.
-const heyMost = 1_000_000
+// maxHeyResponses is the maximum number of responses whose status hey counts.
+const maxHeyResponses = 1_000_000
 
 // parseHey parses hey's summary. valueSize is the minimum size of each response.
 func parseHey(text string, valueSize int) (Figures, error) {
@@ -176,7 +176,7 @@ func parseHey(text string, valueSize int) (Figures, error) {
 	switch {
 	case done == 0:
 		return Figures{}, errNothingDone
-	case done >= heyMost:
+	case done >= maxHeyResponses:
 		return Figures{}, errors.New("hey does not report the number of requests above a million; choose fewer --seconds")
 	case size == nil:
 		return Figures{}, errors.New("hey does not report the size of responses")
@@ -194,8 +194,8 @@ const EtcdBenchmarkEnv = "QUORUMBENCH_ETCD_BENCHMARK"
 // available.
 func NewEtcdBenchmark(binary string) Peer {
 	p := Peer{
-		Name: EtcdBenchmark,
-		Does: func(c Case) bool { return c.Store == etcd.Name && closedLoop(c) && c.Clients > 1 },
+		Name:   EtcdBenchmark,
+		CanRun: func(c Case) bool { return c.Store == etcd.Name && closedLoop(c) && c.Clients > 1 },
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			total := w.benchmarkTotal()
 			return runProgram(ctx, binary, w.benchmarkArguments(total), false, func(text string) (Figures, error) {
@@ -205,9 +205,9 @@ func NewEtcdBenchmark(binary string) Peer {
 		},
 	}
 	if binary == "" {
-		p.Missing = errors.New("set " + EtcdBenchmarkEnv + " to the binary of etcd's tools/benchmark to compare with it")
+		p.Unavailable = errors.New("set " + EtcdBenchmarkEnv + " to the binary of etcd's tools/benchmark to compare with it")
 	} else if _, err := exec.LookPath(binary); err != nil {
-		p.Missing = fmt.Errorf("%s names %s: %w", EtcdBenchmarkEnv, binary, err)
+		p.Unavailable = fmt.Errorf("%s names %s: %w", EtcdBenchmarkEnv, binary, err)
 	}
 	return p
 }

@@ -16,7 +16,7 @@ import (
 // program that calls LoopMain.
 func NewQuorumbench(binary, self string) Peer {
 	return Peer{
-		Name: Quorumbench, Does: func(Case) bool { return true },
+		Name: Quorumbench, CanRun: func(Case) bool { return true },
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			switch {
 			case w.Load != "":
@@ -117,8 +117,8 @@ const checkSpan = time.Minute
 
 func (w Work) checkArguments() []string {
 	args := []string{"check", "perf", "--store", w.Store, "--endpoints", w.Endpoint, "--load", w.Load, "--format", "json"}
-	if w.Takes != checkSpan {
-		args = append(args, "--duration", w.Takes.String())
+	if w.Duration != checkSpan {
+		args = append(args, "--duration", w.Duration.String())
 	}
 	return args
 }

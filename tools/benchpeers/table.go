@@ -75,14 +75,14 @@ func WriteGoals(out io.Writer, verdicts []Verdict) error {
 
 func (v Verdict) goalText() string {
 	relation := "at least "
-	if v.AtMost {
+	if v.LowerIsBetter {
 		relation = "at most "
 	}
 	text := relation + v.Show(v.Limit)
 	if v.Aim != 0 {
 		text += ", aim " + v.Show(v.Aim)
 	}
-	if v.Worst {
+	if v.JudgeWorstRound {
 		text += ", always"
 	}
 	return text
@@ -90,7 +90,7 @@ func (v Verdict) goalText() string {
 
 func (v Verdict) reachedText() string {
 	switch {
-	case v.Aimed:
+	case v.AimReached:
 		return "yes, the aim too"
 	case v.Reached:
 		return "yes"

@@ -30,11 +30,11 @@ type tmpfs struct {
 func newTmpfs(h host.Host) (*tmpfs, error) {
 	found := false
 	for _, dir := range []string{"/dev/shm", os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
-		if dir == "" || !onTmpfs(dir) {
+		if dir == "" || !isOnTmpfs(dir) {
 			continue
 		}
 		found = true
-		if room(dir) < tmpfsRoom {
+		if freeBytes(dir) < tmpfsRoom {
 			continue
 		}
 		root := filepath.Join(dir, fmt.Sprintf("quorumbench-peers-%d", os.Getuid()))
@@ -53,14 +53,14 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 	return nil, errors.New("there is no tmpfs that we can write to, such as /dev/shm")
 }
 
-// onTmpfs reports whether a folder is on a writable tmpfs.
-func onTmpfs(dir string) bool {
+// isOnTmpfs reports whether a folder is on a writable tmpfs.
+func isOnTmpfs(dir string) bool {
 	all, err := host.NewLocal(nil, nil).Fsync(context.Background(), []string{dir}, 1)
 	return err == nil && all[0].FileSystem == tmpfsName
 }
 
-// room returns how many bytes can be written to the file system of a folder.
-func room(dir string) uint64 {
+// freeBytes returns how many bytes can be written to the file system of a folder.
+func freeBytes(dir string) uint64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
 		return 0
@@ -75,9 +75,9 @@ func (t *tmpfs) close() error {
 	return err
 }
 
-// renew stops the member on the tmpfs, if one is running, and starts a new member, so that each
+// restartMember stops the member on the tmpfs, if one is running, and starts a new member, so that each
 // measurement begins with an empty database.
-func (b *bed) renew(ctx context.Context) (err error) {
+func (b *testbed) restartMember(ctx context.Context) (err error) {
 	if old := b.cluster; old != nil {
 		b.cluster = nil
 		if err := old.Stop(context.WithoutCancel(ctx)); err != nil {

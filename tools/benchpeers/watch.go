@@ -21,10 +21,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// watched describes the work of a process that measures watches. All its watchers share one
+// watchWork describes the work of a process that measures watches. All its watchers share one
 // connection and watch the same key. The process also puts this key at a fixed rate, on the same
 // connection. Each put causes an event for each watcher.
-type watched struct {
+type watchWork struct {
 	Work
 	warmup, puts int // numbers of puts in the warm-up and in the window
 }
@@ -39,9 +39,9 @@ const (
 
 // watch measures watches with the client that runWatchers uses. It rounds the lengths of the
 // warm-up and the window down to whole numbers of puts, at least one.
-func watch(ctx context.Context, w Work, runWatchers func(context.Context, watched) (watchSeen, error)) (Figures, error) {
+func watch(ctx context.Context, w Work, runWatchers func(context.Context, watchWork) (watchResult, error)) (Figures, error) {
 	puts := func(d time.Duration) int { return max(int(w.Rate*d.Seconds()), 1) }
-	all := watched{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
+	all := watchWork{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
 	seen, err := runWatchers(ctx, all)
 	if err != nil {
 		return Figures{}, err
@@ -49,8 +49,8 @@ func watch(ctx context.Context, w Work, runWatchers func(context.Context, watche
 	return seen.figures(all)
 }
 
-// watchSeen contains the results for the puts in the window.
-type watchSeen struct {
+// watchResult contains the results for the puts in the window.
+type watchResult struct {
 	puts, events uint64
 	began, ended moment
 }
@@ -65,7 +65,7 @@ func now() moment { return moment{time.Now(), probe.Self()} }
 
 // figures returns the figures for the work. Each event counts as an operation. If a put failed or
 // the number of events does not match the number of puts, figures returns an error.
-func (s watchSeen) figures(w watched) (Figures, error) {
+func (s watchResult) figures(w watchWork) (Figures, error) {
 	want := uint64(w.puts) * uint64(w.Clients)
 	switch {
 	case s.puts != uint64(w.puts):
@@ -83,20 +83,20 @@ func (s watchSeen) figures(w watched) (Figures, error) {
 // watchWithClientV3 measures watches with etcd's official client. It uses one client and therefore
 // one connection. Each stream has a Watcher, and each watcher has a goroutine that receives and
 // counts events.
-func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
+func watchWithClientV3(ctx context.Context, w watchWork) (watchResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{w.Endpoint}, DialTimeout: dialTimeout, Logger: zap.NewNop()})
 	if err != nil {
-		return watchSeen{}, fmt.Errorf("client/v3 cannot connect to %s: %w", w.Endpoint, err)
+		return watchResult{}, fmt.Errorf("client/v3 cannot connect to %s: %w", w.Endpoint, err)
 	}
 	defer func() { _ = c.Close() }()
-	all := &clientV3Watchers{watched: w, client: c, counts: make([]counter, w.Streams)}
+	all := &clientV3Watchers{watchWork: w, client: c, counts: make([]counter, w.Streams)}
 	if err := all.create(ctx); err != nil {
-		return watchSeen{}, err
+		return watchResult{}, err
 	}
 	if _, err := all.put(ctx, w.warmup, 0); err != nil {
-		return watchSeen{}, err
+		return watchResult{}, err
 	}
 	began := now()
 	seen, err := all.put(ctx, w.puts, w.warmup)
@@ -106,7 +106,7 @@ func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 
 // clientV3Watchers contains all watchers in a process.
 type clientV3Watchers struct {
-	watched
+	watchWork
 	client  *clientv3.Client
 	counts  []counter // number of events, by stream
 	failure atomic.Pointer[error]
@@ -161,7 +161,7 @@ const poll = 2 * time.Millisecond
 
 // put puts n times at the given rate and waits for the events. before is the number of earlier
 // puts. If a put is late, the next puts follow without a delay until they are on schedule again.
-func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, error) {
+func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchResult, error) {
 	value := strings.Repeat("v", watchValueSize)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)
 	defer cancel()
@@ -177,25 +177,25 @@ func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, e
 			return ctx.Err()
 		}
 	}
-	from := uint64(before) * uint64(c.Clients)
+	earlierEvents := uint64(before) * uint64(c.Clients)
 	for i := range n {
 		if err := wait(time.Until(began.Add(time.Duration(float64(i) / c.Rate * float64(time.Second))))); err != nil {
-			return watchSeen{}, err
+			return watchResult{}, err
 		}
 		if _, err := c.client.Put(ctx, watchKey, value); err != nil {
-			return watchSeen{}, fmt.Errorf("a put failed: %w", err)
+			return watchResult{}, fmt.Errorf("a put failed: %w", err)
 		}
 	}
-	want := from + uint64(n)*uint64(c.Clients)
+	want := earlierEvents + uint64(n)*uint64(c.Clients)
 	for c.events() < want && c.failure.Load() == nil {
 		if err := wait(poll); err != nil {
-			return watchSeen{}, fmt.Errorf("%d of %d events came: %w", c.events(), want, err)
+			return watchResult{}, fmt.Errorf("%d of %d events came: %w", c.events(), want, err)
 		}
 	}
 	if err := c.failure.Load(); err != nil {
-		return watchSeen{}, fmt.Errorf("a watcher failed: %w", *err)
+		return watchResult{}, fmt.Errorf("a watcher failed: %w", *err)
 	}
-	return watchSeen{puts: uint64(n), events: c.events() - from}, nil
+	return watchResult{puts: uint64(n), events: c.events() - earlierEvents}, nil
 }
 
 func (c *clientV3Watchers) events() (sum uint64) {
@@ -208,12 +208,12 @@ func (c *clientV3Watchers) events() (sum uint64) {
 // watchWithQuorumbench measures watches with quorumbench's generator. Unlike client/v3, the
 // generator also measures the time of each event, and checks whether events are lost, duplicated,
 // out of order or damaged.
-func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err error) {
+func watchWithQuorumbench(ctx context.Context, w watchWork) (seen watchResult, err error) {
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
 	// The generator calls the Mark function in its only event loop, before load.Run returns.
-	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
+	res, err := load.Run(ctx, &worker, a, load.Reports{OnPhaseChange: func(m load.PhaseChange) {
 		if m.Phase == measure.Measured && !m.Ended {
 			seen.began = now()
 		}
@@ -246,7 +246,7 @@ func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err e
 
 // watchLoad returns the load: puts to one key, on one connection that the puts share with the
 // watchers.
-func watchLoad(w watched) scenario.Load {
+func watchLoad(w watchWork) scenario.Load {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients = 1, 1

@@ -35,18 +35,18 @@ func TestWatching(t *testing.T) {
 func TestWatchFigures(t *testing.T) {
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{CPUSeconds: 0.004}}
 	end := moment{time.Unix(102, 0), probe.SelfUsage{CPUSeconds: 0.008, MaxRSS: 7}}
-	w := watched{Work: Work{Case: Case{Clients: 1000}}, puts: 4}
-	f, err := watchSeen{4, 4000, begin, end}.figures(w)
+	w := watchWork{Work: Work{Case: Case{Clients: 1000}}, puts: 4}
+	f, err := watchResult{4, 4000, begin, end}.figures(w)
 	if err != nil || f.Operations != 4000 || f.PerSecond != 2000 || f.CPUPerOp != 1000 || f.MaxRSS != 7 {
 		t.Errorf("got %+v, %v", f, err)
 	}
 	for _, c := range []struct {
-		seen watchSeen
+		seen watchResult
 		want string
 	}{
-		{watchSeen{4, 3999, begin, end}, "got 3999 events of 4 puts, and not 4000"},
-		{watchSeen{4, 4001, begin, end}, "got 4001 events"},
-		{watchSeen{3, 3000, begin, end}, "3 puts of 4"},
+		{watchResult{4, 3999, begin, end}, "got 3999 events of 4 puts, and not 4000"},
+		{watchResult{4, 4001, begin, end}, "got 4001 events"},
+		{watchResult{3, 3000, begin, end}, "3 puts of 4"},
 	} {
 		if _, err := c.seen.figures(w); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -63,11 +63,11 @@ func TestWatchPuts(t *testing.T) {
 		warmup, puts int
 	}{{3, 3, 9}, {0.1, 1, 1}} {
 		w.Rate = c.rate
-		_, err := watch(t.Context(), w, func(_ context.Context, w watched) (watchSeen, error) {
+		_, err := watch(t.Context(), w, func(_ context.Context, w watchWork) (watchResult, error) {
 			if w.warmup != c.warmup || w.puts != c.puts {
 				t.Errorf("%d and %d puts", w.warmup, w.puts)
 			}
-			return watchSeen{uint64(w.puts), uint64(w.puts * w.Clients), begin, moment{begin.at.Add(time.Second), begin.used}}, nil
+			return watchResult{uint64(w.puts), uint64(w.puts * w.Clients), begin, moment{begin.at.Add(time.Second), begin.used}}, nil
 		})
 		if err != nil {
 			t.Error(err)

@@ -23,7 +23,7 @@ func local() Work {
 // Each peer must receive the same work, expressed in the peer's own arguments.
 func TestArguments(t *testing.T) {
 	read, put := local(), local()
-	put.Kind, put.Consistency = kv.Put, kv.None
+	put.Kind, put.Consistency = kv.Put, kv.NoConsistency
 	open, stale, v2 := local(), overHTTP(consul.Name), overHTTP(etcdv2.Name)
 	open.Rate = 20_000
 	for _, c := range []struct {
@@ -66,16 +66,16 @@ func TestCasesOfPeers(t *testing.T) {
 	one, linearizable, put, open := local().Case, local().Case, local().Case, local().Case
 	one.Clients, one.Connections = 1, 1
 	linearizable.Consistency = kv.Linearizable
-	put.Kind, put.Consistency = kv.Put, kv.None
-	open.Rate, open.Null = 20_000, true
+	put.Kind, put.Consistency = kv.Put, kv.NoConsistency
+	open.Rate, open.NullServer = 20_000, true
 	zkGet, zkPut := local().Case, put
 	zkGet.Store, zkPut.Store = zookeeper.Name, zookeeper.Name
 	stale, v2 := overHTTP(consul.Name).Case, overHTTP(etcdv2.Name).Case
 	consistent := stale
 	consistent.Consistency = kv.Linearizable
 	watch, nullCheck, realCheck := open, put, put
-	watch.Kind, watch.Null, watch.Rate = kv.Watch, false, 3
-	nullCheck.Load, nullCheck.Rate, nullCheck.Null = "l", 8000, true
+	watch.Kind, watch.NullServer, watch.Rate = kv.Watch, false, 3
+	nullCheck.Load, nullCheck.Rate, nullCheck.NullServer = "l", 8000, true
 	realCheck.Load, realCheck.Rate, realCheck.Tmpfs = "l", 8000, true
 	all := []Case{local().Case, one, linearizable, put, open, zkGet, zkPut, stale, v2, consistent, watch, nullCheck, realCheck}
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestCasesOfPeers(t *testing.T) {
 	} {
 		got := ""
 		for _, k := range all {
-			if c.peer.Does(k) {
+			if c.peer.CanRun(k) {
 				got += "y"
 			} else {
 				got += "-"
@@ -106,10 +106,10 @@ func TestCasesOfPeers(t *testing.T) {
 }
 
 func TestEtcdBenchmarkNeedsItsBinary(t *testing.T) {
-	if err := NewEtcdBenchmark("").Missing; err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
+	if err := NewEtcdBenchmark("").Unavailable; err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
 		t.Errorf("without a binary: %v", err)
 	}
-	if err := NewEtcdBenchmark("/no/such/file").Missing; err == nil {
+	if err := NewEtcdBenchmark("/no/such/file").Unavailable; err == nil {
 		t.Error("a file that is not there is available")
 	}
 }

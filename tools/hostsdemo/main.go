@@ -51,15 +51,15 @@ func main() {
 func restart(signals <-chan os.Signal) error {
 	c := hosts.RestartCommand(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := attended(c, signals)
+	err := runWithSignals(c, signals)
 	if refused := hosts.ExplainRefusal(err); refused != nil {
 		return refused
 	}
 	return err
 }
 
-// attended runs a program until it ends. If a signal arrives, attended asks the program to end.
-func attended(c *exec.Cmd, signals <-chan os.Signal) error {
+// runWithSignals runs a program until it ends. If a signal arrives, attended asks the program to end.
+func runWithSignals(c *exec.Cmd, signals <-chan os.Signal) error {
 	c.Cancel = nil
 	if err := c.Start(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
-	file, given, err := withServers(file, dir)
+	file, execFlags, err := withAvailableStores(file, dir)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	if err != nil {
 		return err
 	}
-	places, err := places(s)
+	places, err := hostPlaces(s)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 		return err
 	}
 	defer n.Close()
-	agents, err := n.Agents(program, dir, os.Stderr, given...)
+	agents, err := n.Agents(program, dir, os.Stderr, execFlags...)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	}
 	c := exec.Command(program, append([]string{"run", "--agent-certs", filepath.Join(dir, "certs"), file}, flags...)...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	return errors.Join(attended(c, signals), hosts.Stop(agents))
+	return errors.Join(runWithSignals(c, signals), hosts.Stop(agents))
 }
 
 // cetcd is the entry in the scenario for the only server that quorumbench cannot install. cetcdEnv
@@ -131,10 +131,10 @@ const (
 	cetcdEnv = "QUORUMBENCH_CETCD"
 )
 
-// withServers writes a copy of the scenario with the stores that are available on this machine. It
+// withAvailableStores writes a copy of the scenario with the stores that are available on this machine. It
 // omits cetcd if cetcd's binary is missing. It also returns the flags that allow the agents to
 // start the stores.
-func withServers(file, dir string) (path string, flags []string, err error) {
+func withAvailableStores(file, dir string) (path string, flags []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), cetcd) {
 		return file, nil, err
@@ -143,28 +143,28 @@ func withServers(file, dir string) (path string, flags []string, err error) {
 	if named := os.Getenv(cetcdEnv); named != "" {
 		binary = named
 	}
-	instead := ""
+	replacement := ""
 	if _, err := os.Stat(binary); err == nil {
 		if binary, err = filepath.Abs(binary); err != nil {
 			return "", nil, err
 		}
-		instead, flags = fmt.Sprintf(", {name: cetcd, exec: %q}", binary), []string{"--exec", binary}
+		replacement, flags = fmt.Sprintf(", {name: cetcd, exec: %q}", binary), []string{"--exec", binary}
 	} else {
 		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out: build it as docs/reference/commands.md says under stores, as bin/cetcd or where %s says\n", cetcdEnv)
 	}
 	path = filepath.Join(dir, filepath.Base(file))
-	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, instead)), 0o600)
+	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, replacement)), 0o600)
 }
 
-// places returns the names and addresses of the scenario's hosts.
-func places(s *scenario.Scenario) (all []hosts.Place, err error) {
+// hostPlaces returns the names and addresses of the scenario's hosts.
+func hostPlaces(s *scenario.Scenario) (all []hosts.HostAddress, err error) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		ip, port, err := net.SplitHostPort(h.Address)
-		if h.Via != scenario.ViaAgent || err != nil || port != hosts.Port || slices.ContainsFunc(all, func(p hosts.Place) bool { return p.Address == ip }) {
+		if h.Transport != scenario.TransportAgent || err != nil || port != hosts.Port || slices.ContainsFunc(all, func(p hosts.HostAddress) bool { return p.Address == ip }) {
 			return nil, fmt.Errorf("host %s of the scenario must have an agent at a separate address, port %s", h.Name, hosts.Port)
 		}
-		all = append(all, hosts.Place{Name: h.Name, Address: ip})
+		all = append(all, hosts.HostAddress{Name: h.Name, Address: ip})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the scenario has no hosts")

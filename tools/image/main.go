@@ -14,17 +14,17 @@ func main() {
 	name := flag.String("name", "localhost/quorumbench:latest", "the image's name with its tag")
 	binary := flag.String("binary", "", "the static binary")
 	entry := flag.String("entry", "/quorumbench", "its absolute path in the image, which is the entry point")
-	to := flag.String("to", "", "the archive to write")
+	archive := flag.String("to", "", "the archive to write")
 	flag.Parse()
-	if *binary == "" || *to == "" || flag.NArg() > 0 || !pathAbs(*entry) {
+	if *binary == "" || *archive == "" || flag.NArg() > 0 || !pathAbs(*entry) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := write(&image.Image{Name: *name, Binary: *binary, Entry: *entry}, *to); err != nil {
+	if err := write(&image.Image{Name: *name, Binary: *binary, Entry: *entry}, *archive); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
-	fmt.Println(*to)
+	fmt.Println(*archive)
 }
 
 func pathAbs(p string) bool { return len(p) > 1 && p[0] == '/' }

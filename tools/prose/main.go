@@ -70,7 +70,7 @@ func findPlaces(paths []string) (places []place, err error) {
 				return err
 			case entry.IsDir() && path != root && skipFolder(entry.Name()):
 				return filepath.SkipDir
-			case entry.IsDir() || !checked(path):
+			case entry.IsDir() || !isCheckedFile(path):
 				return nil
 			}
 			source, err := os.ReadFile(path) // #nosec G304 -- a developer specifies the paths
@@ -93,7 +93,7 @@ func skipFolder(name string) bool {
 	return slices.Contains([]string{".git", "testdata", "runs", "bin", "prose"}, name)
 }
 
-func checked(path string) bool {
+func isCheckedFile(path string) bool {
 	return slices.Contains([]string{".go", ".md", ".yaml", ".yml", ".txtar"}, filepath.Ext(path))
 }
 

@@ -9,16 +9,16 @@ import (
 
 // rule describes a pattern of English phrases that readers had to read twice.
 type rule struct {
-	name    string
-	pattern *regexp.Regexp
-	except  *regexp.Regexp // matched text is acceptable if it also matches this pattern; may be nil
-	remedy  string
+	name      string
+	pattern   *regexp.Regexp
+	exception *regexp.Regexp // matched text is acceptable if it also matches this pattern; may be nil
+	remedy    string
 }
 
 func newRule(name, pattern, except, remedy string) rule {
 	r := rule{name: name, pattern: regexp.MustCompile(pattern), remedy: remedy}
 	if except != "" {
-		r.except = regexp.MustCompile(except)
+		r.exception = regexp.MustCompile(except)
 	}
 	return r
 }
@@ -96,10 +96,10 @@ func checkGo(file, source string) (places []place) {
 	if strings.HasPrefix(source, "// Code generated") {
 		return nil
 	}
-	line, counted := 1, 0
+	line, scanned := 1, 0
 	for _, at := range goText.FindAllStringIndex(source, -1) {
-		line += strings.Count(source[counted:at[0]], "\n")
-		counted = at[0]
+		line += strings.Count(source[scanned:at[0]], "\n")
+		scanned = at[0]
 		literal := source[at[0]:at[1]]
 		if literal[0] == '"' && !strings.Contains(literal, " ") {
 			continue // a name or a key, not a sentence
@@ -121,7 +121,7 @@ func checkGo(file, source string) (places []place) {
 func appendPlaces(places []place, file string, line int, text string) []place {
 	for _, r := range rules {
 		for _, m := range r.pattern.FindAllString(text, -1) {
-			if r.except != nil && r.except.MatchString(m) {
+			if r.exception != nil && r.exception.MatchString(m) {
 				continue
 			}
 			places = append(places, place{file, line, r.name, r.remedy, strings.Trim(m, " .;:,("), text})

@@ -33,18 +33,18 @@ func (s *subject) text() string {
 
 // disturbance describes how a generator is disturbed. The zero value means no disturbance.
 type disturbance struct {
-	text   string
-	nice   int
-	stop   time.Duration // duration of each SIGSTOP
-	period time.Duration // mean interval between stops
-	even   bool          // stop at regular intervals instead of random times
-	spin   string        // duty cycle of a busy loop on the generator's CPU
-	first  bool          // the busy loop has real-time priority
-	quota  time.Duration // CPU time that the generator's control group may use per 100 ms
+	text             string
+	nice             int
+	stopDuration     time.Duration // duration of each SIGSTOP
+	period           time.Duration // mean interval between stops
+	regular          bool          // stop at regular intervals instead of random times
+	spin             string        // duty cycle of a busy loop on the generator's CPU
+	realTimePriority bool          // the busy loop has real-time priority
+	quota            time.Duration // CPU time that the generator's control group may use per 100 ms
 }
 
-// draw returns the random subject for a kind of disturbance and a seed.
-func draw(kind verdictbench.Kind, seed uint64) subject {
+// randomSubject returns the random subject for a kind of disturbance and a seed.
+func randomSubject(kind verdictbench.Kind, seed uint64) subject {
 	seed = keys.DeriveSeed(seed, "real verdict's bench "+string(kind))
 	n := uint64(0)
 	unit := func() float64 { n++; return keys.RandomUnit(seed, n) }
@@ -64,15 +64,15 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	d := &s.disturbance
 	switch kind {
 	case verdictbench.Stopped:
-		d.stop = ms(log(5, 200))
-		d.period = time.Duration(float64(d.stop) / log(0.002, 0.4))
-		d.text = fmt.Sprintf("stopped for %v every %v", d.stop, d.period)
+		d.stopDuration = ms(log(5, 200))
+		d.period = time.Duration(float64(d.stopDuration) / log(0.002, 0.4))
+		d.text = fmt.Sprintf("stopped for %v every %v", d.stopDuration, d.period)
 	case verdictbench.Regular:
-		d.stop, d.even = ms(log(10, 300)), true
-		d.period = max(time.Duration(float64(d.stop)/log(0.003, 0.4)), 2*d.stop)
-		d.text = fmt.Sprintf("stopped for %v in each %v", d.stop, d.period)
+		d.stopDuration, d.regular = ms(log(10, 300)), true
+		d.period = max(time.Duration(float64(d.stopDuration)/log(0.003, 0.4)), 2*d.stopDuration)
+		d.text = fmt.Sprintf("stopped for %v in each %v", d.stopDuration, d.period)
 	case verdictbench.RealTime:
-		d.first, d.spin = true, fmt.Sprintf("%.3f", log(0.005, 0.5))
+		d.realTimePriority, d.spin = true, fmt.Sprintf("%.3f", log(0.005, 0.5))
 		d.text = "a real-time program on its processor for a share of " + d.spin
 	case verdictbench.BusyLoop:
 		d.spin = fmt.Sprintf("%.3f", log(0.005, 1))
@@ -89,9 +89,9 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	return s
 }
 
-// cannot returns the reason why this machine does not support a kind of disturbance, or an empty
+// unsupportedReason returns the reason why this machine does not support a kind of disturbance, or an empty
 // string if it supports the kind.
-func (b *bench) cannot(kind verdictbench.Kind) string {
+func (b *bench) unsupportedReason(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
 		return "only a host can take a processor away; the simulated bench has it"
@@ -112,8 +112,8 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	undo = func() { cancel(); running.Wait() }
-	if d.stop > 0 {
-		running.Go(func() { d.stopAgainAndAgain(ctx, p) })
+	if d.stopDuration > 0 {
+		running.Go(func() { d.stopRepeatedly(ctx, p) })
 	}
 	if d.spin != "" {
 		self, err := os.Executable()
@@ -123,7 +123,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 		}
 		cmd := exec.CommandContext(ctx, self, spinCommand, d.spin)
 		priority := normal
-		if d.first {
+		if d.realTimePriority {
 			priority = realTime
 		}
 		if err := startOn(generatorCPU(), cmd, priority); err != nil {
@@ -153,24 +153,24 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 	return undo, nil
 }
 
-func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
+func (d disturbance) stopRepeatedly(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
 		// The gaps are regular if d.even is true. Otherwise they are random, so that the stops do
 		// not synchronize with any periodic activity.
 		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
-		if d.even {
-			gap = d.period - d.stop
+		if d.regular {
+			gap = d.period - d.stopDuration
 		}
 		for _, step := range []struct {
-			wait time.Duration
-			then syscall.Signal
-		}{{gap, syscall.SIGSTOP}, {d.stop, syscall.SIGCONT}} {
+			wait   time.Duration
+			signal syscall.Signal
+		}{{gap, syscall.SIGSTOP}, {d.stopDuration, syscall.SIGCONT}} {
 			select {
 			case <-ctx.Done():
 				_ = p.Signal(syscall.SIGCONT) // fails if the process has ended
 				return
 			case <-time.After(step.wait):
-				_ = p.Signal(step.then)
+				_ = p.Signal(step.signal)
 			}
 		}
 	}
@@ -185,20 +185,20 @@ func spin(duty string) {
 	if err != nil {
 		return
 	}
-	const spell = 20 * time.Millisecond
+	const spinPhase = 20 * time.Millisecond
 	for {
-		for began := time.Now(); time.Since(began) < spell; {
+		for began := time.Now(); time.Since(began) < spinPhase; {
 		}
 		if share < 1 {
-			time.Sleep(time.Duration(float64(spell) * (1 - share) / share))
+			time.Sleep(time.Duration(float64(spinPhase) * (1 - share) / share))
 		}
 	}
 }
 
-// limits returns the folder in which control groups can be created, for version 2 or version 1 of
+// quotaFiles returns the folder in which control groups can be created, for version 2 or version 1 of
 // control groups. It also returns the files that set the quota of CPU time per 100 ms, and their
 // contents.
-func limits(quota time.Duration) (root string, files map[string]string, err error) {
+func quotaFiles(quota time.Duration) (root string, files map[string]string, err error) {
 	us := strconv.FormatInt(quota.Microseconds(), 10)
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		return "/sys/fs/cgroup", map[string]string{"cpu.max": us + " 100000"}, nil
@@ -213,7 +213,7 @@ func limits(quota time.Duration) (root string, files map[string]string, err erro
 // withQuota creates a control group that may use the given amount of CPU time per 100 ms. It calls
 // use with the folder of the group, and removes the group afterwards.
 func withQuota(quota time.Duration, use func(group string) error) (err error) {
-	root, files, err := limits(quota)
+	root, files, err := quotaFiles(quota)
 	if err != nil {
 		return err
 	}

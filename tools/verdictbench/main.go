@@ -79,13 +79,13 @@ func run(ctx context.Context, o options) error {
 		kinds = []verdictbench.Kind{verdictbench.Kind(o.kind)}
 	}
 	for _, kind := range kinds {
-		if why := b.cannot(kind); why != "" {
+		if why := b.unsupportedReason(kind); why != "" {
 			fmt.Fprintf(os.Stderr, "%s: left out: %s\n", kind, why)
 			continue
 		}
 		for i := range o.trials {
 			out, err := b.trial(ctx, kind, o.seed+uint64(i))
-			var restless restlessError
+			var restless unstableError
 			switch {
 			case ctx.Err() != nil:
 				// Print the results so far even if ctx has ended.
@@ -97,7 +97,7 @@ func run(ctx context.Context, o options) error {
 				return err
 			}
 			table.Add(&out)
-			if o.verbose || out.Wrong() {
+			if o.verbose || out.HasWrongVerdict() {
 				fmt.Fprintln(os.Stderr, out.String())
 			}
 		}
@@ -108,24 +108,24 @@ func run(ctx context.Context, o options) error {
 // bench runs trials.
 type bench struct{ options }
 
-// restlessError means that no two undisturbed runs agree, so the true values are unknown.
-type restlessError struct{ by float64 }
+// unstableError means that no two undisturbed runs agree, so the true values are unknown.
+type unstableError struct{ difference float64 }
 
-func (e restlessError) Error() string {
-	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.by)
+func (e unstableError) Error() string {
+	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.difference)
 }
 
-// mostRestless is the maximum relative difference at which two undisturbed runs count as equal.
-const mostRestless = 0.05
+// maxUndisturbedDifference is the maximum relative difference at which two undisturbed runs count as equal.
+const maxUndisturbedDifference = 0.05
 
-// mostUndisturbed is the maximum number of undisturbed runs per trial. verdictbench stops earlier
+// maxUndisturbedRuns is the maximum number of undisturbed runs per trial. verdictbench stops earlier
 // if two of them agree.
-const mostUndisturbed = 5
+const maxUndisturbedRuns = 5
 
 // trial runs a load undisturbed and then disturbed. It then repeats the undisturbed run until two
 // undisturbed runs agree, because other programs may have disturbed any of these runs.
 func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {
-	s := draw(kind, seed)
+	s := randomSubject(kind, seed)
 	out := verdictbench.Outcome{Kind: kind, Seed: seed, What: s.text()}
 	server, err := startServer(ctx, b.binary, s.script)
 	if err != nil {
@@ -141,23 +141,23 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 		return out, err
 	}
 	undisturbed, closest := []*record.Trial{first}, math.Inf(1)
-	for len(undisturbed) < mostUndisturbed {
+	for len(undisturbed) < maxUndisturbedRuns {
 		again, err := b.load(ctx, server.endpoint, s, disturbance{})
 		if err != nil {
 			return out, err
 		}
 		for _, truth := range undisturbed {
 			by := largestDifference(truth, again)
-			if by <= mostRestless {
+			if by <= maxUndisturbedDifference {
 				out.Judge(truth, got)
-				out.Keep(settled(truth, again))
+				out.KeepFigures(agreeingFigures(truth, again))
 				return out, nil
 			}
 			closest = min(closest, by)
 		}
 		undisturbed = append(undisturbed, again)
 	}
-	return out, restlessError{closest}
+	return out, unstableError{closest}
 }
 
 // largestDifference returns the largest relative difference in throughput, p50 and p99 between two
@@ -171,11 +171,11 @@ func largestDifference(a, b *record.Trial) (most float64) {
 	return most
 }
 
-// settled returns the names of the figures in which two undisturbed runs agree. The true values of
+// agreeingFigures returns the names of the figures in which two undisturbed runs agree. The true values of
 // the other figures, often p99.9 and max, are unknown.
-func settled(a, b *record.Trial) (names []string) {
+func agreeingFigures(a, b *record.Trial) (names []string) {
 	for _, d := range verdictbench.Deviations(a, b) {
-		if max(d.Off, -d.Off) <= mostRestless {
+		if max(d.Off, -d.Off) <= maxUndisturbedDifference {
 			names = append(names, d.Figure)
 		}
 	}

@@ -59,7 +59,7 @@ func indented(lines []string) string {
 
 // newSubcommand returns the subcommand for a kind.
 func newSubcommand(a *command.App, common *common, kind kind) *cobra.Command {
-	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.ArgsBetween(0, kind.most, kind.takes)}
+	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.ArgsBetween(0, kind.maxArgs, kind.argsDescription)}
 	if kind.alias != "" {
 		c.Aliases = []string{kind.alias}
 	}
@@ -69,7 +69,7 @@ func newSubcommand(a *command.App, common *common, kind kind) *cobra.Command {
 }
 
 func measure(ctx context.Context, a *command.App, f *options, args []string) error {
-	if err := command.CheckKept(f.upload, f.out); err != nil {
+	if err := command.RequireRunDir(f.upload, f.out); err != nil {
 		return err
 	}
 	s, err := f.scenario(args, a.Catalog)
@@ -79,10 +79,10 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 	a.Warn(s.Warnings...)
 	var done *record.Run
 	err = a.ExecuteRun(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
-		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Quiet: f.format == "etcd", Discard: f.out == "", Upload: f.upload,
-		Then: func(run *record.Run, dir string) error {
+		Format: f.format, Strict: f.strict, SingleTrial: f.repeats == 1, Quiet: f.format == "etcd", Discard: f.out == "", Upload: f.upload,
+		AfterResult: func(run *record.Run, dir string) error {
 			done = run
-			return afterwards(a, f, run, dir)
+			return printExtras(a, f, run, dir)
 		},
 	})
 	switch {
@@ -99,12 +99,12 @@ func (f *options) next(a *command.App, run *record.Run) {
 	once := f.repeats == 1 && !f.summary.Sample && !f.summary.Precise && !f.perfdash
 	switch suspect := run.Verdict() == verdict.Suspect; {
 	case suspect && once:
-		a.Next("%s (repeats show how far the suspect figures vary)", a.CommandAgain("--repeats", "5"))
+		a.SuggestNext("%s (repeats show how far the suspect figures vary)", a.RepeatCommand("--repeats", "5"))
 	case suspect:
-		a.Next("repeat the measurement on a quieter machine, or with the load generator on another machine")
+		a.SuggestNext("repeat the measurement on a quieter machine, or with the load generator on another machine")
 	case f.out == "":
-		a.Next("%s (keeps the run directory for report and compare)", a.CommandAgain("--out", "DIR"))
+		a.SuggestNext("%s (keeps the run directory for report and compare)", a.RepeatCommand("--out", "DIR"))
 	default:
-		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
 }

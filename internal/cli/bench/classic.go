@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// afterwards prints the summary of etcd's benchmark. It returns an error if the members' data could
+// printExtras prints the summary of etcd's benchmark. It returns an error if the members' data could
 // not be compared. Only `bench` does this; `run` does not.
-func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
+func printExtras(a *command.App, f *options, run *record.Run, dir string) error {
 	if f.repeats > 1 {
 		return nil // etcd's benchmark has no summary of several repeats
 	}
@@ -22,18 +22,18 @@ func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 		return nil // the failure was reported
 	}
 	t := &run.Trials[0]
-	if err := classic(a, f, dir, t); err != nil {
+	if err := printClassic(a, f, dir, t); err != nil {
 		return err
 	}
 	if h := t.Hashes; h != nil && h.Failure != "" {
-		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("cannot compare the members' data: %s", h.Failure)}
+		return &command.Exit{Code: command.ExitUndecided, Cause: fmt.Errorf("cannot compare the members' data: %s", h.Failure)}
 	}
 	return nil
 }
 
-// classic prints the summary of etcd's benchmark if the user asked for it, and writes the perfdash
+// printClassic prints the summary of etcd's benchmark if the user asked for it, and writes the perfdash
 // report.
-func classic(a *command.App, f *options, dir string, t *record.Trial) error {
+func printClassic(a *command.App, f *options, dir string, t *record.Trial) error {
 	files, err := record.OpenTrial(dir, t.Folder)
 	if err != nil {
 		return err

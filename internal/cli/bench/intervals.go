@@ -10,8 +10,8 @@ import (
 
 // Bounds of a key interval that contains every key of a load, and nearly all other keys.
 const (
-	firstOfAll = "\x00"
-	afterAll   = "\xff"
+	firstKey  = "\x00"
+	endOfKeys = "\xff"
 )
 
 func (f *options) registerRange(r command.Flags) {
@@ -25,10 +25,10 @@ func (f *options) fillRange(args []string) error {
 	}
 	if len(args) == 0 {
 		if !f.prefix {
-			return command.Usage("bench range needs %s", f.kind.takes)
+			return command.Usage("bench range needs %s", f.kind.argsDescription)
 		}
-		f.mustSet("range-key", firstOfAll)
-		f.mustSet("range-end", afterAll)
+		f.mustSet("range-key", firstKey)
+		f.mustSet("range-end", endOfKeys)
 		return nil
 	}
 	f.mustSet("range-key", args[0])
@@ -68,7 +68,7 @@ func (f *options) fillMixed([]string) error {
 	switch {
 	case !f.set.Changed("put-weight") && !f.set.Changed("get-weight"):
 		return nil
-	case f.preset.Given("mix"):
+	case f.preset.IsGiven("mix"):
 		return command.Usage("--mix already sets all weights; remove --put-weight and --get-weight")
 	case put < 0 || get < 0:
 		return command.Usage("--put-weight and --get-weight must be at least 0")
@@ -97,11 +97,11 @@ func (f *options) fillTxnMixed(args []string) error {
 	}
 	if f.rwRatio == 0 {
 		f.mustSet("mix", "txn")
-		f.preset.Drop("range-limit")
+		f.preset.Remove("range-limit")
 		return nil
 	}
 	f.mustSet("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
-	first, end := firstOfAll, afterAll
+	first, end := firstKey, endOfKeys
 	if prefix := f.text("prefix"); prefix != "" {
 		if behind := prefixEnd(prefix); behind != "" {
 			first, end = prefix, behind

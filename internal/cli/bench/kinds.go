@@ -9,13 +9,13 @@ import (
 
 // Groups of parameters for which several commands have no flags.
 var (
-	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
-	aboutInterval = []string{"range-key", "range-end"}
-	aboutWatchers = []string{
+	keyParameters      = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
+	intervalParameters = []string{"range-key", "range-end"}
+	watcherParameters  = []string{
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
 		"watch.mode", "watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
-	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
+	scheduleParameters = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
 	// intervalArgs maps parameters to the names of the arguments that error messages mention.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
@@ -27,33 +27,33 @@ func kinds() []kind {
 		{name: "get", short: "Read one key at a time from the key space", preloads: true},
 		{name: "exists", short: "Check whether keys exist, one key at a time, without reading values", preloads: true},
 		{
-			name: "range", args: "KEY [END]", most: 2, takes: "KEY and optionally END, the first key after the interval",
-			short:   "Read a given key or interval repeatedly",
-			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
+			name: "range", args: "KEY [END]", maxArgs: 2, argsDescription: "KEY and optionally END, the first key after the interval",
+			short:              "Read a given key or interval repeatedly",
+			excludedParameters: slices.Concat(keyParameters, intervalParameters), names: intervalArgs,
 			flags: (*options).registerRange, fill: (*options).fillRange,
 		},
-		{name: "list", short: "List keys of the key space, starting at one of its keys", without: aboutInterval, preloads: true},
+		{name: "list", short: "List keys of the key space, starting at one of its keys", excludedParameters: intervalParameters, preloads: true},
 		{name: "delete", short: "Delete keys", preloads: true},
 		{name: "cas", short: "Set a key's value if the key has the expected version", preloads: true},
 		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
 		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*options).registerMixed, fill: (*options).fillMixed},
 		{
-			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, the first key that transactions read, and END, the first key after the interval",
-			short:   "Run transactions that each write one key or read a key interval",
-			without: aboutInterval, names: intervalArgs, preloads: true,
+			name: "txn-mixed", args: "[KEY] [END]", maxArgs: 2, argsDescription: "KEY, the first key that transactions read, and END, the first key after the interval",
+			short:              "Run transactions that each write one key or read a key interval",
+			excludedParameters: intervalParameters, names: intervalArgs, preloads: true,
 			flags: (*options).registerTxnMixed, fill: (*options).fillTxnMixed,
 		},
 		{
 			name: "stm", short: "Read keys and write some of them in optimistic transactions that are retried after a conflict",
-			without: aboutWatchers, names: map[string]string{"key-space": "--keys"},
+			excludedParameters: watcherParameters, names: map[string]string{"key-space": "--keys"},
 		},
 		{
 			name: "lease-keepalive", short: "Keep leases alive, one per client",
-			without: slices.Concat(aboutKeys, aboutWatchers),
+			excludedParameters: slices.Concat(keyParameters, watcherParameters),
 		},
 		{
 			name: "watch", short: "Write watched keys, and measure how long events take to reach the watchers",
-			only: append([]string{"key-size", "key-space", "prefix", "watch.mode"}, aboutTime...), names: putNames,
+			includedParameters: append([]string{"key-size", "key-space", "prefix", "watch.mode"}, scheduleParameters...), names: putNames,
 			flags: (*options).registerWatch, fill: (*options).fillWatch,
 			sections: report.Classic{
 				Created: &report.Section{Heading: "Watch creation summary:", Label: "make"},
@@ -62,13 +62,13 @@ func kinds() []kind {
 		},
 		{
 			name: "watch-get", short: "Read a key while watchers catch up with earlier events of another key",
-			only:  []string{"prefix", "duration", "timeout", "threads", "watch.watchers", "watch.streams", "watch.earlier-events"},
-			flags: func(*options, command.Flags) {}, fill: (*options).fillWatchGet,
+			includedParameters: []string{"prefix", "duration", "timeout", "threads", "watch.watchers", "watch.streams", "watch.earlier-events"},
+			flags:              func(*options, command.Flags) {}, fill: (*options).fillWatchGet,
 			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
 		},
 		{
 			name: "watch-latency", short: "Write one key, and measure how long each event takes to reach each watcher",
-			only: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, aboutTime...), names: putNames,
+			includedParameters: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, scheduleParameters...), names: putNames,
 			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
 			sections: report.Classic{
 				Operations: &report.Section{Heading: "Put summary:", Label: "put"},

@@ -37,7 +37,7 @@ func newCommon(r command.Flags, wide *bool) *common {
 	f := &common{AttachFlags: command.NewAttachFlags(), conns: 1, clients: 1, format: "text"}
 	f.Register(r)
 	r.Toggle("target-leader", &f.targetLeader, "short for --target leader")
-	r.Span("auto-sync-interval", &f.autoSync, "if above 0, connect to all endpoints that the cluster reports, as with --target all")
+	r.Duration("auto-sync-interval", &f.autoSync, "if above 0, connect to all endpoints that the cluster reports, as with --target all")
 	r.Int("conns", &f.conns, "number of connections")
 	r.Int("clients", &f.clients, "number of clients, each with one operation outstanding")
 	r.Toggle("precise", &f.summary.Precise, "print durations with all digits")
@@ -52,19 +52,19 @@ func newCommon(r command.Flags, wide *bool) *common {
 
 // kind describes a `bench` command: its preset in package scenario, its arguments and its flags.
 type kind struct {
-	name  string // name of the command and of the preset
-	args  string // arguments, as help shows them after the name
-	most  int    // maximum number of arguments
-	takes string // describes the arguments in error messages
-	alias string
-	short string
+	name            string // name of the command and of the preset
+	args            string // arguments, as help shows them after the name
+	maxArgs         int    // maximum number of arguments
+	argsDescription string // describes the arguments in error messages
+	alias           string
+	short           string
 
 	// The command has no flags for the parameters in the list `without`. If the list `only` is not
 	// nil, the command has flags only for the parameters in this list. The map `names` gives
 	// parameters a flag name other than the default.
-	without []string
-	only    []string
-	names   map[string]string
+	excludedParameters []string
+	includedParameters []string
+	names              map[string]string
 	// mixed is set if the user chooses the mix of operations. The command then has the flags of all
 	// operations.
 	mixed bool
@@ -149,9 +149,9 @@ func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 		case "connections", "clients", "target": // all commands have them
 			return true
 		case "preload":
-			return k.preloads || slices.Contains(k.without, p.Key) || k.only != nil
+			return k.preloads || slices.Contains(k.excludedParameters, p.Key) || k.includedParameters != nil
 		}
-		return slices.Contains(k.without, p.Key) || k.only != nil && !slices.Contains(k.only, p.Key)
+		return slices.Contains(k.excludedParameters, p.Key) || k.includedParameters != nil && !slices.Contains(k.includedParameters, p.Key)
 	})
 }
 
@@ -164,7 +164,7 @@ func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.S
 	if err := f.fill(args); err != nil {
 		return nil, err
 	}
-	return f.Scenario(f.preset, catalog, scenario.Ask{Seed: f.seed, Repeats: f.repeats})
+	return f.Scenario(f.preset, catalog, scenario.CommandOptions{Seed: f.seed, Repeats: f.repeats})
 }
 
 // fill sets the parameters that depend on the arguments or on flags that do not belong to a
@@ -174,8 +174,8 @@ func (f *options) fill(args []string) error {
 		return err
 	}
 	c := f.preset
-	if c.Given("rate") && f.isZero("rate") {
-		c.Drop("rate")
+	if c.IsGiven("rate") && f.isZero("rate") {
+		c.Remove("rate")
 	}
 	for _, of := range []struct {
 		flag, key string
@@ -185,11 +185,11 @@ func (f *options) fill(args []string) error {
 			f.mustSet(of.key, strconv.Itoa(of.n))
 		}
 	}
-	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
+	if c.IsGiven("rate") && !f.set.Changed("clients") && f.conns > 0 {
 		c.SetDerived("clients", strconv.Itoa(f.conns)) // an open loop has no clients: all connections send
 	}
 	if f.sequential {
-		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
+		if d, err := scenario.ParseDistribution(f.text("distribution")); c.IsGiven("distribution") && err == nil && d.Name != scenario.Sequential {
 			return command.Usage("--sequential-keys and --distribution %s contradict each other; give only one of them", d)
 		}
 		f.mustSet("distribution", scenario.Sequential)
@@ -203,7 +203,7 @@ func (f *options) fill(args []string) error {
 		c.Names["preload: false"] = "no --preload"
 	}
 	if f.paginate {
-		if c.Given("page-size") {
+		if c.IsGiven("page-size") {
 			return command.Usage("--paginate and --page-size both set the page size; give only one of them")
 		}
 		c.Names["page-size"] = "--paginate"
@@ -251,7 +251,7 @@ func (f *options) fillTarget() error {
 	case f.targetLeader:
 		target = kv.Target{Mode: kv.LeaderOnly}
 	case f.autoSync > 0 && !f.set.Changed("target"):
-		target = kv.Target{Mode: kv.All}
+		target = kv.Target{Mode: kv.AllMembers}
 	}
 	f.preset.SetDerived("target", target.String())
 	return nil

@@ -22,15 +22,15 @@ func (f *options) fillWatch([]string) error {
 	if w.keys < 1 {
 		return command.Usage("--watched-key-total must be at least 1, not %d", w.keys)
 	}
-	if n, err := command.ParseInt(f.text("key-space")); !f.preset.Given("key-space") || err == nil && n > w.keys {
+	if n, err := command.ParseInt(f.text("key-space")); !f.preset.IsGiven("key-space") || err == nil && n > w.keys {
 		f.mustSet("key-space", strconv.Itoa(w.keys))
 	}
-	return f.onStreams("--watch-per-stream")
+	return f.setStreams("--watch-per-stream")
 }
 
-// onStreams sets the number of streams and the total number of watchers. flag is the name of the
+// setStreams sets the number of streams and the total number of watchers. flag is the name of the
 // flag that sets the number of watchers per stream; error messages contain it.
-func (f *options) onStreams(flag string) error {
+func (f *options) setStreams(flag string) error {
 	w := &f.watch
 	switch {
 	case w.streams < 1 || w.streams > scenario.MaxWatchers:
@@ -54,11 +54,11 @@ func (f *options) fillWatchGet([]string) error {
 		return command.Usage("--streams: %w", err)
 	}
 	f.preset.SetDerived("clients", "1")
-	return f.ownConnections(streams)
+	return f.separateConnections(streams)
 }
 
-// ownConnections gives the watchers separate connections, and all operations a single connection.
-func (f *options) ownConnections(streams int) error {
+// separateConnections gives the watchers separate connections, and all operations a single connection.
+func (f *options) separateConnections(streams int) error {
 	if f.conns < 1 || f.conns > scenario.MaxConnections {
 		return command.Usage("--conns is %d, but must be from 1 to %d", f.conns, scenario.MaxConnections)
 	}
@@ -74,11 +74,11 @@ func (f *options) registerWatchLatency(r command.Flags) {
 }
 
 func (f *options) fillWatchLatency([]string) error {
-	if err := f.onStreams("--watchers-per-stream"); err != nil {
+	if err := f.setStreams("--watchers-per-stream"); err != nil {
 		return err
 	}
 	if !f.isZero("rate") {
 		f.preset.SetDerived("clients", "1")
 	}
-	return f.ownConnections(f.watch.streams)
+	return f.separateConnections(f.watch.streams)
 }

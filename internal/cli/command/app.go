@@ -21,12 +21,12 @@ import (
 
 // Exit codes that every command uses.
 const (
-	ExitDone        = 0   // success; the verdict is valid or suspect
-	ExitFailed      = 1   // the command failed, the verdict is invalid, or it is suspect and --strict is given
-	ExitUsage       = 2   // the command line or the scenario file is wrong
-	ExitNotSent     = 5   // success, but --upload could not send the run directory
-	ExitNotKnown    = 6   // nothing failed, but there is no result to judge
-	ExitInterrupted = 130 // interrupted by SIGINT, SIGTERM or SIGHUP
+	ExitSuccess      = 0   // success; the verdict is valid or suspect
+	ExitFailed       = 1   // the command failed, the verdict is invalid, or it is suspect and --strict is given
+	ExitUsage        = 2   // the command line or the scenario file is wrong
+	ExitUploadFailed = 5   // success, but --upload could not send the run directory
+	ExitUndecided    = 6   // nothing failed, but there is no result to judge
+	ExitInterrupted  = 130 // interrupted by SIGINT, SIGTERM or SIGHUP
 )
 
 // App holds the state that all commands share: arguments, streams, stores and the thresholds.
@@ -74,7 +74,7 @@ func ExitCode(err error) int {
 	var e *Exit
 	switch {
 	case err == nil:
-		return ExitDone
+		return ExitSuccess
 	case errors.As(err, &e):
 		return e.Code
 	case errors.Is(err, context.Canceled):

@@ -15,7 +15,7 @@ const defaultEndpoint = "127.0.0.1:2379"
 type AttachFlags struct {
 	Store     string
 	endpoints endpointsFlag
-	Cluster   scenario.Attach
+	Cluster   scenario.RunningCluster
 	Target    kv.Target
 }
 
@@ -36,7 +36,7 @@ func (f *AttachFlags) Register(r Flags) {
 	r.Text("cacert", &f.Cluster.CACert, "FILE", "certificates (PEM) of the authorities that may have signed the servers' certificates")
 	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "accept any server certificate")
 	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "user name and password for logging in")
-	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout for connecting; 0 means 5s")
+	r.Duration("dial-timeout", &f.Cluster.DialTimeout, "timeout for connecting; 0 means 5s")
 }
 
 // RegisterOptional adds the flags to a command that starts a cluster unless the user gives
@@ -47,7 +47,7 @@ func (f *AttachFlags) RegisterOptional(r Flags) {
 }
 
 // Running returns the cluster that the flags select, or nil if there are no endpoints.
-func (f *AttachFlags) Running() (*scenario.Attach, error) {
+func (f *AttachFlags) Running() (*scenario.RunningCluster, error) {
 	if len(f.endpoints.list) > 0 {
 		return f.attached()
 	}
@@ -59,12 +59,12 @@ func (f *AttachFlags) Running() (*scenario.Attach, error) {
 
 // attached returns the cluster at the endpoints. TLS is enabled by the scheme https:// or by a TLS
 // flag.
-func (f *AttachFlags) attached() (*scenario.Attach, error) {
+func (f *AttachFlags) attached() (*scenario.RunningCluster, error) {
 	a := f.Cluster
 	var plain, secure string
 	for _, given := range f.endpoints.list {
 		scheme, rest, found := strings.Cut(given, "://")
-		given = scenario.ShownEndpoint(given)
+		given = scenario.RedactedEndpoint(given)
 		switch {
 		case !found:
 			rest = scheme
@@ -94,8 +94,8 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 
 // Scenario returns the scenario that a preset and its flags describe, on the cluster that f
 // selects. An error is one sentence that names the flags.
-func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.Ask) (s *scenario.Scenario, err error) {
-	if ask.Attach, err = f.attached(); err != nil {
+func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.CommandOptions) (s *scenario.Scenario, err error) {
+	if ask.RunningCluster, err = f.attached(); err != nil {
 		return nil, err
 	}
 	if err := CheckStore(f.Store, catalog); err != nil {

@@ -19,21 +19,21 @@ import (
 
 // Rendering holds the settings with which ExecuteRun prints, keeps and uploads the result of a run.
 type Rendering struct {
-	Format  string // text or json
-	Strict  bool
-	Single  bool // print the only trial instead of a table
-	Quiet   bool // print no result, because Then prints the result
-	Discard bool // record in a temporary folder, which is removed at the end
+	Format      string // text or json
+	Strict      bool
+	SingleTrial bool // print the only trial instead of a table
+	Quiet       bool // print no result, because Then prints the result
+	Discard     bool // record in a temporary folder, which is removed at the end
 	// Upload is the destination of the run directory, or nil if the directory is not uploaded.
 	Upload *upload.Destination
-	// Then prints additional output of the command, after the result of the run and before the list
+	// AfterResult prints additional output of the command, after the result of the run and before the list
 	// of missed thresholds. It may be nil.
-	Then func(run *record.Run, dir string) error
+	AfterResult func(run *record.Run, dir string) error
 }
 
 // ExecuteRun executes a run, reads its record, prints the result, checks the gate's thresholds and
 // uploads the run directory.
-func (a *App) ExecuteRun(ctx context.Context, o runner.Options, as Rendering) (failed error) {
+func (a *App) ExecuteRun(ctx context.Context, o runner.Options, rendering Rendering) (failed error) {
 	defer ReduceMemory()()
 	path, err := Self()
 	if err != nil {
@@ -46,32 +46,32 @@ func (a *App) ExecuteRun(ctx context.Context, o runner.Options, as Rendering) (f
 	defer d.Clear()
 	ctx, stop := Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
-	if err := Reachable(ctx, as.Upload); err != nil {
+	if err := Reachable(ctx, rendering.Upload); err != nil {
 		return err
 	}
-	if as.Discard {
+	if rendering.Discard {
 		remove, err := TemporaryOut(&o, d.Note)
 		if err != nil {
 			return err
 		}
 		defer remove(&failed)
 	}
-	dir, err := a.conduct(ctx, o, as, path, d)
-	return a.SendDone(ctx, as.Upload, dir, err)
+	dir, err := a.conduct(ctx, o, rendering, path, d)
+	return a.UploadAfterRun(ctx, rendering.Upload, dir, err)
 }
 
 // conduct executes, prints and judges a run whose options have been checked. It returns the run
 // directory, or an empty string if the run created none.
-func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
-	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
+func (a *App) conduct(ctx context.Context, o runner.Options, rendering Rendering, path string, d *Display) (dir string, failed error) {
+	o.Lookup, o.Self, o.Tool, o.Progress, o.Notify, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.CheckFiles
 	o.Calibration = a.Calibrated()
-	o.Enough = func(trials []*record.Trial) record.Ending {
-		r := compare.NewRepeating(record.NewUntil(o.Scenario.Until), trials)
-		d.Line(report.RepeatingProgress(r))
+	o.StopReason = func(trials []*record.Trial) record.EndReason {
+		r := compare.NewRepeatProgress(record.NewRepeatRule(o.Scenario.RepeatRule), trials)
+		d.Line(report.RoundProgress(r))
 		return r.Ending()
 	}
 	var unrecorded []record.Trial
-	o.Unrecorded = func(t record.Trial) { unrecorded = append(unrecorded, t) }
+	o.OnUnrecorded = func(t record.Trial) { unrecorded = append(unrecorded, t) }
 	lines := a.Gate.reportSeconds(&o, d)
 	d.Follow(&o)
 	published, err := a.Publish(&o, d.Note)
@@ -83,7 +83,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	published.End(d.Note)
 	d.Clear()
 	if dir == "" {
-		err := ended(nil, runErr, as.Strict)
+		err := runError(nil, runErr, rendering.Strict)
 		lines.end(nil, nil, err)
 		return "", err
 	}
@@ -94,12 +94,12 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	}
 	run.ReadEvents(dir)
 	withUnrecorded(run, unrecorded)
-	unprinted := a.render(run, dir, as)
-	var then error
-	if as.Then != nil {
-		then = as.Then(run, dir)
+	unprinted := a.render(run, dir, rendering)
+	var afterErr error
+	if rendering.AfterResult != nil {
+		afterErr = rendering.AfterResult(run, dir)
 	}
-	err = ended(run, runErr, as.Strict)
+	err = runError(run, runErr, rendering.Strict)
 	missed, checking := a.CheckMissed(a.Gate, run)
 	lines.end(run, missed, err)
 	switch {
@@ -107,8 +107,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		return dir, errors.Join(runErr, unprinted)
 	case err != nil:
 		return dir, err
-	case then != nil:
-		return dir, then
+	case afterErr != nil:
+		return dir, afterErr
 	case checking != nil:
 		return dir, checking
 	}
@@ -130,19 +130,19 @@ func withUnrecorded(run *record.Run, trials []record.Trial) {
 }
 
 // render prints the result of a run: a table, one trial, or one JSON object.
-func (a *App) render(run *record.Run, dir string, as Rendering) error {
-	if as.Discard {
+func (a *App) render(run *record.Run, dir string, rendering Rendering) error {
+	if rendering.Discard {
 		dir = ""
 	}
 	switch {
-	case as.Quiet:
+	case rendering.Quiet:
 		return nil
-	case as.Single && len(run.Trials) == 0:
+	case rendering.SingleTrial && len(run.Trials) == 0:
 		return nil // there is no result; the error states the reason
-	case as.Single:
-		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
+	case rendering.SingleTrial:
+		return a.Report(rendering.Format, report.Trial(&run.Trials[0], dir))
 	}
-	return a.Report(as.Format, report.Run(run, compare.EachPart(run), dir))
+	return a.Report(rendering.Format, report.Run(run, compare.CompareParts(run), dir))
 }
 
 // Report writes a finding to standard output in the format that --format selected.
@@ -158,9 +158,9 @@ func (a *App) Report(format string, f report.Finding) error {
 	return report.Text(a.Stdout, f, a.Wide)
 }
 
-// ended returns the error that determines the exit code. The error depends on the record and on the
+// runError returns the error that determines the exit code. The error depends on the record and on the
 // runner's error. run is nil if nothing was recorded.
-func ended(run *record.Run, err error, strict bool) error {
+func runError(run *record.Run, err error, strict bool) error {
 	var left *trial.KeysLeftError
 	switch {
 	case errors.Is(err, context.Canceled) && errors.As(err, &left):
@@ -170,7 +170,7 @@ func ended(run *record.Run, err error, strict bool) error {
 	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
 	case errors.As(err, &left) && run != nil && len(run.Trials) > 0:
-		if judged := doubted(run, strict); judged != nil {
+		if judged := verdictError(run, strict); judged != nil {
 			return fmt.Errorf("%w; %w", judged, err)
 		}
 		return err
@@ -181,21 +181,21 @@ func ended(run *record.Run, err error, strict bool) error {
 	case run.State == record.Failed:
 		return errors.New(run.Failure)
 	}
-	return doubted(run, strict)
+	return verdictError(run, strict)
 }
 
-// doubted returns an error if the verdict of any trial is invalid, or is suspect and strict is set.
-func doubted(run *record.Run, strict bool) error {
+// verdictError returns an error if the verdict of any trial is invalid, or is suspect and strict is set.
+func verdictError(run *record.Run, strict bool) error {
 	worst := run.Verdict()
 	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
 		return nil
 	}
-	return fmt.Errorf("the verdict is %s%s", worst, blame(run, worst))
+	return fmt.Errorf("the verdict is %s%s", worst, describeWorst(run, worst))
 }
 
-// blame names the trials with the given verdict. If the run has only one trial, blame returns the
+// describeWorst names the trials with the given verdict. If the run has only one trial, blame returns the
 // reason for the verdict instead.
-func blame(run *record.Run, worst verdict.State) string {
+func describeWorst(run *record.Run, worst verdict.State) string {
 	var names []string
 	for i := range run.Trials {
 		if run.Trials[i].Verdict.State == worst {

@@ -41,8 +41,8 @@ func TestEnded(t *testing.T) {
 		code   int
 		text   string
 	}{
-		{"valid", judged(verdict.Valid), nil, true, ExitDone, ""},
-		{"suspect", judged(verdict.Valid, verdict.Suspect), nil, false, ExitDone, ""},
+		{"valid", judged(verdict.Valid), nil, true, ExitSuccess, ""},
+		{"suspect", judged(verdict.Valid, verdict.Suspect), nil, false, ExitSuccess, ""},
 		{"suspect and strict", judged(verdict.Valid, verdict.Suspect), nil, true, ExitFailed, "the verdict is suspect for t2"},
 		{"invalid", judged(verdict.Invalid, verdict.Suspect, verdict.Invalid), nil, false, ExitFailed, "the verdict is invalid for t1, t3"},
 		{"one invalid", judged(verdict.Invalid), nil, false, ExitFailed, "the verdict is invalid: it stood still"},
@@ -53,11 +53,11 @@ func TestEnded(t *testing.T) {
 		{"failed", failed, nil, false, ExitFailed, "the disk is full"},
 		{"interrupted", interrupted, fmt.Errorf("x: %w", context.Canceled), false, ExitInterrupted, "interrupted"},
 		{"interrupted without an error", interrupted, nil, false, ExitInterrupted, "interrupted"},
-		{"interrupted with keys left", interrupted, errors.Join(context.Canceled, &trial.KeysLeftError{Why: errors.New("keys are left")}), false, ExitInterrupted, "interrupted; keys are left"},
+		{"interrupted with keys left", interrupted, errors.Join(context.Canceled, &trial.KeysLeftError{Cause: errors.New("keys are left")}), false, ExitInterrupted, "interrupted; keys are left"},
 		{"interrupted before the record", nil, context.Canceled, false, ExitInterrupted, "interrupted before anything was measured"},
 		{"interrupted before the first trial", judged(), context.Canceled, false, ExitInterrupted, "interrupted before anything was measured"},
 	} {
-		err := ended(test.run, test.err, test.strict)
+		err := runError(test.run, test.err, test.strict)
 		if got := ExitCode(err); got != test.code {
 			t.Errorf("%s: exit code %d, not %d", test.name, got, test.code)
 		}
@@ -71,7 +71,7 @@ func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var b bytes.Buffer
 		a := &App{Stdout: NewOutput(&b)}
-		if err := a.render(judged(), "dir", Rendering{Format: format, Single: true}); err != nil || b.Len() > 0 {
+		if err := a.render(judged(), "dir", Rendering{Format: format, SingleTrial: true}); err != nil || b.Len() > 0 {
 			t.Errorf("%s: %v and %q", format, err, b.String())
 		}
 	}

@@ -19,21 +19,21 @@ import (
 
 // Intervals between progress lines if the output is not a terminal.
 const (
-	plainEvery = 10 * time.Second
-	longEvery  = time.Minute // used after a step has taken at least the duration long
-	long       = 2 * time.Minute
+	plainInterval   = 10 * time.Second
+	longRunInterval = time.Minute // used after a step has taken at least the duration long
+	longRunTime     = 2 * time.Minute
 )
 
 // Display shows the progress of a run. On a terminal, the progress is updated in place below the
 // lines of completed trials. Elsewhere, each update is a new line.
 type Display struct {
-	mu     sync.Mutex
-	to     *cwriter.Writer
-	width  func() int // returns the number of terminal columns, or 0 without a terminal
-	height func() int // returns the number of terminal lines
-	live   *live      // nil for a single progress line
-	quiet  bool       // set if no progress is shown
-	drawn  []int      // widths of the lines that the next output replaces
+	mu          sync.Mutex
+	out         *cwriter.Writer
+	width       func() int // returns the number of terminal columns, or 0 without a terminal
+	height      func() int // returns the number of terminal lines
+	live        *live      // nil for a single progress line
+	quiet       bool       // set if no progress is shown
+	drawnWidths []int      // widths of the lines that the next output replaces
 	// These fields are used only without a terminal. step is the step that the last printed line
 	// showed. printed is the time at which that line was printed, and since is the time at which
 	// the step began.
@@ -73,7 +73,7 @@ func (a *App) AddProgress(r Flags) {
 // returns the number of terminal columns, or 0 without a terminal. If width is nil, the display
 // asks the terminal.
 func NewDisplay(stream io.Writer, width func() int) *Display {
-	d := &Display{to: cwriter.New(stream), width: width}
+	d := &Display{out: cwriter.New(stream), width: width}
 	if width == nil {
 		d.width = d.terminalWidth
 	}
@@ -83,7 +83,7 @@ func NewDisplay(stream io.Writer, width func() int) *Display {
 
 // terminalHeight returns the current number of terminal lines.
 func (d *Display) terminalHeight() int {
-	if _, h, err := d.to.GetTermSize(); err == nil && h > 0 {
+	if _, h, err := d.out.GetTermSize(); err == nil && h > 0 {
 		return h
 	}
 	return 24
@@ -92,10 +92,10 @@ func (d *Display) terminalHeight() int {
 // terminalWidth returns the current number of terminal columns, or 0 without a terminal. The
 // display asks again each time, because users resize windows.
 func (d *Display) terminalWidth() int {
-	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
+	if !d.out.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0
 	}
-	if w, _, err := d.to.GetTermSize(); err == nil && w > 0 {
+	if w, _, err := d.out.GetTermSize(); err == nil && w > 0 {
 		return w
 	}
 	return 80
@@ -111,13 +111,13 @@ func (d *Display) show(p runner.Progress) {
 		return
 	}
 	line := func(viewed bool) string { return progressLine(p, viewed) }
-	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, line, longEvery)
+	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, line, longRunInterval)
 }
 
 // Update shows the progress of a step. elapsed is the time since the first step began. Without a
 // terminal, Update prints one line when a step begins, and then one line every ten seconds.
 func (d *Display) Update(step string, elapsed time.Duration, text string) {
-	d.update(step, elapsed, func(bool) string { return text }, plainEvery)
+	d.update(step, elapsed, func(bool) string { return text }, plainInterval)
 }
 
 // update shows the progress of a step. The function line returns the text. Its argument viewed is
@@ -133,13 +133,13 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 		view := d.view(width)
 		lines := append([]string{line(len(view) > 0)}, view...)
 		for i := range lines {
-			lines[i] = cut(shown(lines[i]), width-1)
+			lines[i] = cut(printableLine(lines[i]), width-1)
 		}
 		d.change(lines)
 		return
 	}
-	every := plainEvery
-	if elapsed-d.since >= long {
+	every := plainInterval
+	if elapsed-d.since >= longRunTime {
 		every = longInterval
 	}
 	switch {
@@ -191,46 +191,46 @@ func (d *Display) Clear() {
 
 // change replaces the progress lines on the terminal.
 func (d *Display) change(lines []string) {
-	_, _ = d.to.WriteString(d.erasing() + strings.Join(lines, "\n") + "\n")
-	_ = d.to.Flush(0)
+	_, _ = d.out.WriteString(d.eraseSequence() + strings.Join(lines, "\n") + "\n")
+	_ = d.out.Flush(0)
 	for _, line := range lines {
-		d.drawn = append(d.drawn, utf8.RuneCountInString(line))
+		d.drawnWidths = append(d.drawnWidths, utf8.RuneCountInString(line))
 	}
 }
 
 // eraseBeforeWrite returns a writer that erases the progress line before each write. The underlying
 // writer may write to the same terminal as the display.
-func (d *Display) eraseBeforeWrite(stream io.Writer) io.Writer { return between{d, stream} }
+func (d *Display) eraseBeforeWrite(stream io.Writer) io.Writer { return erasingWriter{d, stream} }
 
-type between struct {
-	d  *Display
-	to io.Writer
+type erasingWriter struct {
+	d   *Display
+	out io.Writer
 }
 
 // Write implements io.Writer.
-func (b between) Write(p []byte) (int, error) {
+func (b erasingWriter) Write(p []byte) (int, error) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	b.d.erase()
-	return b.to.Write(p)
+	return b.out.Write(p)
 }
 
 // erase removes the progress lines from the terminal.
 func (d *Display) erase() {
-	if len(d.drawn) > 0 {
-		_, _ = d.to.WriteString(d.erasing())
-		_ = d.to.Flush(0)
+	if len(d.drawnWidths) > 0 {
+		_, _ = d.out.WriteString(d.eraseSequence())
+		_ = d.out.Flush(0)
 	}
 }
 
-// erasing returns the escape sequence that removes the progress lines, or an empty string if no
+// eraseSequence returns the escape sequence that removes the progress lines, or an empty string if no
 // lines are drawn. A line that was drawn on a wider terminal can now occupy several rows.
-func (d *Display) erasing() string {
+func (d *Display) eraseSequence() string {
 	rows, width := 0, max(d.width(), 1)
-	for _, letters := range d.drawn {
+	for _, letters := range d.drawnWidths {
 		rows += max((letters+width-1)/width, 1)
 	}
-	d.drawn = d.drawn[:0]
+	d.drawnWidths = d.drawnWidths[:0]
 	if rows == 0 {
 		return ""
 	}
@@ -240,12 +240,12 @@ func (d *Display) erasing() string {
 // line writes a line that later updates do not erase. It ignores errors, because a run must
 // continue even if its display is closed.
 func (d *Display) line(text string) {
-	_, _ = d.to.WriteString(shown(text) + "\n")
-	_ = d.to.Flush(0)
+	_, _ = d.out.WriteString(printableLine(text) + "\n")
+	_ = d.out.Flush(0)
 }
 
-// shown returns words as one printable line. words may contain text from servers or files.
-func shown(words string) string { return text.Line(words, text.MaxOutput) }
+// printableLine returns words as one printable line. words may contain text from servers or files.
+func printableLine(words string) string { return text.Line(words, text.MaxOutput) }
 
 // cut shortens a line to width columns, because a line that wraps could not be erased.
 func cut(line string, width int) string {
@@ -256,9 +256,9 @@ func cut(line string, width int) string {
 	return string(letters[:width])
 }
 
-// head returns the trial's number, the number of trials and the trial's name, for example "[2/7]
+// trialHeading returns the trial's number, the number of trials and the trial's name, for example "[2/7]
 // put-leader".
-func head(p runner.Progress) string {
+func trialHeading(p runner.Progress) string {
 	if p.Trial == 0 || p.Trials < 2 {
 		return p.Name
 	}
@@ -268,11 +268,11 @@ func head(p runner.Progress) string {
 // progressLine returns one line with the stage, its figures and the remaining time. If brief is set,
 // the line omits the figures that a live view shows.
 func progressLine(p runner.Progress, brief bool) string {
-	parts := []string{head(p) + ": " + string(p.Stage)}
+	parts := []string{trialHeading(p) + ": " + string(p.Stage)}
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
 		parts[0] = fmt.Sprintf("%s the %s", p.Stage, p.Name)
 	}
-	if percent := math.Floor(100 * p.Share); percent > 0 {
+	if percent := math.Floor(100 * p.FinishedShare); percent > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %%", percent))
 	}
 	if p.PerSecond > 0 && !brief {
@@ -287,22 +287,22 @@ func progressLine(p runner.Progress, brief bool) string {
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", text.Count(uint64(max(p.InFlight, 0)))))
 	}
-	if p.Stage == runner.Verifying && p.Done > 0 {
-		parts = append(parts, text.Plural(p.Done, "operation")+" read")
+	if p.Stage == runner.Verifying && p.Succeeded > 0 {
+		parts = append(parts, text.Plural(p.Succeeded, "operation")+" read")
 	}
 	several := p.Trials > 1
-	if p.TrialLeft > 0 {
-		parts = append(parts, rounded(p.TrialLeft)+" of the load left")
+	if p.TrialRemaining > 0 {
+		parts = append(parts, rounded(p.TrialRemaining)+" of the load left")
 	}
 	switch {
-	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last trial
-	case p.Left > 0 && (several || p.TrialLeft == 0):
+	case p.TrialRemaining > 0 && rounded(p.Remaining) == rounded(p.TrialRemaining): // the last trial
+	case p.Remaining > 0 && (several || p.TrialRemaining == 0):
 		least := ""
-		if p.AtLeast {
+		if p.IsMinimum {
 			least = "at least "
 		}
-		parts = append(parts, least+rounded(p.Left)+" left in all")
-	case several && p.TrialLeft > 0:
+		parts = append(parts, least+rounded(p.Remaining)+" left in all")
+	case several && p.TrialRemaining > 0:
 		parts = append(parts, "the time for the other trials is not known")
 	}
 	return strings.Join(parts, ", ")
@@ -312,10 +312,10 @@ func progressLine(p runner.Progress, brief bool) string {
 func doneLine(p runner.Progress) string {
 	t := p.Result
 	if t == nil {
-		return head(p) + ": done"
+		return trialHeading(p) + ": done"
 	}
 	time := t.Headline()
-	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), text.PerSecond(t.PerSecond),
+	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", trialHeading(p), text.PerSecond(t.PerSecond),
 		t.HeadlineTime().Phrase(), time.Percentile(50).Text(), time.Percentile(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 

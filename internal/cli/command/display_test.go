@@ -29,13 +29,13 @@ func done() *record.Trial {
 // reports returns the progress reports that a run with two trials sends.
 func reports() []runner.Progress {
 	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 2, Name: "put-leader", PerSecond: 18_000, P99: 4.5e6, Errors: 1,
-		Elapsed: 4 * time.Second, Share: 0.419, TrialLeft: 4 * time.Second, Left: 11600 * time.Millisecond}
+		Elapsed: 4 * time.Second, FinishedShare: 0.419, TrialRemaining: 4 * time.Second, Remaining: 11600 * time.Millisecond}
 	later := measuring
 	later.Elapsed += 250 * time.Millisecond
 	late := measuring
-	late.Elapsed += plainEvery
+	late.Elapsed += plainInterval
 	return []runner.Progress{
-		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second, AtLeast: true},
+		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Remaining: 15 * time.Second, IsMinimum: true},
 		{Stage: runner.WarmingUp, Trial: 1, Trials: 2, Name: "put-leader", Elapsed: 3 * time.Second},
 		measuring, later, late,
 		{Stage: runner.Draining, Trial: 1, Trials: 2, Name: "put-leader", InFlight: 1000, Elapsed: 15 * time.Second},
@@ -116,7 +116,7 @@ func TestOneTrialHasNoNumber(t *testing.T) {
 
 func TestBelowAPercentNoneIsShown(t *testing.T) {
 	for share, want := range map[float64]string{0: "put: preloading", 0.009: "put: preloading", 0.01: "put: preloading, 1 %"} {
-		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", Share: share}
+		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", FinishedShare: share}
 		if got := progressLine(p, false); got != want {
 			t.Errorf("%g: %q, not %q", share, got, want)
 		}

@@ -20,14 +20,14 @@ const ownVariable = "QUORUMBENCH_"
 // environment reads values from environment variables for the flags that the user did not give.
 // quorumbench's variables take precedence over the variables of the store's client.
 type environment struct {
-	getenv func(string) string
-	can    kv.Capabilities
-	used   []string // names of the variables that were used
+	getenv       func(string) string
+	capabilities kv.Capabilities
+	used         []string // names of the variables that were used
 }
 
 // lookup returns the value and the name of the variable for a flag, or "" if no variable is set.
 func (e *environment) lookup(flag string) (value, name string) {
-	for _, name := range []string{ownVariable + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")), e.can.Variables[flag]} {
+	for _, name := range []string{ownVariable + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")), e.capabilities.EnvironmentVariables[flag]} {
 		if name == "" {
 			continue
 		}
@@ -54,12 +54,12 @@ func (e *environment) apply(flag string, set func(value string) error) error {
 
 // takeFile stores the value of the flag's variable in *into. The value must be the path of an
 // existing file.
-func (e *environment) takeFile(flag string, into *string) error {
+func (e *environment) takeFile(flag string, path *string) error {
 	return e.apply(flag, func(value string) error {
 		if _, err := os.Stat(value); err != nil {
 			return fmt.Errorf("the file %q does not exist", value)
 		}
-		*into = value
+		*path = value
 		return nil
 	})
 }
@@ -67,7 +67,7 @@ func (e *environment) takeFile(flag string, into *string) error {
 // takeAccess completes the TLS settings, the user and the timeout for connections to a cluster. The
 // function given reports whether a flag or the scenario has already set a value. takeAccess ignores
 // variables for TLS if plain is true or the store does not support TLS.
-func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(flag string) bool) error {
+func (e *environment) takeAccess(attach *scenario.RunningCluster, plain bool, given func(flag string) bool) error {
 	var failed error
 	do := func(err error) {
 		if failed == nil {
@@ -77,39 +77,39 @@ func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(fla
 	toggle := func(into *bool) func(string) error {
 		return func(value string) (err error) { *into, err = text.ParseBool(value); return err }
 	}
-	if _, can := e.can.Features[kv.TLS]; can && !plain {
+	if _, can := e.capabilities.Features[kv.TLS]; can && !plain {
 		verify := !given("insecure-skip-tls-verify")
 		if verify && !given("cacert") {
-			do(e.takeFile("cacert", &to.CACert))
+			do(e.takeFile("cacert", &attach.CACert))
 		}
-		if verify && to.CACert == "" {
-			do(e.apply("insecure-skip-tls-verify", toggle(&to.SkipVerify)))
+		if verify && attach.CACert == "" {
+			do(e.apply("insecure-skip-tls-verify", toggle(&attach.SkipVerify)))
 		}
 		if !given("cert") && !given("key") {
-			do(e.takePair(to))
+			do(e.takePair(attach))
 		}
-		do(e.apply("tls", toggle(&to.TLS)))
-		to.TLS = to.TLS || to.CACert != "" || to.Cert != "" || to.SkipVerify
+		do(e.apply("tls", toggle(&attach.TLS)))
+		attach.TLS = attach.TLS || attach.CACert != "" || attach.Cert != "" || attach.SkipVerify
 	}
-	if _, can := e.can.Features[kv.Users]; can && !given("user") {
-		do(e.takeUser(to))
+	if _, can := e.capabilities.Features[kv.Users]; can && !given("user") {
+		do(e.takeUser(attach))
 	}
 	if !given("dial-timeout") {
-		do(e.apply("dial-timeout", func(value string) (err error) { to.DialTimeout, err = text.ParseDuration(value); return err }))
+		do(e.apply("dial-timeout", func(value string) (err error) { attach.DialTimeout, err = text.ParseDuration(value); return err }))
 	}
 	return failed
 }
 
 // takePair reads the paths of a client certificate and its private key. It returns an error if only
 // one of the two variables is set.
-func (e *environment) takePair(to *scenario.Attach) error {
-	if err := e.takeFile("cert", &to.Cert); err != nil {
+func (e *environment) takePair(attach *scenario.RunningCluster) error {
+	if err := e.takeFile("cert", &attach.Cert); err != nil {
 		return err
 	}
-	if err := e.takeFile("key", &to.CertKey); err != nil {
+	if err := e.takeFile("key", &attach.CertKey); err != nil {
 		return err
 	}
-	if (to.Cert == "") == (to.CertKey == "") {
+	if (attach.Cert == "") == (attach.CertKey == "") {
 		return nil
 	}
 	return Usage("%s is set, but a client certificate and its key belong together; set the other variable, too, or give --cert and --key", e.used[len(e.used)-1])
@@ -118,26 +118,26 @@ func (e *environment) takePair(to *scenario.Attach) error {
 // takeUser reads a user with a password, or only a token. If a separate variable contains the
 // password, takeUser does not copy the password. It stores a reference to the variable, as --user
 // NAME:env:VARIABLE does.
-func (e *environment) takeUser(to *scenario.Attach) error {
+func (e *environment) takeUser(attach *scenario.RunningCluster) error {
 	user, name := e.lookup("user")
 	_, password := e.lookup("password")
 	switch {
 	case name == "" && password == "":
 		return nil
 	case name == "": // only a token is set
-		to.User, e.used = "token:env:"+password, append(e.used, password)
+		attach.User, e.used = "token:env:"+password, append(e.used, password)
 	case strings.Contains(user, ":"):
-		to.User, e.used = user, append(e.used, name)
+		attach.User, e.used = user, append(e.used, name)
 	case password == "":
 		return Usage("%s has no password; write NAME:PASSWORD or NAME:env:VARIABLE, or give --user", name)
 	default:
-		to.User, e.used = user+":env:"+password, append(e.used, name, password)
+		attach.User, e.used = user+":env:"+password, append(e.used, name, password)
 	}
 	return nil
 }
 
-// tellVariables prints the names of the variables that were used, without values and only once.
-func (a *App) tellVariables(used []string) {
+// printVariables prints the names of the variables that were used, without values and only once.
+func (a *App) printVariables(used []string) {
 	line := strings.Join(used, ", ")
 	if line == "" || a.printed[line] {
 		return
@@ -165,10 +165,10 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 		return nil
 	}
 	f := endpoints.flags
-	e := &environment{getenv: os.Getenv, can: a.Catalog.Capabilities(f.Store)}
+	e := &environment{getenv: os.Getenv, capabilities: a.Catalog.Capabilities(f.Store)}
 	starts := flag.DefValue == ""
 	if starts {
-		e.can.Variables = nil
+		e.capabilities.EnvironmentVariables = nil
 	}
 	if !flag.Changed {
 		if err := e.apply(flag.Name, endpoints.takeAll); err != nil {
@@ -180,7 +180,7 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 			return err
 		}
 	}
-	a.tellVariables(e.used)
+	a.printVariables(e.used)
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (e *endpointsFlag) takeAll(value string) error {
 	if err != nil {
 		return err
 	}
-	return at.Valid()
+	return at.Validate()
 }
 
 // UseEnvironmentIn completes, from environment variables, the settings for connections to a
@@ -207,17 +207,17 @@ func (e *endpointsFlag) takeAll(value string) error {
 func (a *App) UseEnvironmentIn(s *scenario.Scenario, plain bool) error {
 	for i := range s.Trials {
 		c := &s.Trials[i].Cluster
-		if c.Attach == nil {
+		if c.RunningCluster == nil {
 			continue
 		}
-		e := &environment{getenv: os.Getenv, can: a.Catalog.Capabilities(c.Store)}
-		err := e.takeAccess(c.Attach, plain || c.Attach.TLS, func(flag string) bool {
-			return flag == "user" && c.Attach.User != "" || flag == "dial-timeout" && c.Attach.DialTimeout != 0
+		e := &environment{getenv: os.Getenv, capabilities: a.Catalog.Capabilities(c.Store)}
+		err := e.takeAccess(c.RunningCluster, plain || c.RunningCluster.TLS, func(flag string) bool {
+			return flag == "user" && c.RunningCluster.User != "" || flag == "dial-timeout" && c.RunningCluster.DialTimeout != 0
 		})
 		if err != nil {
 			return err
 		}
-		a.tellVariables(e.used)
+		a.printVariables(e.used)
 	}
 	return nil
 }

@@ -16,27 +16,27 @@ import (
 
 // value is a flag of any type. It returns quorumbench's own error messages.
 type value[T any] struct {
-	into  *T
-	parse func(string) (T, error)
-	show  func(T) string
-	kind  string
+	target *T
+	parse  func(string) (T, error)
+	show   func(T) string
+	kind   string
 }
 
 // Set implements pflag.Value.
 func (v *value[T]) Set(s string) error {
 	t, err := v.parse(s)
 	if err == nil {
-		*v.into = t
+		*v.target = t
 	}
 	return err
 }
 
 // String implements pflag.Value. Help shows the result as the default value.
 func (v *value[T]) String() string {
-	if v.into == nil {
+	if v.target == nil {
 		return ""
 	}
-	return v.show(*v.into)
+	return v.show(*v.target)
 }
 
 // Type implements pflag.Value. Help shows the result as the name of the value.
@@ -52,22 +52,22 @@ func NewFlags(set *pflag.FlagSet) Flags {
 }
 
 // Value registers a flag of any type. The initial value of *into is the default.
-func Value[T any](f Flags, name string, into *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
-	f.Set.Var(&value[T]{into, parse, show, kind}, name, help)
+func Value[T any](f Flags, name string, target *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
+	f.Set.Var(&value[T]{target, parse, show, kind}, name, help)
 }
 
 // repeated is a flag that may be given several times. Each value is appended to *into.
 type repeated[T any] struct {
-	into  *[]T
-	parse func(string) (T, error)
-	kind  string
+	target *[]T
+	parse  func(string) (T, error)
+	kind   string
 }
 
 // Set implements pflag.Value.
 func (r *repeated[T]) Set(s string) error {
 	one, err := r.parse(s)
 	if err == nil {
-		*r.into = append(*r.into, one)
+		*r.target = append(*r.target, one)
 	}
 	return err
 }
@@ -79,13 +79,13 @@ func (r *repeated[T]) String() string { return "" }
 func (r *repeated[T]) Type() string { return r.kind }
 
 // Repeated registers a flag that may be given several times. Each value is appended to *into.
-func Repeated[T any](f Flags, name string, into *[]T, kind string, parse func(string) (T, error), help string) {
-	f.Set.Var(&repeated[T]{into, parse, kind}, name, help+"; can be repeated")
+func Repeated[T any](f Flags, name string, target *[]T, kind string, parse func(string) (T, error), help string) {
+	f.Set.Var(&repeated[T]{target, parse, kind}, name, help+"; can be repeated")
 }
 
 // Text registers a flag whose value is any text.
-func (f Flags) Text(name string, into *string, kind, help string) {
-	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
+func (f Flags) Text(name string, target *string, kind, help string) {
+	Value(f, name, target, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
 // orList joins words with commas, and with "or" before the last word.
@@ -98,14 +98,14 @@ func orList(words []string) string {
 }
 
 // Choice registers a flag whose value must be one of the given words.
-func (f Flags) Choice(name string, into *string, help string, words ...string) {
+func (f Flags) Choice(name string, target *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
 			return "", fmt.Errorf("%q is not a valid value; choose %s", s, orList(words))
 		}
 		return s, nil
 	}
-	Value(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
+	Value(f, name, target, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
 // Format registers the flags for a report on standard output: --format, and --wide for text output.
@@ -115,33 +115,33 @@ func (f Flags) Format(format *string, wide *bool, formats ...string) {
 }
 
 // Int registers a flag whose value is a whole number.
-func (f Flags) Int(name string, into *int, help string) {
-	Value(f, name, into, "N", ParseInt, strconv.Itoa, help)
+func (f Flags) Int(name string, target *int, help string) {
+	Value(f, name, target, "N", ParseInt, strconv.Itoa, help)
 }
 
 // Seed registers a flag whose value is a seed, from 0 to the largest int64.
-func (f Flags) Seed(name string, into *uint64, help string) {
-	Value(f, name, into, "N", parseSeed, func(n uint64) string { return strconv.FormatUint(n, 10) }, help)
+func (f Flags) Seed(name string, target *uint64, help string) {
+	Value(f, name, target, "N", parseSeed, func(n uint64) string { return strconv.FormatUint(n, 10) }, help)
 }
 
 // Number registers a flag whose value is a number, with or without decimals.
-func (f Flags) Number(name string, into *float64, kind, help string) {
-	Value(f, name, into, kind, text.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
+func (f Flags) Number(name string, target *float64, kind, help string) {
+	Value(f, name, target, kind, text.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
 }
 
 // Size registers a flag whose value is a number of bytes, such as 1KiB.
-func (f Flags) Size(name string, into *int, help string) {
-	Value(f, name, into, "SIZE", text.ParseFlagSize, strconv.Itoa, help)
+func (f Flags) Size(name string, target *int, help string) {
+	Value(f, name, target, "SIZE", text.ParseFlagSize, strconv.Itoa, help)
 }
 
-// Span registers a flag whose value is a duration.
-func (f Flags) Span(name string, into *time.Duration, help string) {
-	Value(f, name, into, "DURATION", text.ParseDuration, showSpan, help)
+// Duration registers a flag whose value is a duration.
+func (f Flags) Duration(name string, target *time.Duration, help string) {
+	Value(f, name, target, "DURATION", text.ParseDuration, showSpan, help)
 }
 
 // Toggle registers a Boolean flag. Without a value, the flag means true.
-func (f Flags) Toggle(name string, into *bool, help string) {
-	Value(f, name, into, "bool", text.ParseBool, strconv.FormatBool, help)
+func (f Flags) Toggle(name string, target *bool, help string) {
+	Value(f, name, target, "bool", text.ParseBool, strconv.FormatBool, help)
 	f.Set.Lookup(name).NoOptDefVal = "true"
 }
 

@@ -21,8 +21,8 @@ type Gate struct {
 	lines      *Output
 }
 
-// Judge registers --threshold for a command that runs trials or reads a recorded run.
-func (g *Gate) Judge(r Flags) {
+// RegisterThreshold registers --threshold for a command that runs trials or reads a recorded run.
+func (g *Gate) RegisterThreshold(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
 		"limit for a metric, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; exit with status 1 if a trial misses the limit, or with status 6 if the metric is not known")
 }
@@ -31,8 +31,8 @@ func (g *Gate) Judge(r Flags) {
 func (a *App) AddGateFlags(c *cobra.Command) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
-	g.Judge(r)
-	r.Span("interval", &g.interval, "print one line of JSON per interval to standard output, and everything else to standard error")
+	g.RegisterThreshold(r)
+	r.Duration("interval", &g.interval, "print one line of JSON per interval to standard output, and everything else to standard error")
 	a.AddProgress(r)
 	a.AddMetrics(r)
 	run := c.RunE
@@ -90,7 +90,7 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	}
 	v := newIntervals(g.interval, d.eraseBeforeWrite(g.lines), time.Now)
 	show := o.Progress
-	o.AddSecond(v.second)
+	o.AddSecondHandler(v.second)
 	o.Progress = func(p runner.Progress) { // prints the last interval of a trial before its result
 		v.progress(p)
 		show(p)
@@ -109,14 +109,14 @@ func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 }
 
 // ExitForMissed returns the error for the result of CheckMissed: ExitFailed if a threshold is
-// missed, ExitNotKnown if a metric is not known and no threshold is missed, or nil if the list is
+// missed, ExitUndecided if a metric is not known and no threshold is missed, or nil if the list is
 // empty.
 func ExitForMissed(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:
 		return nil
-	case slices.ContainsFunc(missed, func(m analyze.Missed) bool { return !m.NotKnown }):
+	case slices.ContainsFunc(missed, func(m analyze.Missed) bool { return !m.Undecided }):
 		return &Exit{Code: ExitFailed}
 	}
-	return &Exit{Code: ExitNotKnown}
+	return &Exit{Code: ExitUndecided}
 }

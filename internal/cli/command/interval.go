@@ -27,19 +27,19 @@ type intervals struct {
 	every int
 	now   func() time.Time
 
-	mu     sync.Mutex
-	to     io.Writer       // keeps its first error
-	trial  *scenario.Trial // trial that the current line describes
-	phase  measure.Phase
-	from   int   // first second in the current line
-	last   int   // last second in the current line
-	length int64 // duration of the last second in nanoseconds, or 0 if not known
-	open   bool  // set if the current line has data that has not been written yet
-	part   *record.Aggregate
+	mu          sync.Mutex
+	out         io.Writer       // keeps its first error
+	trial       *scenario.Trial // trial that the current line describes
+	phase       measure.Phase
+	firstSecond int   // first second in the current line
+	lastSecond  int   // lastSecond second in the current line
+	lastLength  int64 // duration of the last second in nanoseconds, or 0 if not known
+	hasData     bool  // set if the current line has data that has not been written yet
+	part        *record.Aggregate
 }
 
-func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *intervals {
-	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewAggregate()}
+func newIntervals(every time.Duration, out io.Writer, now func() time.Time) *intervals {
+	return &intervals{every: int(every / time.Second), out: out, now: now, part: record.NewAggregate()}
 }
 
 // second adds the next measured second of a trial. If that second belongs to the next line, the
@@ -48,31 +48,31 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	from := s.Index / v.every * v.every
-	if v.open {
+	if v.hasData {
 		same := t.Name == v.trial.Name && t.Repeat == v.trial.Repeat && s.Phase == v.phase
 		switch {
 		case !same && v.phase == measure.Warmup:
-			v.write(v.warmed() - float64(v.from))
+			v.write(v.warmUpSeconds() - float64(v.firstSecond))
 		case !same:
 			v.write(0)
-		case from != v.from:
-			v.write(float64(v.last + 1 - v.from))
+		case from != v.firstSecond:
+			v.write(float64(v.lastSecond + 1 - v.firstSecond))
 		}
 	}
-	if !v.open {
-		v.open, v.trial, v.phase, v.from = true, t, s.Phase, from
-		v.part.Begin(t.Load.WatchersOfKey())
+	if !v.hasData {
+		v.hasData, v.trial, v.phase, v.firstSecond = true, t, s.Phase, from
+		v.part.Begin(t.Load.WatchersPerKey())
 	}
-	v.last, v.length = s.Index, s.Length
+	v.lastSecond, v.lastLength = s.Index, s.Length
 	v.part.Add(s)
 }
 
-// warmed returns the duration, in seconds, of a warm-up that has ended.
-func (v *intervals) warmed() float64 {
-	if v.length == 0 {
+// warmUpSeconds returns the duration, in seconds, of a warm-up that has ended.
+func (v *intervals) warmUpSeconds() float64 {
+	if v.lastLength == 0 {
 		return v.trial.Load.Warmup.Seconds()
 	}
-	return float64(v.last) + float64(v.length)/1e9
+	return float64(v.lastSecond) + float64(v.lastLength)/1e9
 }
 
 // progress writes the last line for a trial when that trial is done.
@@ -82,8 +82,8 @@ func (v *intervals) progress(p runner.Progress) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.open && v.phase == measure.Measured {
-		v.write(p.Result.Seconds - float64(v.from))
+	if v.hasData && v.phase == measure.Measured {
+		v.write(p.Result.Seconds - float64(v.firstSecond))
 	}
 }
 
@@ -91,10 +91,10 @@ func (v *intervals) progress(p runner.Progress) {
 // line's latencies and errors are for operations that were due in the interval. The numbers of
 // connections, clients and operations in flight are those at the end of the interval.
 func (v *intervals) write(seconds float64) {
-	v.open = false
-	var length *float64 // null if the duration is not known
+	v.hasData = false
+	var lastLength *float64 // null if the duration is not known
 	if seconds > 0 {
-		length = &seconds
+		lastLength = &seconds
 	}
 	var line record.Object
 	line.Add("schema", intervalSchema)
@@ -102,8 +102,8 @@ func (v *intervals) write(seconds float64) {
 	line.Add("trial", v.trial.Name)
 	line.Add("repeat", v.trial.Repeat)
 	line.Add("phase", v.phase.String())
-	line.Add("from_second", v.from)
-	line.Add("seconds", length)
+	line.Add("from_second", v.firstSecond)
+	line.Add("seconds", lastLength)
 	v.part.AddTo(&line, seconds)
 	v.json(line)
 }
@@ -113,7 +113,7 @@ func (v *intervals) json(line any) {
 	if err != nil { // cannot happen: every number in the line is finite
 		b = fmt.Appendf(nil, "{%q:%q}", "error", err.Error())
 	}
-	_, _ = v.to.Write(append(b, '\n')) // one call per line; the writer keeps its first error
+	_, _ = v.out.Write(append(b, '\n')) // one call per line; the writer keeps its first error
 }
 
 // endLine is the last line of the output.
@@ -135,7 +135,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.open {
+	if v.hasData {
 		v.write(0)
 	}
 	l := endLine{Schema: endSchema, Time: v.now().UTC(), State: record.Failed, Verdict: verdict.Invalid, Trials: []record.Object{}, Missed: missed}
@@ -145,7 +145,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if ExitCode(err) == ExitInterrupted {
 		l.State = record.Interrupted
 	} else if err != nil {
-		l.Failure = shown(err.Error())
+		l.Failure = printableLine(err.Error())
 	}
 	if run != nil {
 		l.State, l.Verdict = run.State, run.Verdict()

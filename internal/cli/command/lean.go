@@ -15,7 +15,7 @@ const heapGrowth = 50
 // ReduceMemory reduces the memory of the load generator until the returned function is called. It
 // does nothing if the environment variable GOGC is set.
 func ReduceMemory() (end func()) {
-	probe.GiveBackPages()
+	probe.ReleasePages()
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}

@@ -16,10 +16,10 @@ import (
 
 // The sizes of a live view.
 const (
-	longestStrip = 120 // maximum number of seconds that a strip shows
-	liveEvents   = 3   // maximum number of events that the view shows
-	liveWidth    = 40  // minimum number of terminal columns for a live view
-	liveHeight   = 12  // minimum number of terminal lines for a live view, including the prompt
+	maxStripColumns = 120 // maximum number of seconds that a strip shows
+	liveEvents      = 3   // maximum number of events that the view shows
+	liveWidth       = 40  // minimum number of terminal columns for a live view
+	liveHeight      = 12  // minimum number of terminal lines for a live view, including the prompt
 )
 
 // live is the state of the current trial for a view that changes in place. The view shows the
@@ -27,24 +27,24 @@ const (
 // disk usage of each process, and the latest events. It only writes lines and erases them again. It
 // never changes the terminal's modes, so nothing has to be restored after a crash.
 type live struct {
-	mu      sync.Mutex
-	trial   string
-	phase   measure.Phase
-	rates   []float64 // successes per second, the latest last
-	medians []float64 // p50 in nanoseconds; NaN if unknown
-	tails   []float64 // p99 in nanoseconds; NaN if unknown
-	last    liveFigures
-	whole   liveFigures
-	times   *measure.Histogram // response times of the phase
-	scratch *measure.Histogram
-	failed  uint64
-	done    float64 // successes of the phase
-	seconds float64 // of the phase
-	samples record.ProcessUses
-	names   []string          // names of processes, in the order in which their use became known
-	uses    map[string]string // by name
-	events  []liveEvent       // latest events, at most one per kind and member
-	count   int               // events of the trial
+	mu            sync.Mutex
+	trial         string
+	phase         measure.Phase
+	rates         []float64 // successes per second, the latest last
+	medians       []float64 // p50 in nanoseconds; NaN if unknown
+	tails         []float64 // p99 in nanoseconds; NaN if unknown
+	lastFigures   liveFigures
+	phaseFigures  liveFigures
+	responseTimes *measure.Histogram // response times of the phase
+	scratch       *measure.Histogram
+	failed        uint64
+	done          float64 // successes of the phase
+	seconds       float64 // of the phase
+	samples       record.ProcessUses
+	names         []string          // names of processes, in the order in which their use became known
+	uses          map[string]string // by name
+	events        []liveEvent       // latest events, at most one per kind and member
+	count         int               // events of the trial
 }
 
 // liveEvent is the latest event of one kind that a member reported, and the number of such events
@@ -56,12 +56,12 @@ type liveEvent struct {
 
 // liveFigures holds the figures of a line.
 type liveFigures struct {
-	known             bool
-	perSecond, offers float64
-	open              bool // set if the load has a schedule, so that offers is known
-	inFlight          int
-	failed            uint64
-	p50, p99, p999    measure.Figure
+	known                   bool
+	perSecond, duePerSecond float64
+	openLoop                bool // set if the load has a schedule, so that offers is known
+	inFlight                int
+	failed                  uint64
+	p50, p99, p999          measure.Figure
 }
 
 func newLive() *live {
@@ -85,8 +85,8 @@ func (l *live) reset() {
 }
 
 func (l *live) beginPhase(p measure.Phase) {
-	l.phase, l.last, l.whole = p, liveFigures{}, liveFigures{}
-	l.times, l.failed, l.done, l.seconds = measure.NewHistogram(), 0, 0, 0
+	l.phase, l.lastFigures, l.phaseFigures = p, liveFigures{}, liveFigures{}
+	l.responseTimes, l.failed, l.done, l.seconds = measure.NewHistogram(), 0, 0, 0
 }
 
 // second adds a recorded second of a trial.
@@ -108,24 +108,24 @@ func (l *live) second(t *scenario.Trial, s *measure.Second) {
 	}
 	failed, responses := s.Failed(), s.Response(l.scratch)
 	open := t.Load.Arrival != scenario.Closed
-	l.last = liveFigures{
-		known: true, perSecond: float64(s.Done) / length, offers: float64(s.Due) / length, open: open,
+	l.lastFigures = liveFigures{
+		known: true, perSecond: float64(s.Done) / length, duePerSecond: float64(s.Due) / length, openLoop: open,
 		inFlight: s.InFlight, failed: failed,
 	}
-	l.last.setTimes(responses, failed)
-	l.rates = appendLatest(l.rates, l.last.perSecond)
-	l.medians = appendLatest(l.medians, numberOf(l.last.p50))
-	l.tails = appendLatest(l.tails, numberOf(l.last.p99))
-	measure.Add(l.times, responses)
+	l.lastFigures.setTimes(responses, failed)
+	l.rates = appendLatest(l.rates, l.lastFigures.perSecond)
+	l.medians = appendLatest(l.medians, numberOf(l.lastFigures.p50))
+	l.tails = appendLatest(l.tails, numberOf(l.lastFigures.p99))
+	measure.Add(l.responseTimes, responses)
 	l.failed, l.done, l.seconds = l.failed+failed, l.done+float64(s.Done), l.seconds+length
-	l.whole = liveFigures{known: true, perSecond: l.done / l.seconds, failed: l.failed}
-	l.whole.setTimes(l.times, l.failed)
+	l.phaseFigures = liveFigures{known: true, perSecond: l.done / l.seconds, failed: l.failed}
+	l.phaseFigures.setTimes(l.responseTimes, l.failed)
 }
 
 // appendLatest appends v, and drops the earliest value if the slice becomes longer than a strip.
 func appendLatest(all []float64, v float64) []float64 {
 	all = append(all, v)
-	return all[max(len(all)-longestStrip, 0):]
+	return all[max(len(all)-maxStripColumns, 0):]
 }
 
 // numberOf returns a figure as a number, or NaN if it is unknown or failed.
@@ -190,20 +190,20 @@ func usedText(use record.ProcessUse) string {
 func (l *live) lines(width int) (all []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.last.known {
+	if !l.lastFigures.known {
 		return nil
 	}
-	all = append(all, "  last second  "+l.last.text())
+	all = append(all, "  last second  "+l.lastFigures.text())
 	phase := "warm-up"
 	if l.phase == measure.Measured {
 		phase = "window"
 	}
-	all = append(all, fmt.Sprintf("  %-12s %s", phase, l.whole.text()))
-	all = append(all, strip("  throughput   ", l.rates, text.PerSecond, width))
+	all = append(all, fmt.Sprintf("  %-12s %s", phase, l.phaseFigures.text()))
+	all = append(all, sparklineRow("  throughput   ", l.rates, text.PerSecond, width))
 	if slices.ContainsFunc(l.tails, func(v float64) bool { return !math.IsNaN(v) }) {
-		all = append(all, strip("  p99          ", l.tails, text.Duration, width))
+		all = append(all, sparklineRow("  p99          ", l.tails, text.Duration, width))
 	} else { // p99 is unknown, because each second has too few operations
-		all = append(all, strip("  p50          ", l.medians, text.Duration, width))
+		all = append(all, sparklineRow("  p50          ", l.medians, text.Duration, width))
 	}
 	for _, name := range l.names {
 		all = append(all, fmt.Sprintf("  %-12s %s", name, l.uses[name]))
@@ -224,8 +224,8 @@ func (l *live) lines(width int) (all []string) {
 // text formats the figures of a line, the most important ones first.
 func (f *liveFigures) text() string {
 	words := text.PerSecond(f.perSecond)
-	if f.open && f.offers > 0 {
-		words += " of " + text.PerSecond(f.offers) + " due"
+	if f.openLoop && f.duePerSecond > 0 {
+		words += " of " + text.PerSecond(f.duePerSecond) + " due"
 	}
 	words += fmt.Sprintf("  p99 %s  p50 %s  p99.9 %s", f.p99.Text(), f.p50.Text(), f.p999.Text())
 	if f.failed > 0 {
@@ -237,9 +237,9 @@ func (f *liveFigures) text() string {
 	return words
 }
 
-// strip returns one line with a title, a sparkline of the latest values that fit the width, and the
+// sparklineRow returns one line with a title, a sparkline of the latest values that fit the width, and the
 // largest of these values.
-func strip(title string, values []float64, format func(float64) string, width int) string {
+func sparklineRow(title string, values []float64, format func(float64) string, width int) string {
 	room := max(width-len(title)-len("  max 1,000,000/s")-1, 0)
 	values = values[max(len(values)-room, 0):]
 	largest := 0.0
@@ -261,5 +261,5 @@ func (d *Display) Follow(o *runner.Options) {
 		return
 	}
 	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines})
-	o.AddSecond(d.live.second)
+	o.AddSecondHandler(d.live.second)
 }

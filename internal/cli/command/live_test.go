@@ -76,11 +76,11 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 func TestLiveViewOfALongTrialKeepsTwoMinutes(t *testing.T) {
 	l := newLive()
 	trial := &scenario.Trial{Name: "put"}
-	for i := range 3 * longestStrip {
+	for i := range 3 * maxStripColumns {
 		l.second(trial, second(measure.Measured, i, 10+i, 0))
 		l.event(record.Event{Kind: fmt.Sprint(i)})
 	}
-	if len(l.rates) != longestStrip || len(l.tails) != longestStrip || len(l.events) != liveEvents || l.count != 3*longestStrip {
+	if len(l.rates) != maxStripColumns || len(l.tails) != maxStripColumns || len(l.events) != liveEvents || l.count != 3*maxStripColumns {
 		t.Errorf("it keeps %d rates, %d times and %d of %d events", len(l.rates), len(l.tails), len(l.events), l.count)
 	}
 	for _, width := range []int{40, 80, 300} {
@@ -99,7 +99,7 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	width := 100
 	d := NewDisplay(&b, func() int { return width })
 	d.live, d.height = newLive(), func() int { return 30 }
-	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put", PerSecond: 10, Share: 0.5}
+	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put", PerSecond: 10, FinishedShare: 0.5}
 	d.live.second(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 4000, 0))
 	d.show(measuring)
 	shown := program.Screen(b.String())

@@ -53,7 +53,7 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 		return nil, nil
 	}
 	began := time.Now()
-	run := metrics.Run{Name: record.DirName(o.Scenario.Name, began), Version: Tool().Version, Began: began}
+	run := metrics.Run{Name: record.DirName(o.Scenario.Name, began), Version: Tool().Version, StartTime: began}
 	c := metrics.NewCollector(run)
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(c); err != nil {
@@ -88,8 +88,8 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 // the options.
 func follow(o *runner.Options, c *metrics.Collector) {
 	o.Observer = o.Observer.Join(record.Observer{Event: c.Event, Machines: c.Machines})
-	o.AddSecond(c.Second)
-	o.AddProgress(func(p runner.Progress) {
+	o.AddSecondHandler(c.Second)
+	o.AddProgressHandler(func(p runner.Progress) {
 		if p.Stage == runner.TrialDone && p.Spec != nil && p.Result != nil {
 			c.EndTrial(p.Spec, p.Result)
 			return

@@ -18,7 +18,7 @@ func TestObserversAreChained(t *testing.T) {
 	var calls []string
 	note := func(what string) { calls = append(calls, what) }
 	o := runner.Options{
-		Second:   func(*scenario.Trial, *measure.Second) { note("second") },
+		OnSecond: func(*scenario.Trial, *measure.Second) { note("second") },
 		Progress: func(runner.Progress) { note("progress") },
 		Observer: record.Observer{Event: func(record.Event) { note("event") }},
 	}
@@ -28,7 +28,7 @@ func TestObserversAreChained(t *testing.T) {
 	follow(&o, c)
 	of := &scenario.Trial{Name: "put", Repeat: 1}
 	o.Progress(runner.Progress{Stage: runner.Measuring, Spec: of})
-	o.Second(of, second(measure.Measured, 0, 10, 0))
+	o.OnSecond(of, second(measure.Measured, 0, 10, 0))
 	o.Observer.Event(record.Event{Kind: "election", Time: noon})
 	o.Observer.Machines([]*record.MachineRow{sample(0, "m1", 1, 0)})
 	o.Observer.Machines([]*record.MachineRow{sample(1, "m1", 1, 0)})

@@ -8,39 +8,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Next prints a suggestion after a result: a command line and, in parentheses, its purpose. It
+// SuggestNext prints a suggestion after a result: a command line and, in parentheses, its purpose. It
 // prints to standard error, and callers use it only with --format text, so that programs can parse
 // standard output.
-func (a *App) Next(format string, args ...any) {
+func (a *App) SuggestNext(format string, args ...any) {
 	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
-// CommandAgain returns the current command line with a flag added or replaced, quoted for a shell.
+// RepeatCommand returns the current command line with a flag added or replaced, quoted for a shell.
 // It omits passwords. It replaces the run directory with DIR, because that directory is no longer
 // empty.
-func (a *App) CommandAgain(flagAndValue ...string) string {
+func (a *App) RepeatCommand(flagAndValue ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
-	for _, arg := range append(without(a.Args, flagAndValue), flagAndValue...) {
+	for _, arg := range append(removeFlag(a.Args, flagAndValue), flagAndValue...) {
 		flag, value, hasValue := strings.Cut(arg, "=")
 		switch {
 		case last == "--user":
-			arg = shownUser(arg)
+			arg = printableUser(arg)
 		case last == "--out":
 			arg = "DIR"
 		case flag == "--out" && hasValue:
 			arg = "--out=DIR"
 		case flag == "--user" && hasValue:
-			arg = "--user=" + shownUser(value)
+			arg = "--user=" + printableUser(value)
 		case last == "--endpoints":
-			arg = shownEndpoints(arg)
+			arg = printableEndpoints(arg)
 		case flag == "--endpoints" && hasValue:
-			arg = "--endpoints=" + shownEndpoints(value)
+			arg = "--endpoints=" + printableEndpoints(value)
 		case last == "--set":
-			arg = shownAssignment(arg)
+			arg = printableAssignment(arg)
 		case flag == "--set" && hasValue:
-			arg = "--set=" + shownAssignment(value)
+			arg = "--set=" + printableAssignment(value)
 		}
 		last = arg
 		words = append(words, ShellQuote(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
@@ -48,57 +48,57 @@ func (a *App) CommandAgain(flagAndValue ...string) string {
 	return strings.Join(words, " ")
 }
 
-// without returns a copy of args without the flag added[0] and without the value of that flag.
-func without(args, added []string) (left []string) {
+// removeFlag returns a copy of args without the flag added[0] and without the value of that flag.
+func removeFlag(args, added []string) (remaining []string) {
 	for i := 0; i < len(args); i++ {
 		switch {
 		case len(added) == 0:
-			left = append(left, args[i])
+			remaining = append(remaining, args[i])
 		case args[i] == added[0]:
 			i++ // its value
 		case !strings.HasPrefix(args[i], added[0]+"="):
-			left = append(left, args[i])
+			remaining = append(remaining, args[i])
 		}
 	}
-	return left
+	return remaining
 }
 
 // inURL matches the user and password in a URL.
 var inURL = regexp.MustCompile(`://[^/@\s]+@`)
 
-// shownAssignment returns the KEY=VALUE of a --set flag with any password hidden.
-func shownAssignment(given string) string {
+// printableAssignment returns the KEY=VALUE of a --set flag with any password hidden.
+func printableAssignment(given string) string {
 	key, value, _ := strings.Cut(given, "=")
 	switch last := key[strings.LastIndex(key, ".")+1:]; {
 	case last == "user":
-		return key + "=" + shownUser(value)
+		return key + "=" + printableUser(value)
 	case last == "endpoints":
-		return key + "=" + shownEndpoints(value)
+		return key + "=" + printableEndpoints(value)
 	case strings.HasPrefix(value, "{") && strings.Contains(value, "user"):
 		return key + "={...}"
 	}
 	return given
 }
 
-// shownEndpoints returns the value of --endpoints without credentials.
-func shownEndpoints(given string) string {
+// printableEndpoints returns the value of --endpoints without credentials.
+func printableEndpoints(given string) string {
 	all := strings.Split(given, ",")
 	for i := range all {
-		all[i] = scenario.ShownEndpoint(all[i])
+		all[i] = scenario.RedactedEndpoint(all[i])
 	}
 	return strings.Join(all, ",")
 }
 
-// shownUser returns the value of --user without a password.
-func shownUser(given string) string {
+// printableUser returns the value of --user without a password.
+func printableUser(given string) string {
 	if _, secret, found := strings.Cut(given, ":"); found && strings.HasPrefix(secret, "env:") {
 		return given
 	}
 	return "NAME:PASSWORD"
 }
 
-// Shown returns the flags that select the same cluster, quoted for a shell and without a password.
-func (f *AttachFlags) Shown() string {
+// SelectionFlags returns the flags that select the same cluster, quoted for a shell and without a password.
+func (f *AttachFlags) SelectionFlags() string {
 	var b strings.Builder
 	add := func(flag, value string) {
 		if value != "" {
@@ -110,7 +110,7 @@ func (f *AttachFlags) Shown() string {
 	}
 	var endpoints []string
 	for _, e := range f.endpoints.list {
-		endpoints = append(endpoints, scenario.ShownEndpoint(e))
+		endpoints = append(endpoints, scenario.RedactedEndpoint(e))
 	}
 	add("endpoints", strings.Join(endpoints, ","))
 	add("cacert", f.Cluster.CACert)
@@ -120,7 +120,7 @@ func (f *AttachFlags) Shown() string {
 		b.WriteString(" --insecure-skip-tls-verify")
 	}
 	if f.Cluster.User != "" {
-		add("user", shownUser(f.Cluster.User))
+		add("user", printableUser(f.Cluster.User))
 	}
 	return b.String()
 }

@@ -21,7 +21,7 @@ func PrintError(to io.Writer, err error) {
 		lines = file.Lines()
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // there is no place to report an error
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", printableLine(line)) // there is no place to report an error
 	}
 }
 
@@ -51,9 +51,9 @@ func makePrintable(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
 		case string:
-			args[i] = shown(of)
+			args[i] = printableLine(of)
 		case error:
-			args[i] = shown(of.Error())
+			args[i] = printableLine(of.Error())
 		}
 	}
 }
@@ -61,17 +61,17 @@ func makePrintable(args []any) {
 // Output is a writer that makes text printable before it passes the text to an underlying writer.
 // It keeps the first error from the underlying writer.
 type Output struct {
-	to  *text.Writer
+	out *text.Writer
 	Err error // first error from the underlying writer
 }
 
 // NewOutput returns an Output that writes to a writer.
-func NewOutput(to io.Writer) *Output { return &Output{to: text.NewWriter(to)} }
+func NewOutput(to io.Writer) *Output { return &Output{out: text.NewWriter(to)} }
 
 // Flush writes buffered text, such as an incomplete character.
 func (o *Output) Flush() {
 	if o.Err == nil {
-		o.Err = o.to.Flush()
+		o.Err = o.out.Flush()
 	}
 }
 
@@ -80,7 +80,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	if o.Err != nil {
 		return 0, o.Err
 	}
-	n, err := o.to.Write(p)
+	n, err := o.out.Write(p)
 	o.Err = err
 	return n, err
 }

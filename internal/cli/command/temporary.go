@@ -54,10 +54,10 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 
 // ClaimFolder creates and claims a folder inside an existing folder. It first removes folders that
 // killed commands left in the existing folder, and reports these folders with say.
-func ClaimFolder(in string, say func(string)) (host.Claim, error) {
-	left, _ := host.CleanOrphans(in, 1) // the next command tries again to remove the rest
+func ClaimFolder(parent string, say func(string)) (host.Claim, error) {
+	left, _ := host.CleanOrphans(parent, 1) // the next command tries again to remove the rest
 	for _, orphan := range left {
 		say(orphan.String())
 	}
-	return host.NewLocal(nil, nil).Claim(context.Background(), in)
+	return host.NewLocal(nil, nil).Claim(context.Background(), parent)
 }

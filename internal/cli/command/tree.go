@@ -38,23 +38,23 @@ func Path(c *cobra.Command) string {
 
 // ArgsBetween returns a check that a command has at least `least` and at most `most` arguments.
 // Error messages contain the description of the arguments.
-func ArgsBetween(least, most int, description string) cobra.PositionalArgs {
+func ArgsBetween(minArgs, maxArgs int, description string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
-		case len(args) > most && most == 0:
-			return Usage("%s takes no arguments; remove %s", Path(c), shownArgument(c, args[0]))
-		case len(args) > most:
-			return Usage("%s takes only %s; remove %s", Path(c), description, shownArgument(c, args[most]))
-		case len(args) < least:
+		case len(args) > maxArgs && maxArgs == 0:
+			return Usage("%s takes no arguments; remove %s", Path(c), printableArgument(c, args[0]))
+		case len(args) > maxArgs:
+			return Usage("%s takes only %s; remove %s", Path(c), description, printableArgument(c, args[maxArgs]))
+		case len(args) < minArgs:
 			return Usage("%s needs %s", Path(c), description)
 		}
 		return nil
 	}
 }
 
-// shownArgument returns an argument in the form that messages show. It hides an argument that may
+// printableArgument returns an argument in the form that messages show. It hides an argument that may
 // be a password, such as the last word in --user NAME PASSWORD.
-func shownArgument(c *cobra.Command, arg string) string {
+func printableArgument(c *cobra.Command, arg string) string {
 	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
 		return "the argument after the flags (not shown, because it may be a password)"
 	}
@@ -131,7 +131,7 @@ func flagNames(c *cobra.Command) []string {
 // Suggest returns "; did you mean" followed by the prefix and the known word that is most similar
 // to the given word. It returns an empty string if no known word is similar.
 func Suggest(word string, known []string, prefix string) string {
-	best := elsewhere[strings.ReplaceAll(strings.ToLower(word), "_", "-")]
+	best := flagSynonyms[strings.ReplaceAll(strings.ToLower(word), "_", "-")]
 	if !slices.Contains(known, best) {
 		best = scenario.Nearest(word, known)
 	}
@@ -141,8 +141,8 @@ func Suggest(word string, known []string, prefix string) string {
 	return fmt.Sprintf("; did you mean %s%s?", prefix, best)
 }
 
-// elsewhere maps names in scenario files and in other tools to quorumbench's flag names.
-var elsewhere = map[string]string{
+// flagSynonyms maps names in scenario files and in other tools to quorumbench's flag names.
+var flagSynonyms = map[string]string{
 	"connections": "conns", "value-size": "val-size", "key-space": "key-space-size", "keyspace": "key-space-size",
 	"operations": "total", "requests": "total", "ops": "total", "time": "duration", "sequential": "sequential-keys",
 	"ca-cert": "cacert", "ca": "cacert", "insecure": "insecure-skip-tls-verify", "tls-key": "key", "tls-cert": "cert",

@@ -31,9 +31,9 @@ type Setup struct {
 	Prefix   string        // prefix of the application's keys
 	// Connections is the number of the load's connections. They are numbered from 0.
 	Connections int
-	// Before holds the values that Script.Kept returned for the script that prepared the load. It
+	// PreloadResults holds the values that Script.PreloadResults returned for the script that prepared the load. It
 	// is nil if the load is not prepared yet.
-	Before []int64
+	PreloadResults []int64
 	// Confined is set if other clients use the cluster, so that all keys need the prefix. In a
 	// confined cluster, a script may affect keys of the whole cluster only if ClusterWide is set.
 	Confined, ClusterWide bool
@@ -46,22 +46,22 @@ type Script interface {
 	// Source returns the operations in the window, and Pacer returns when they become due.
 	Source() engine.Source
 	Pacer() pace.Pacer
-	// Before returns a source with n operations that prepare the store for the load. They may be
+	// FirstPreload returns a source with n operations that prepare the store for the load. They may be
 	// executed in any order.
-	Before() (s engine.Source, n uint64)
-	// After returns a source with n operations that are executed after the operations of Before and
+	FirstPreload() (s engine.Source, n uint64)
+	// SecondPreload returns a source with n operations that are executed after the operations of Before and
 	// before the load. They may be executed in any order.
-	After() (s engine.Source, n uint64)
-	// Kept returns values that the operations of Before and After have obtained, such as revisions
+	SecondPreload() (s engine.Source, n uint64)
+	// PreloadResults returns values that the operations of Before and After have obtained, such as revisions
 	// of keys or IDs of leases. The script that sends the load receives these values in
 	// Setup.Before, because it may run in a different process.
-	Kept() []int64
+	PreloadResults() []int64
 	// CallCounts returns the outcomes and times of each kind of call. It is called after the load
 	// has ended.
 	CallCounts() []measure.Calls
-	// Watching returns the watchers that run during the load, or nil for none. The scenario's Watch
+	// WatchPlan returns the watchers that run during the load, or nil for none. The scenario's Watch
 	// parameter determines their number.
-	Watching() *watch.Plan
+	WatchPlan() *watch.Plan
 	// SessionTimeout returns the session timeout for stores in which each connection has a session.
 	// If the timeout is not 0, the script itself must keep the sessions alive. If it is 0, the
 	// connections keep their sessions alive.
@@ -74,17 +74,17 @@ type Script interface {
 // ScriptBase implements the optional methods of Script.
 type ScriptBase struct{}
 
-// After implements Script and returns no operations.
-func (ScriptBase) After() (engine.Source, uint64) { return nil, 0 }
+// SecondPreload implements Script and returns no operations.
+func (ScriptBase) SecondPreload() (engine.Source, uint64) { return nil, 0 }
 
-// Kept implements Script and returns nothing.
-func (ScriptBase) Kept() []int64 { return nil }
+// PreloadResults implements Script and returns nothing.
+func (ScriptBase) PreloadResults() []int64 { return nil }
 
 // CallCounts implements Script and returns no counts.
 func (ScriptBase) CallCounts() []measure.Calls { return nil }
 
-// Watching implements Script and returns no watchers.
-func (ScriptBase) Watching() *watch.Plan { return nil }
+// WatchPlan implements Script and returns no watchers.
+func (ScriptBase) WatchPlan() *watch.Plan { return nil }
 
 // SessionTimeout implements Script. It returns 0, so the connections keep their sessions alive.
 func (ScriptBase) SessionTimeout() time.Duration { return 0 }
@@ -99,9 +99,9 @@ type Model interface {
 	Keys() uint64
 	// AppendKey appends the key with the given number.
 	AppendKey(b []byte, number uint64) []byte
-	// Steps returns a recorder that translates a load's calls and watch events, and the reads after
+	// NewKeyRecorder returns a recorder that translates a load's calls and watch events, and the reads after
 	// the load, into operations on keys.
-	Steps(to *history.Recorder) Steps
+	NewKeyRecorder(recorder *history.Recorder) KeyRecorder
 	// MakeRead is called with op, a get of the key with the given number that will be sent after
 	// the load. MakeRead changes op if the application reads its keys with a different operation.
 	MakeRead(number uint64, op *store.Op)
@@ -110,8 +110,8 @@ type Model interface {
 	Exists(ev *store.Event) bool
 }
 
-// Steps records how an application's keys are changed and read.
-type Steps interface {
+// KeyRecorder records how an application's keys are changed and read.
+type KeyRecorder interface {
 	engine.History
 	// Read records the response to a read of a key after the load. o is complete except for the key
 	// and the value that was read.

@@ -32,8 +32,8 @@ func (t Tally) Calls() (all []measure.Calls) {
 	return all
 }
 
-// SharesOf returns each kind's share of all due calls, for engine.Source.
-func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
+// ComputeShares returns each kind's share of all due calls, for engine.Source.
+func ComputeShares(shapes []Shape, due []uint64) (all []engine.Share) {
 	sum := uint64(0)
 	for _, n := range due {
 		sum += n
@@ -46,15 +46,17 @@ func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	return all
 }
 
-// BeforeMark is a bit in the numbers of values. It is set if the value was written before the load.
-const BeforeMark = 1 << 41
+// PreloadMark is a bit in the numbers of values. It is set if the value was written before the load.
+const PreloadMark = 1 << 41
 
 // PreloadBase implements most methods of a source whose operations run before a load. These
 // operations are writes that do not depend on each other, and they are not counted.
 type PreloadBase struct{}
 
 // Kind implements engine.Source.
-func (PreloadBase) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+func (PreloadBase) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Put, kv.NoConsistency
+}
 
 // Shares implements engine.Source.
 func (PreloadBase) Shares(measure.Phase) []engine.Share {

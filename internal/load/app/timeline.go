@@ -9,11 +9,11 @@ import (
 // Timeline collects the calls in a window in any order and sorts them by due time.
 type Timeline[E any] struct {
 	// Length is the length of the window. Calls that are due outside it are omitted.
-	Length time.Duration
-	all    []timed[E]
+	Length  time.Duration
+	entries []timedCall[E]
 }
 
-type timed[E any] struct {
+type timedCall[E any] struct {
 	at   time.Duration
 	call E
 }
@@ -21,17 +21,17 @@ type timed[E any] struct {
 // Add adds a call that becomes due at the given time, counted from the start of the window.
 func (t *Timeline[E]) Add(at time.Duration, call E) {
 	if at >= 0 && at < t.Length {
-		t.all = append(t.all, timed[E]{at, call})
+		t.entries = append(t.entries, timedCall[E]{at, call})
 	}
 }
 
 // Sorted returns the due time of each call, in nanoseconds since the start of the window, and
 // the calls. Calls with the same due time keep the order in which they were added.
 func (t *Timeline[E]) Sorted() (due []int64, calls []E) {
-	slices.SortStableFunc(t.all, func(a, b timed[E]) int { return cmp.Compare(a.at, b.at) })
-	due, calls = make([]int64, len(t.all)), make([]E, len(t.all))
-	for i := range t.all {
-		due[i], calls[i] = int64(t.all[i].at), t.all[i].call
+	slices.SortStableFunc(t.entries, func(a, b timedCall[E]) int { return cmp.Compare(a.at, b.at) })
+	due, calls = make([]int64, len(t.entries)), make([]E, len(t.entries))
+	for i := range t.entries {
+		due[i], calls[i] = int64(t.entries[i].at), t.entries[i].call
 	}
 	return due, calls
 }

@@ -18,15 +18,15 @@ func LowerPriority() {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)
 }
 
-// urgent is the niceness of an open loop's thread. The scheduler runs a thread with this niceness
+// urgentNice is the niceness of an open loop's thread. The scheduler runs a thread with this niceness
 // sooner and for longer than the threads of other programs.
-const urgent = -20
+const urgentNice = -20
 
 // raisePriority raises the priority of an open loop's thread if the process has the right to do so.
 // In an open loop, every wait for a CPU is part of the response times. A closed loop keeps its
 // priority: after a wait it processes many replies at once, so its throughput depends only on the
 // store.
-func raisePriority(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
+func raisePriority(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgentNice) }
 
 // CanRaisePriority reports whether the process has the right to raise priorities. With this right,
 // other threads need not yield the CPU to an open loop.
@@ -34,11 +34,11 @@ func CanRaisePriority() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	thread := unix.Gettid()
-	is, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
-	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) != nil {
+	current, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
+	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, thread, urgentNice) != nil {
 		return false
 	}
-	return unix.Setpriority(unix.PRIO_PROCESS, thread, 20-is) == nil // the system call returns 20 - niceness
+	return unix.Setpriority(unix.PRIO_PROCESS, thread, 20-current) == nil // the system call returns 20 - niceness
 }
 
 // Yield lets other threads that wait for the caller's CPU run first.

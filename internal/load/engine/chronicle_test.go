@@ -14,8 +14,8 @@ type recorder struct {
 	src                   *listening
 }
 
-func (r *recorder) Ended(*Completion) { r.ended++ }
-func (r *recorder) Closed(int64)      { r.closed, r.atClose = r.closed+1, r.ended }
+func (r *recorder) OperationEnded(*Completion) { r.ended++ }
+func (r *recorder) LoadEnded(int64)            { r.closed, r.atClose = r.closed+1, r.ended }
 func (r *recorder) WatchEvent(watcher uint32, _ *store.Event, _, _, _ int64) {
 	if watcher == 7 && r.src.events == r.events {
 		r.events++
@@ -28,7 +28,7 @@ type listening struct {
 	events int
 }
 
-func (l *listening) Notified(*store.Event) { l.events++ }
+func (l *listening) HandleWatchEvent(*store.Event) { l.events++ }
 
 // If one of the source's operations created a watcher, the history receives the watcher's events
 // before the source does. Closed is called once, after all operations have ended.
@@ -42,7 +42,7 @@ func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 		t.Fatal("the source is not reactive")
 	}
 	for range 3 {
-		l.events = append(l.events[:0], store.Event{What: store.Notify, Watcher: 7})
+		l.events = append(l.events[:0], store.Event{Type: store.WatchChange, Watcher: 7})
 		l.handle(0)
 	}
 	if h.events != 3 || src.events != 3 {

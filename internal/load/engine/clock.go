@@ -5,17 +5,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// boundary ends the current second, phase or load at the time clock.next.
-func (l *Loop) boundary() {
-	at := l.clock.next
+// crossBoundary ends the current second, phase or load at the time clock.next.
+func (l *Loop) crossBoundary() {
+	at := l.clock.nextBoundary
 	switch {
-	case l.idle:
-		l.idle = false
+	case l.beforeStart:
+		l.beforeStart = false
 		l.openPhase(0, at)
-	case at >= l.clock.end:
-		if l.clock.at+1 < len(l.clock.phases) {
+	case at >= l.clock.phaseEnd:
+		if l.clock.phaseIndex+1 < len(l.clock.phases) {
 			l.endSecond(at)
-			l.openPhase(l.clock.at+1, at)
+			l.openPhase(l.clock.phaseIndex+1, at)
 		} else {
 			l.closeWindow(at)
 		}
@@ -28,7 +28,7 @@ func (l *Loop) boundary() {
 
 // startPhases schedules the first phase to begin at the given time on the loop's clock.
 func (l *Loop) startPhases(at int64) {
-	l.clock = clockwork{phases: l.cfg.Phases, next: at, end: never}
+	l.clock = clockwork{phases: l.cfg.Phases, nextBoundary: at, phaseEnd: never}
 	l.sched.due = never
 }
 
@@ -36,16 +36,16 @@ func (l *Loop) startPhases(at int64) {
 // operations.
 func (l *Loop) openPhase(i int, at int64) {
 	c := &l.clock
-	c.at, c.origin, c.index, c.end = i, at, 0, never
+	c.phaseIndex, c.origin, c.index, c.phaseEnd = i, at, 0, never
 	p := c.phase()
 	if p.Duration > 0 {
-		c.end = at + max(p.Duration, p.Most)
+		c.phaseEnd = at + max(p.Duration, p.MaxDuration)
 	}
 	if i == 0 {
-		l.res.Began = at
+		l.res.LoadStart = at
 	}
 	l.Live.Phase.Store(int32(p.Kind))
-	l.callMark(at, false)
+	l.reportPhaseChange(at, false)
 	if p.Kind == measure.Measured {
 		l.openWindow(at)
 	}
@@ -57,40 +57,40 @@ func (l *Loop) openPhase(i int, at int64) {
 		return
 	}
 	l.closed.n = l.sched.offset
-	l.closed.bounded = p.Total > 0
+	l.closed.hasTotal = p.Total > 0
 	if i == 0 {
 		for client := range l.cfg.Clients {
 			l.closed.clients[client].succeeded = at
 			l.startNext(int32(client), at)
 		}
 	}
-	l.closed.lastAt = at
+	l.closed.lastEnd = at
 	if len(l.cfg.Clients) == 0 {
 		l.endWork()
 	}
 }
 
-// callMark calls Config.Mark, and stores the function that Mark returns for settleMarks.
-func (l *Loop) callMark(at int64, ended bool) {
-	then := l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
+// reportPhaseChange calls Config.Mark, and stores the function that Mark returns for finishPhaseChanges.
+func (l *Loop) reportPhaseChange(at int64, ended bool) {
+	then := l.cfg.OnPhaseChange(PhaseChange{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
-		l.marked = append(l.marked, then)
+		l.phaseChangeFuncs = append(l.phaseChangeFuncs, then)
 	}
 }
 
-// settleMarks calls the functions that Config.Mark returned. By now the operations that were due
+// finishPhaseChanges calls the functions that Config.Mark returned. By now the operations that were due
 // when Mark was called have been written.
-func (l *Loop) settleMarks() {
-	for _, then := range l.marked {
+func (l *Loop) finishPhaseChanges() {
+	for _, then := range l.phaseChangeFuncs {
 		then()
 	}
-	l.marked = l.marked[:0]
+	l.phaseChangeFuncs = l.phaseChangeFuncs[:0]
 }
 
 func (l *Loop) openSecond(at int64) {
 	c := &l.clock
 	c.current = l.secs.beginSecond(c.phase().Kind, c.index, at)
-	c.next = min(at+secondNS, c.end)
+	c.nextBoundary = min(at+secondNS, c.phaseEnd)
 }
 
 func (l *Loop) endSecond(at int64) {
@@ -105,10 +105,10 @@ func (l *Loop) endSecond(at int64) {
 }
 
 // openWindow starts the measurement. It counts the operations that are already due or in flight in
-// CarriedIn.
+// InFlightAtStart.
 func (l *Loop) openWindow(at int64) {
-	l.res.Opened, l.measuring, l.areaAt = at, true, at
-	l.res.Steady = l.cfg.Shared.warming.steady.Load()
+	l.res.WindowStart, l.measuring, l.areaUntil = at, true, at
+	l.res.WarmupSteady = l.cfg.Shared.warmup.steady.Load()
 	l.pauses.setCounting(true, l.poller)
 	if !l.isOpenLoop() { // an open loop's response times include every wait for a CPU
 		l.runWaits.begin(l.poller, l.now)
@@ -116,38 +116,38 @@ func (l *Loop) openWindow(at int64) {
 	l.watchers.begin(l.now)
 	l.conns.links.begin(&l.conns)
 	l.closed.noteEndpoints(&l.conns)
-	oldest := at
+	oldestDue := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
-			l.res.CarriedIn++
-			oldest = min(oldest, sl.due)
+			l.res.InFlightAtStart++
+			oldestDue = min(oldestDue, sl.due)
 		}
 	}
 	if l.sched.pacer != nil && l.sched.due < at {
-		oldest = min(oldest, l.sched.due)
+		oldestDue = min(oldestDue, l.sched.due)
 		// The operations that remain in the warm-up's schedule are still due, too.
-		l.res.CarriedIn += l.sched.backlog(at)
+		l.res.InFlightAtStart += l.sched.backlog(at)
 	}
-	if l.cfg.Shared.several() {
+	if l.cfg.Shared.hasSeveralLoops() {
 		count, first := l.cfg.Shared.spill.countBefore(l.index(), at)
-		l.res.CarriedIn += count
-		oldest = min(oldest, first)
+		l.res.InFlightAtStart += count
+		oldestDue = min(oldestDue, first)
 	}
-	l.res.CarriedInAge = at - oldest
+	l.res.OldestInFlightAge = at - oldestDue
 }
 
 // closeWindow ends the load: no more operations become due, operations that were never written fail
 // as not_sent, and the loop waits for the operations in flight.
 func (l *Loop) closeWindow(at int64) {
 	if l.measuring { // the window ends at `at`; the clock may already be later
-		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
-		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.rests.resting))
-		l.areaAt = at
+		l.res.InFlightArea += float64(at-l.areaUntil) * float64(l.slots.open)
+		l.res.RestingArea += float64(at-l.areaUntil) * float64(len(l.closed.rests.resting))
+		l.areaUntil = at
 	}
 	if !l.stopped {
 		l.startDueUntil(at) // start the operations that became due just before the window closed
 	}
-	if l.cfg.Fine {
+	if l.cfg.RecordFine {
 		for client := range l.closed.clients { // each client still waits for its next success
 			l.noteWait(int32(client), at) // #nosec G115 -- client indexes are far below 2^31
 		}
@@ -159,14 +159,14 @@ func (l *Loop) closeWindow(at int64) {
 	l.watchers.holdTail(l.clock.current)
 	l.holdPrompts()
 	l.draining = true
-	l.res.Closed = at
-	l.callMark(at, true)
+	l.res.WindowEnd = at
+	l.reportPhaseChange(at, true)
 	l.measuring, l.conns.links.recording = false, false
 	l.pauses.setCounting(false, l.poller)
 	l.runWaits.end()
-	l.clock.current, l.clock.next = nil, never
+	l.clock.current, l.clock.nextBoundary = nil, never
 	l.Live.Phase.Store(-1)
-	l.giveUpSchedule(at)
+	l.markScheduleAbandoned(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
 		// An operation whose connection is being opened counts as in flight. So does an operation
@@ -176,7 +176,7 @@ func (l *Loop) closeWindow(at int64) {
 		case sl.client >= 0 && l.waitsForOthers(sl):
 			l.withdraw(tag)
 		case l.reactive == nil || sl.client >= 0:
-			l.fail(tag, placeFree, kv.NotSent, max(at, sl.due))
+			l.fail(tag, roomFree, kv.NotSent, max(at, sl.due))
 		}
 		tag = next
 	}
@@ -186,7 +186,7 @@ func (l *Loop) closeWindow(at int64) {
 // that no other loop can still count an operation in these seconds.
 func (l *Loop) handOverSeconds() {
 	pending := l.pending()
-	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
+	if s := l.cfg.Shared; s.hasSeveralLoops() && l.sched.pacer != nil {
 		s.spill.cursors[l.index()].due.Store(pending)
 		if !l.secs.firstIsComplete(pending) {
 			return
@@ -215,15 +215,15 @@ func (l *Loop) advance(now int64) {
 	l.now = now
 	if l.measuring {
 		if n := l.slots.open; n > 0 {
-			l.res.InFlightArea += float64(now-l.areaAt) * float64(n)
+			l.res.InFlightArea += float64(now-l.areaUntil) * float64(n)
 		}
 		if n := len(l.closed.rests.resting); n > 0 {
-			l.res.RestingArea += float64(now-l.areaAt) * float64(n)
+			l.res.RestingArea += float64(now-l.areaUntil) * float64(n)
 		}
-		l.areaAt = now
+		l.areaUntil = now
 	}
-	for !l.draining && now >= l.clock.next {
-		l.boundary()
+	for !l.draining && now >= l.clock.nextBoundary {
+		l.crossBoundary()
 	}
 }
 

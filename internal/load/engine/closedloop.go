@@ -11,16 +11,16 @@ import (
 // Invariant: while the load runs, each client has one open operation, or rests (rests), or has
 // found no operation number left (idle).
 type closedLoop struct {
-	n        uint64  // phase without a total: number of the next operation
-	bounded  bool    // the phase has a total: it ends after a given number of operations
-	batch    span    // operation numbers that this loop has taken from the total but not started
-	inWindow int     // open operations that are due in the window
-	lastAt   int64   // when the last of these operations ended
-	idle     []int32 // clients that found no operation number left
-	asking   []int32 // copy of idle, used while these clients request numbers again
-	rests    rests
-	clients  []client
-	opened   []string // by place: the endpoint when the window opened; empty if the place has moved since
+	n               uint64  // phase without a total: number of the next operation
+	hasTotal        bool    // the phase has a total: it ends after a given number of operations
+	batch           span    // operation numbers that this loop has taken from the total but not started
+	openInWindow    int     // open operations that are due in the window
+	lastEnd         int64   // when the last of these operations ended
+	idleClients     []int32 // clients that found no operation number left
+	retryingClients []int32 // copy of idle, used while these clients request numbers again
+	rests           rests
+	clients         []client
+	windowEndpoints []string // by place: the endpoint when the window opened; empty if the place has moved since
 }
 
 // client is a client of a closed loop. The counters are next to `place`, which the loop reads
@@ -28,7 +28,7 @@ type closedLoop struct {
 type client struct {
 	place     int
 	completed uint64 // number of operations that were due in the window and completed
-	succeeded int64  // time of the client's last success, or of its start; used only with Config.Fine
+	succeeded int64  // time of the client's last success, or of its start; used only with Config.RecordFine
 }
 
 // startNext starts a client's next operation, which is due at the time `due`.
@@ -38,7 +38,7 @@ func (l *Loop) startNext(client int32, due int64) {
 	}
 	n, ok := l.nextNumber()
 	if !ok {
-		l.closed.idle = append(l.closed.idle, client)
+		l.closed.idleClients = append(l.closed.idleClients, client)
 		return
 	}
 	acc := l.clock.current
@@ -51,7 +51,7 @@ func (l *Loop) startNext(client int32, due int64) {
 	acc.Due++
 	acc.open++
 	if sl.measured {
-		l.closed.inWindow++
+		l.closed.openInWindow++
 	}
 	l.slots.link(tag, due)
 	c := l.conns.table[i]
@@ -68,9 +68,9 @@ func (l *Loop) startNext(client int32, due int64) {
 
 // noteEndpoints records the endpoints of all places when the window opens.
 func (c *closedLoop) noteEndpoints(cs *connections) {
-	c.opened = make([]string, len(cs.places))
+	c.windowEndpoints = make([]string, len(cs.places))
 	for place, i := range cs.places {
-		c.opened[place] = cs.table[i].want
+		c.windowEndpoints[place] = cs.table[i].nextEndpoint
 	}
 }
 
@@ -78,17 +78,17 @@ func (c *closedLoop) noteEndpoints(cs *connections) {
 // of operations that each of these clients completed in the window. connections returns nil if the
 // window did not open or the load has no clients.
 func (c *closedLoop) connections() []measure.Connection {
-	if c.opened == nil || len(c.clients) == 0 {
+	if c.windowEndpoints == nil || len(c.clients) == 0 {
 		return nil
 	}
-	all := make([]measure.Connection, len(c.opened))
-	for place, endpoint := range c.opened {
+	all := make([]measure.Connection, len(c.windowEndpoints))
+	for place, endpoint := range c.windowEndpoints {
 		all[place].Endpoint = endpoint
 	}
-	for _, one := range c.clients {
-		all[one.place].Completed = append(all[one.place].Completed, one.completed)
+	for _, client := range c.clients {
+		all[client.place].Completed = append(all[client.place].Completed, client.completed)
 	}
-	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
+	return slices.DeleteFunc(all, func(connection measure.Connection) bool { return len(connection.Completed) == 0 })
 }
 
 // noteSuccess counts a successful operation for its client, and records how long the client had to
@@ -98,19 +98,19 @@ func (l *Loop) noteSuccess(sl *slot, at int64) {
 	if sl.measured {
 		c.completed++
 	}
-	if l.cfg.Fine {
+	if l.cfg.RecordFine {
 		l.noteWait(sl.client, at)
 		c.succeeded = at
 	}
 }
 
 // noteWait records the time since a client's last success, if that time is at least
-// measure.LeastWait.
+// measure.MinWait.
 func (l *Loop) noteWait(client int32, at int64) {
 	s, length := l.clock.current, at-l.closed.clients[client].succeeded
-	if length < measure.LeastWait*1_000_000 || s == nil {
+	if length < measure.MinWait*1_000_000 || s == nil {
 		return
 	}
 	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.fine().Waited(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
+	s.fine().AddWait(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
 }

@@ -15,10 +15,10 @@ type Phase struct {
 	// Duration is the length of the phase in nanoseconds. It is 0 if the phase ends after Total
 	// operations, which is possible only in a closed loop.
 	Duration int64
-	// Most is the maximum length of a closed loop's warm-up in nanoseconds: the warm-up continues
+	// MaxDuration is the maximum length of a closed loop's warm-up in nanoseconds: the warm-up continues
 	// up to this length while its throughput is not yet steady. If Most is 0, the warm-up ends
 	// after Duration.
-	Most int64
+	MaxDuration int64
 	// Total is the number of operations of all loops together. 0 means as many operations as fit
 	// into Duration.
 	Total uint64
@@ -44,7 +44,7 @@ type Config struct {
 	// WatchOnly is the number of endpoints, at the end of Endpoints, that only watchers use.
 	WatchOnly int
 	// Watching is nil if no loop of the load has watchers.
-	Watching *Watching
+	Watching *WatchSetup
 	// Stride is the number of loops that share the load in this process, and Offset is the index of
 	// this loop. In an open loop, operation n belongs to place n modulo Places, and place k belongs
 	// to loop k modulo Stride. In a closed loop without a total, this loop sends the operations
@@ -67,31 +67,31 @@ type Config struct {
 	// DrainOnStop is the maximum wait for operations in flight after Stop, in nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
-	// MaxHeld is the maximum number of bytes that all connections of this loop together buffer for
-	// incomplete replies. 0 means poll.DefaultMaxHeld.
-	MaxHeld int
-	// Fine makes the loop record, for each second, the times at which operations ended within that
-	// second (measure.Fine).
-	Fine bool
-	// LeaseOf returns the number of the lease that a client renews with operation n. It is called
+	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer for
+	// incomplete replies. 0 means poll.DefaultMaxBuffered.
+	MaxBuffered int
+	// RecordFine makes the loop record, for each second, the times at which operations ended within that
+	// second (measure.RecordFine).
+	RecordFine bool
+	// LeaseNumber returns the number of the lease that a client renews with operation n. It is called
 	// only for keep-alives. It is nil if expired leases are not recorded.
-	LeaseOf func(n uint64, client uint32) int64
+	LeaseNumber func(n uint64, client uint32) int64
 	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle returns
 	// a histogram for reuse, or nil if none is free. The goroutine that merges seconds calls
 	// Recycle too, so Recycle must be safe for concurrent use. Neither function may block for long.
 	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
-	// Changed(0, true) reports that a connection was lost. Changed(term, false) reports that a
-	// reply contained a higher term than all earlier replies. Changed must not block.
-	Changed func(term uint64, lost bool)
-	// Mark is called on the loop's thread when a phase begins and when the last phase ends. Mark
+	// OnClusterChange(0, true) reports that a connection was lost. OnClusterChange(term, false) reports that a
+	// reply contained a higher term than all earlier replies. OnClusterChange must not block.
+	OnClusterChange func(term uint64, lost bool)
+	// OnPhaseChange is called on the loop's thread when a phase begins and when the last phase ends. Mark
 	// must return quickly. If Mark returns a function, the loop calls this function after it has
 	// written the operations that were due at the time of the call of Mark.
-	Mark func(Mark) (then func())
+	OnPhaseChange func(PhaseChange) (then func())
 }
 
-// Mark describes the beginning of a phase, or the end of the last phase.
-type Mark struct {
+// PhaseChange describes the beginning of a phase, or the end of the last phase.
+type PhaseChange struct {
 	Phase  measure.Phase // the phase that began or ended
 	Ended  bool
 	At     int64 // on the loop's clock
@@ -100,14 +100,14 @@ type Mark struct {
 
 // Result holds a loop's measurements except its seconds, which the loop passed to Deliver.
 type Result struct {
-	// Opened and Closed are the start and end of the measurement window on the loop's clock. Began
+	// WindowStart and WindowEnd are the start and end of the measurement window on the loop's clock. Began
 	// is the start of the first phase.
-	Opened, Closed int64
-	Began          int64
+	WindowStart, WindowEnd int64
+	LoadStart              int64
 	InWindow
-	// Steady is set if the warm-up had a maximum length (Phase.Most) and throughput was steady at
+	// WarmupSteady is set if the warm-up had a maximum length (Phase.Most) and throughput was steady at
 	// its end.
-	Steady bool
+	WarmupSteady bool
 }
 
 // InWindow holds the measurements of one loop, or of several loops together, in the measurement
@@ -125,8 +125,8 @@ type InWindow struct {
 	// each operation has its own connection.
 	Links       map[string]int
 	LinkChanges []LinkChange
-	// MemberOf maps an endpoint to the number of the member that replied there.
-	MemberOf map[string]uint64
+	// MemberByEndpoint maps an endpoint to the number of the member that replied there.
+	MemberByEndpoint map[string]uint64
 	// Connections lists, by connection and in any order, how many operations the clients of a
 	// closed loop completed. It is empty in an open loop, because there the schedule assigns
 	// operations to connections.

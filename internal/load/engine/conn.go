@@ -15,10 +15,10 @@ const (
 	down connState = iota
 	dialing
 	up
-	// parting means one of two things: the connection was lost and its operations are receiving
+	// ending means one of two things: the connection was lost and its operations are receiving
 	// their outcomes, or the connection was for a single operation and waits for its session to
 	// end. The place is not dialed in this state.
-	parting
+	ending
 )
 
 // conn is the connection of a place, together with the queue of operations that wait for it. A lost
@@ -26,38 +26,38 @@ const (
 //
 // Invariant: late <= open, and unsent is ordered by unsent.after.
 type conn struct {
-	place    int
-	linked   bool // counted in connections.links as a connection to its endpoint
-	moved    bool // the place has a new connection; this one only waits for its open operations
-	movedAt  int64
-	state    connState
-	endpoint string // endpoint of the current connection or, if there is none, of the last one
-	want     string // endpoint of the next dial
-	misled   bool   // the connection goes to an endpoint other than want
-	codec    store.Codec
-	open     int      // number of operations that the codec still tracks, including late ones
-	late     int      // number of operations that were given up but whose replies may still arrive
-	unsent   []unsent // operations that were submitted but not written, in output order
-	wrote    uint64   // number of bytes written since the connection was dialed
-	queue    []waiter // operations that wait for room on the connection, oldest first
-	stalled  bool     // accepts no operation, although no operation is open on it
-	blocked  bool     // the socket's buffer is full
-	dirty    bool     // listed in connections.dirty
-	proven   bool     // a reply arrived since the connection was dialed
-	member   uint64
-	tick     int64 // when the codec's Tick is due; 0: not known yet
-	backoff  int64
-	redialAt int64
-	dials    uint64
-	err      error // why the last dial or connection failed
+	place         int
+	linked        bool // counted in connections.links as a connection to its endpoint
+	moved         bool // the place has a new connection; this one only waits for its open operations
+	movedAt       int64
+	state         connState
+	endpoint      string // endpoint of the current connection or, if there is none, of the last one
+	nextEndpoint  string // endpoint of the next dial
+	wrongEndpoint bool   // the connection goes to an endpoint other than want
+	codec         store.Codec
+	open          int      // number of operations that the codec still tracks, including late ones
+	late          int      // number of operations that were given up but whose replies may still arrive
+	unsent        []unsent // operations that were submitted but not written, in output order
+	bytesWritten  uint64   // number of bytes written since the connection was dialed
+	queue         []waiter // operations that wait for room on the connection, oldest first
+	stalled       bool     // accepts no operation, although no operation is open on it
+	blocked       bool     // the socket's buffer is full
+	dirty         bool     // listed in connections.dirty
+	hasReplied    bool     // a reply arrived since the connection was dialed
+	member        uint64
+	tick          int64 // when the codec's Tick is due; 0: not known yet
+	backoff       int64
+	redialAt      int64
+	dials         uint64
+	err           error // why the last dial or connection failed
 }
 
 // unsent is an operation that was encoded but not written. The field `after` is the number of bytes
 // of the connection's output that precede the operation's first byte.
 type unsent struct {
-	after uint64
-	tag   uint32
-	n     uint64 // identifies the operation, because the tag may have been reused
+	offset uint64
+	tag    uint32
+	n      uint64 // identifies the operation, because the tag may have been reused
 }
 
 // waiter identifies a waiting operation by tag and number. If the slot with this tag now has a
@@ -68,7 +68,7 @@ type waiter struct {
 }
 
 // leaving reports whether the connection must be replaced and therefore accepts no more operations.
-func (c *conn) leaving() bool { return c.moved || c.misled || c.codec.Draining() }
+func (c *conn) leaving() bool { return c.moved || c.wrongEndpoint || c.codec.Draining() }
 
 // ready reports whether an operation can be submitted now.
 func (c *conn) ready() bool {
@@ -82,7 +82,7 @@ func (c *conn) muteReason() error {
 	if !ok {
 		return nil
 	}
-	why := m.Mute()
+	why := m.CheckAlive()
 	if why != nil {
 		why = fmt.Errorf("the load generator closed the connection to %s: %w", c.endpoint, why)
 	}
@@ -102,15 +102,15 @@ func (c *conn) endError(err error) error {
 }
 
 // appendOutcomes appends the outcome of each operation on a lost connection.
-func (c *conn) appendOutcomes(to []store.Event) []store.Event {
+func (c *conn) appendOutcomes(events []store.Event) []store.Event {
 	text := c.err.Error()
-	to = c.codec.Lost(to)
-	for k := range to {
-		if ev := &to[k]; ev.What == store.Done && len(ev.Text) == 0 {
+	events = c.codec.Lost(events)
+	for k := range events {
+		if ev := &events[k]; ev.Type == store.OperationDone && len(ev.Text) == 0 {
 			ev.Text = []byte(text)
 		}
 	}
-	return to
+	return events
 }
 
 // isReply reports whether an event was caused by a reply from the server.

@@ -16,7 +16,7 @@ func (l *Loop) tickConn(i int) {
 
 // handleDialed continues after a dial has succeeded or failed.
 func (l *Loop) handleDialed(i int, err error) {
-	if l.conns.dialed(i, err, l.now) {
+	if l.conns.finishDial(i, err, l.now) {
 		l.tickConn(i)
 		l.submitQueued(i)
 		l.conns.touch(i)
@@ -30,14 +30,14 @@ func (l *Loop) loseConn(i int, why error) {
 	}
 	l.events = l.conns.table[i].appendOutcomes(l.events[:0])
 	l.handle(i)
-	l.watchers.lost(i)
-	l.mayEnd(i, false)
+	l.watchers.connectionLost(i)
+	l.reportPossibleEnd(i, false)
 	// If the place has moved, its connection was already reported as lost.
 	if c := l.conns.table[i]; !c.moved {
 		l.connectionLost(c.place)
 	}
-	l.conns.settle(i, l.now)
-	if l.conns.table[i].proven {
+	l.conns.finishLoss(i, l.now)
+	if l.conns.table[i].hasReplied {
 		l.restartWaiting(i)
 	}
 }
@@ -47,10 +47,10 @@ func (l *Loop) loseConn(i int, why error) {
 func (l *Loop) replaceConn(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {
-		l.watchers.lost(i)
-		l.mayEnd(i, false)
+		l.watchers.connectionLost(i)
+		l.reportPossibleEnd(i, false)
 		l.conns.replace(i, l.now)
-		if l.conns.table[i].proven {
+		if l.conns.table[i].hasReplied {
 			l.restartWaiting(i)
 		}
 		l.connectionLost(l.conns.table[i].place)

@@ -34,21 +34,21 @@ const (
 // Invariant: each connection in table is the current connection of a place, or is draining (moved),
 // or is listed in spare.
 type connections struct {
-	poller   poll.Poller
-	codecs   store.Codecs
-	memberAt func(endpoint string) uint64
-	changed  func(term uint64, lost bool)
-	brief    bool // each operation has its own connection (Config.NewConnection)
-	forOps   int  // operations use the first forOps places; only watchers use the others
-	seed     uint64
-	parts    *parts.Budget // memory budget for the incomplete replies of all connections
-	ops      *slots
+	poller          poll.Poller
+	codecs          store.Codecs
+	memberAt        func(endpoint string) uint64
+	changed         func(term uint64, lost bool)
+	singleUse       bool // each operation has its own connection (Config.NewConnection)
+	operationPlaces int  // operations use the first operationPlaces places; only watchers use the others
+	seed            uint64
+	parts           *parts.Budget // memory budget for the incomplete replies of all connections
+	slots           *slots
 
-	table  []*conn
-	places []int // by place: index of its current connection in table
-	spare  []int // indexes of ended connections that no place uses, for reuse
-	dirty  []int // indexes of connections that may have output
-	last   int   // the last place that route chose instead of the requested place
+	table      []*conn
+	places     []int // by place: index of its current connection in table
+	spare      []int // indexes of ended connections that no place uses, for reuse
+	dirty      []int // indexes of connections that may have output
+	lastRouted int   // the last place that route chose instead of the requested place
 
 	tickAt   int64 // earliest time at which a codec's Tick is due
 	redialAt int64 // earliest time at which a place must be dialed
@@ -57,10 +57,10 @@ type connections struct {
 	// these events.
 	discard []store.Event
 
-	maxTerm  uint64
-	epoch    atomic.Uint64 // the term set by Loop.Epoch
-	memberOf map[string]uint64
-	links    links
+	maxTerm          uint64
+	epoch            atomic.Uint64 // the term set by Loop.Epoch
+	memberByEndpoint map[string]uint64
+	links            links
 
 	bytesIn, bytesOut uint64 // in the current second
 	reconnects        uint64
@@ -69,13 +69,13 @@ type connections struct {
 
 func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
 	*cs = connections{
-		poller: p, codecs: cfg.Codecs, memberAt: cfg.MemberAt, changed: cfg.Changed,
-		brief: cfg.NewConnection, forOps: len(cfg.Endpoints) - cfg.WatchOnly, seed: cfg.Seed,
-		parts: parts.New(cfg.MaxHeld), ops: ops,
-		tickAt: never, redialAt: never, memberOf: map[string]uint64{},
+		poller: p, codecs: cfg.Codecs, memberAt: cfg.MemberAt, changed: cfg.OnClusterChange,
+		singleUse: cfg.NewConnection, operationPlaces: len(cfg.Endpoints) - cfg.WatchOnly, seed: cfg.Seed,
+		parts: parts.New(cfg.MaxBuffered), slots: ops,
+		tickAt: never, redialAt: never, memberByEndpoint: map[string]uint64{},
 	}
 	for i, e := range cfg.Endpoints {
-		cs.table = append(cs.table, &conn{place: i, endpoint: e, want: e})
+		cs.table = append(cs.table, &conn{place: i, endpoint: e, nextEndpoint: e})
 		cs.places = append(cs.places, i)
 	}
 }
@@ -84,7 +84,7 @@ func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
 // operation arrives.
 func (cs *connections) dialAll() {
 	for i, c := range cs.table {
-		if c.redialAt = never; !cs.brief {
+		if c.redialAt = never; !cs.singleUse {
 			cs.dial(i)
 		}
 	}
@@ -94,7 +94,7 @@ func (cs *connections) dialAll() {
 // for one of them. err is set if a connection could not be dialed.
 func (cs *connections) allReady() (ready bool, why string, err error) {
 	ready = true
-	if cs.brief {
+	if cs.singleUse {
 		return true, "", nil
 	}
 	for _, c := range cs.table {
@@ -111,39 +111,39 @@ func (cs *connections) allReady() (ready bool, why string, err error) {
 // dial starts to connect a place to its endpoint (conn.want).
 func (cs *connections) dial(i int) {
 	c := cs.table[i]
-	c.state, c.endpoint, c.misled, c.redialAt = dialing, c.want, false, never
+	c.state, c.endpoint, c.wrongEndpoint, c.redialAt = dialing, c.nextEndpoint, false, never
 	c.dials++
 	cs.poller.Dial(i, c.endpoint)
 }
 
-// dialed processes the result of a dial, and reports whether the place is connected.
-func (cs *connections) dialed(i int, err error, now int64) bool {
+// finishDial processes the result of a dial, and reports whether the place is connected.
+func (cs *connections) finishDial(i int, err error, now int64) bool {
 	c := cs.table[i]
 	switch {
 	case c.state != dialing:
 		return false
-	case err == nil && c.want != c.endpoint:
+	case err == nil && c.nextEndpoint != c.endpoint:
 		cs.poller.Close(i)
 		cs.dial(i)
 		return false
 	case err != nil:
 		c.err = err
-		cs.redialLater(i, now)
+		cs.scheduleRedial(i, now)
 		return false
 	}
 	cs.links.add(c, now)
-	c.state, c.err, c.blocked, c.proven, c.member = up, nil, false, false, cs.memberAt(c.endpoint)
+	c.state, c.err, c.blocked, c.hasReplied, c.member = up, nil, false, false, cs.memberAt(c.endpoint)
 	before := c.codec
-	if cs.brief {
+	if cs.singleUse {
 		before = nil
 	}
-	c.codec, c.tick = cs.codecs(store.Dialed{Endpoint: c.endpoint, Now: now, Previous: before, Parts: cs.parts}), 0
-	c.unsent, c.wrote = c.unsent[:0], 0
+	c.codec, c.tick = cs.codecs(store.ConnectionInfo{Endpoint: c.endpoint, Now: now, Previous: before, BufferBudget: cs.parts}), 0
+	c.unsent, c.bytesWritten = c.unsent[:0], 0
 	return true
 }
 
-// redialLater schedules the next dial of a place after its backoff.
-func (cs *connections) redialLater(i int, now int64) {
+// scheduleRedial schedules the next dial of a place after its backoff.
+func (cs *connections) scheduleRedial(i int, now int64) {
 	c := cs.table[i]
 	cs.links.remove(c, true, now)
 	c.state = down
@@ -161,7 +161,7 @@ func (cs *connections) redialDue(now int64) {
 	cs.redialAt = never
 	for i, c := range cs.table {
 		switch {
-		case c.state != down && c.state != parting:
+		case c.state != down && c.state != ending:
 		case now >= c.redialAt:
 			cs.continuePlace(i, now)
 		default:
@@ -173,9 +173,9 @@ func (cs *connections) redialDue(now int64) {
 // continuePlace continues after the wait of a place: it finishes closing the connection, or dials.
 func (cs *connections) continuePlace(i int, now int64) {
 	switch {
-	case cs.table[i].state == parting:
-		cs.finishParting(i, now)
-	case cs.brief:
+	case cs.table[i].state == ending:
+		cs.finishEnding(i, now)
+	case cs.singleUse:
 		cs.dialForNext(i, now)
 	default:
 		cs.dial(i)
@@ -183,18 +183,18 @@ func (cs *connections) continuePlace(i int, now int64) {
 }
 
 // tick calls a codec's Tick if it is due, and reports whether it did.
-func (cs *connections) tick(i int, now int64) (acted bool) {
+func (cs *connections) tick(i int, now int64) (ticked bool) {
 	c := cs.table[i]
 	if c.state != up {
 		return false
 	}
-	if acted = c.tick == 0 || now >= c.tick; acted {
+	if ticked = c.tick == 0 || now >= c.tick; ticked {
 		if c.tick = c.codec.Tick(now); c.tick == 0 {
 			c.tick = never
 		}
 	}
 	cs.tickAt = min(cs.tickAt, c.tick)
-	return acted
+	return ticked
 }
 
 // touch marks a connection whose codec may have output.
@@ -210,26 +210,26 @@ func (cs *connections) touch(i int) {
 // operation.
 func (cs *connections) route(place int) (int, bool) {
 	if place >= 0 {
-		if i := cs.places[place]; cs.takes(i) {
+		if i := cs.places[place]; cs.accepts(i) {
 			return i, true
 		}
 	}
-	for range cs.forOps {
-		cs.last++
-		if cs.last >= cs.forOps {
-			cs.last = 0
+	for range cs.operationPlaces {
+		cs.lastRouted++
+		if cs.lastRouted >= cs.operationPlaces {
+			cs.lastRouted = 0
 		}
-		if i := cs.places[cs.last]; cs.takes(i) {
+		if i := cs.places[cs.lastRouted]; cs.accepts(i) {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// takes reports whether a connection accepts an operation now.
-func (cs *connections) takes(i int) bool {
+// accepts reports whether a connection accepts an operation now.
+func (cs *connections) accepts(i int) bool {
 	c := cs.table[i]
-	if cs.brief {
+	if cs.singleUse {
 		return c.vacant()
 	}
 	return c.ready()
@@ -238,11 +238,11 @@ func (cs *connections) takes(i int) bool {
 // noteReply records the member and the term that a reply contains.
 func (cs *connections) noteReply(c *conn, ev *store.Event) {
 	if isReply(ev) {
-		c.proven = true
+		c.hasReplied = true
 	}
 	if ev.Member != 0 && c.member != ev.Member {
 		c.member = ev.Member
-		cs.memberOf[c.endpoint] = ev.Member
+		cs.memberByEndpoint[c.endpoint] = ev.Member
 	}
 	if ev.Term > cs.maxTerm {
 		cs.maxTerm = ev.Term
@@ -262,20 +262,20 @@ func (cs *connections) closeBroken(i int, why error) bool {
 		return false
 	}
 	cs.poller.Close(i)
-	c.state, c.err = parting, why
-	if c.proven {
+	c.state, c.err = ending, why
+	if c.hasReplied {
 		c.backoff = 0
 	}
 	return true
 }
 
-// settle completes the work of closeBroken: it dials a new connection for the place. If the load
+// finishLoss completes the work of closeBroken: it dials a new connection for the place. If the load
 // has moved the place to another endpoint, settle dials at once, and otherwise after a wait.
-func (cs *connections) settle(i int, now int64) {
+func (cs *connections) finishLoss(i int, now int64) {
 	c := cs.table[i]
-	cs.ops.releaseLate(i)
+	cs.slots.releaseLate(i)
 	c.state, c.open, c.late = down, 0, 0
-	if cs.brief {
+	if cs.singleUse {
 		c.codec = nil
 	}
 	if c.moved {
@@ -283,12 +283,12 @@ func (cs *connections) settle(i int, now int64) {
 		return
 	}
 	cs.reconnects++
-	if c.want != c.endpoint && !cs.brief {
+	if c.nextEndpoint != c.endpoint && !cs.singleUse {
 		cs.dial(i)
 		return
 	}
-	cs.redialLater(i, now)
-	if cs.brief && len(c.queue) == 0 {
+	cs.scheduleRedial(i, now)
+	if cs.singleUse && len(c.queue) == 0 {
 		c.redialAt = never // the place is vacant: no operation waits for it
 	}
 	cs.changed(0, true)
@@ -306,22 +306,22 @@ func (cs *connections) replace(i int, now int64) {
 	cs.poller.Close(i)
 	// No operation is open, but the codec may have to cancel a login that other connections share.
 	cs.discard = c.codec.Lost(cs.discard[:0])
-	cs.ops.releaseLate(i)
+	cs.slots.releaseLate(i)
 	c.open, c.late = 0, 0
 	cs.reconnects++
-	if c.want == c.endpoint && ends && !c.proven {
+	if c.nextEndpoint == c.endpoint && ends && !c.hasReplied {
 		c.err = fmt.Errorf("%s %w", c.endpoint, errUnproven)
-		cs.redialLater(i, now)
+		cs.scheduleRedial(i, now)
 		return
 	}
 	c.backoff = 0
 	cs.dial(i)
 }
 
-// whyDown returns the error of the first place that is not connected and has an error.
-func (cs *connections) whyDown() error {
+// downError returns the error of the first place that is not connected and has an error.
+func (cs *connections) downError() error {
 	for _, c := range cs.table {
-		if (c.state == down || c.state == parting) && c.err != nil {
+		if (c.state == down || c.state == ending) && c.err != nil {
 			return c.err
 		}
 	}
@@ -353,6 +353,6 @@ func (cs *connections) close(i int) {
 
 // report adds the connections' totals to the result.
 func (cs *connections) report(r *Result) {
-	r.Reconnects, r.Expired, r.MemberOf = cs.reconnects, cs.expired, cs.memberOf
+	r.Reconnects, r.ExpiredSessions, r.MemberByEndpoint = cs.reconnects, cs.expired, cs.memberByEndpoint
 	r.Links, r.LinkChanges = cs.links.opened, cs.links.changes
 }

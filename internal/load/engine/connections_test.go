@@ -23,12 +23,12 @@ func newPolicy(places int, brief bool) *policy {
 	cfg := Config{
 		NewConnection: brief,
 		MemberAt:      func(string) uint64 { return 0 },
-		Changed: func(_ uint64, lost bool) {
+		OnClusterChange: func(_ uint64, lost bool) {
 			if lost {
 				p.changes++
 			}
 		},
-		Codecs: func(store.Dialed) store.Codec {
+		Codecs: func(store.ConnectionInfo) store.Codec {
 			p.codecs = append(p.codecs, newSimCodec(1))
 			return p.codecs[len(p.codecs)-1]
 		},
@@ -46,7 +46,7 @@ func (p *policy) connect(t *testing.T, i int) *conn {
 	if p.table[i].state == down {
 		p.dial(i)
 	}
-	if !p.dialed(i, nil, p.sim.now) {
+	if !p.finishDial(i, nil, p.sim.now) {
 		t.Fatalf("connection %d is not up after its dial", i)
 	}
 	return p.table[i]
@@ -69,7 +69,7 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 	p.dial(0)
 	for k, want := 0, int64(firstBackoff); k < 10; k++ {
 		now := p.sim.now
-		p.dialed(0, errRefused, now)
+		p.finishDial(0, errRefused, now)
 		if wait := c.redialAt - now; wait < want/2 || wait > want || p.redialAt != c.redialAt {
 			t.Fatalf("dial %d is repeated after %d ns; the longest wait is %d", k, wait, want)
 		}
@@ -85,14 +85,14 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 	}
 	p.connect(t, 0)
 	p.closeBroken(0, errRefused)
-	p.settle(0, p.sim.now)
+	p.finishLoss(0, p.sim.now)
 	if c.backoff != lastBackoff || p.changes != 1 || p.reconnects != 1 {
 		t.Errorf("a connection without a reply: backoff %d, %d changes, %d reconnects", c.backoff, p.changes, p.reconnects)
 	}
 	p.connect(t, 0)
 	p.noteReply(c, &store.Event{Outcome: kv.OK})
 	p.closeBroken(0, errRefused)
-	p.settle(0, p.sim.now)
+	p.finishLoss(0, p.sim.now)
 	if c.backoff != firstBackoff {
 		t.Errorf("backoff %d after a reply", c.backoff)
 	}
@@ -107,7 +107,7 @@ func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
 		c := p.connect(t, 0)
-		c.proven = proven
+		c.hasReplied = proven
 		p.codecs[0].left = -1 // draining
 		p.replace(0, p.sim.now)
 		if waits := c.state == down && errors.Is(c.err, errUnproven) && c.redialAt > p.sim.now; waits == proven {
@@ -155,8 +155,8 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 	p.connect(t, 0)
 	p.dial(1)
 	p.dial(2)
-	p.dialed(2, errRefused, p.sim.now)
-	for place, want := range []moving{mustReplace, nothingOpen, nothingOpen, nothingOpen} {
+	p.finishDial(2, errRefused, p.sim.now)
+	for place, want := range []moveStep{mustReplace, nothingOpen, nothingOpen, nothingOpen} {
 		if got := p.retarget(place, "b", p.sim.now); got != want {
 			t.Errorf("place %d: %d", place, got)
 		}
@@ -207,17 +207,17 @@ type partingCodec struct {
 	closed bool
 }
 
-func (c *partingCodec) Close()         { c.closed = true }
-func (c *partingCodec) Session() int64 { return 0 }
-func (c *partingCodec) Mute() error    { return nil }
+func (c *partingCodec) Close()            { c.closed = true }
+func (c *partingCodec) Session() int64    { return 0 }
+func (c *partingCodec) CheckAlive() error { return nil }
 
 // A connection for a single operation is dialed when the operation arrives. This time is the
 // operation's sent time. After the operation, the loop closes the session and waits up to
-// partWithin for the session to end.
+// maxEndWait for the session to end.
 func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p := newPolicy(1, true)
 	session := &partingCodec{simCodec: newSimCodec(1)}
-	p.connections.codecs = func(store.Dialed) store.Codec { return session }
+	p.connections.codecs = func(store.ConnectionInfo) store.Codec { return session }
 	p.dialAll()
 	c := p.table[0]
 	if ready, _, _ := p.allReady(); !ready || !c.vacant() {
@@ -228,7 +228,7 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	if c.state != dialing || p.ops.table[tag].sent != 50 || c.vacant() {
 		t.Fatalf("state %d, sent %d", c.state, p.ops.table[tag].sent)
 	}
-	p.dialed(0, errRefused, 60)
+	p.finishDial(0, errRefused, 60)
 	p.redialDue(c.redialAt)
 	if c.state != dialing || p.ops.table[tag].sent != 50 {
 		t.Errorf("state %d, sent %d: a second dial is the same operation's", c.state, p.ops.table[tag].sent)
@@ -237,14 +237,14 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p.connect(t, 0)
 	c.queue = c.queue[:0]
 	p.closeAfterReply(0, 100)
-	if !session.closed || c.state != parting {
+	if !session.closed || c.state != ending {
 		t.Fatalf("closed %v, state %d", session.closed, c.state)
 	}
-	p.redialDue(100 + partWithin - 1)
+	p.redialDue(100 + maxEndWait - 1)
 	if c.vacant() {
 		t.Error("the session's end is not awaited")
 	}
-	p.redialDue(100 + partWithin)
+	p.redialDue(100 + maxEndWait)
 	if !c.vacant() {
 		t.Errorf("state %d: the session's end is awaited for ever", c.state)
 	}

@@ -51,10 +51,10 @@ func (l *Loop) closeAt(at int64) {
 	l.poller.Wake()
 }
 
-// takeMail carries out the requests in the mailbox.
-func (l *Loop) takeMail() {
+// handleRequests carries out the requests in the mailbox.
+func (l *Loop) handleRequests() {
 	l.control.mu.Lock()
-	start, stop, endpoints, end := l.control.start, l.control.stop, l.control.endpoints, l.control.closeAt
+	start, stop, endpoints, closeAt := l.control.start, l.control.stop, l.control.endpoints, l.control.closeAt
 	l.control.start, l.control.endpoints, l.control.closeAt = 0, nil, 0
 	l.control.full.Store(false)
 	l.control.mu.Unlock()
@@ -65,17 +65,17 @@ func (l *Loop) takeMail() {
 	for i := range endpoints {
 		l.movePlace(i, endpoints[i])
 	}
-	if end != 0 && !l.draining && !l.idle {
-		l.closeWindow(end)
+	if closeAt != 0 && !l.draining && !l.beforeStart {
+		l.closeWindow(closeAt)
 	}
 	if stop && !l.stopped {
 		l.stopEarly()
 	}
 }
 
-// mailStopped reports whether Stop was called, even if takeMail has not carried out the request
+// stopRequested reports whether Stop was called, even if handleRequests has not carried out the request
 // yet.
-func (l *Loop) mailStopped() bool {
+func (l *Loop) stopRequested() bool {
 	l.control.mu.Lock()
 	defer l.control.mu.Unlock()
 	return l.control.stop
@@ -83,11 +83,11 @@ func (l *Loop) mailStopped() bool {
 
 // stopEarly ends the load early.
 func (l *Loop) stopEarly() {
-	l.stopped, l.drainTill = true, l.now+l.cfg.DrainOnStop
+	l.stopped, l.drainDeadline = true, l.now+l.cfg.DrainOnStop
 	switch {
 	case l.draining:
-	case l.idle:
-		l.draining, l.clock.next = true, never
+	case l.beforeStart:
+		l.draining, l.clock.nextBoundary = true, never
 	default:
 		l.closeWindow(l.now)
 	}

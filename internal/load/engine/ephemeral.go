@@ -9,46 +9,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// owned is a key that the store deletes when the session of a place's connection ends.
-type owned struct {
-	ref  uint64
-	made int64 // the key was not created before this time
-	// at is the revision at which the key was created, and session is the server's number for the
+// ephemeralKey is a key that the store deletes when the session of a place's connection ends.
+type ephemeralKey struct {
+	ref            uint64
+	earliestCreate int64 // the key was not created before this time
+	// createRevision is the revision at which the key was created, and session is the server's number for the
 	// session that created it. at is 0 if no reply confirmed the creation.
-	at, session int64
+	createRevision, session int64
 }
 
-// noteOwned records a key that an operation created or may have created, if the load has a history.
-func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
-	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
+// noteEphemeral records a key that an operation created or may have created, if the load has a history.
+func (l *Loop) noteEphemeral(sl *slot, outcome kv.Outcome, ev *store.Event) {
+	if !sl.ephemeral || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
 	}
-	if l.owned == nil {
-		l.owned = make([][]owned, len(l.conns.places))
+	if l.ephemeralKeys == nil {
+		l.ephemeralKeys = make([][]ephemeralKey, len(l.conns.places))
 	}
 	c := l.conns.table[sl.conn]
-	o := owned{ref: sl.ref, made: sl.earliestSend()}
+	o := ephemeralKey{ref: sl.ref, earliestCreate: sl.earliestSend()}
 	if s, ok := c.codec.(store.SessionCodec); ok && outcome == kv.OK {
-		o.at, o.session = max(ev.At, 0), s.Session()
+		o.createRevision, o.session = max(ev.StoreRevision, 0), s.Session()
 	}
-	l.owned[c.place] = append(l.owned[c.place], o)
+	l.ephemeralKeys[c.place] = append(l.ephemeralKeys[c.place], o)
 }
 
-// mayEnd reports to the history that the keys of a connection's session may have been deleted. If
+// reportPossibleEnd reports to the history that the keys of a connection's session may have been deleted. If
 // the session was closed, its keys may be deleted at any time after now. If the connection was
 // lost, it is unknown when the server last heard from the session, so the keys may have expired at
 // any time since they were created.
-func (l *Loop) mayEnd(i int, closed bool) {
-	if l.owned == nil {
+func (l *Loop) reportPossibleEnd(i int, closed bool) {
+	if l.ephemeralKeys == nil {
 		return
 	}
 	place := l.conns.table[i].place
-	for _, o := range l.owned[place] {
-		from := o.made
+	for _, o := range l.ephemeralKeys[place] {
+		from := o.earliestCreate
 		if closed {
 			from = l.now
 		}
-		l.cfg.History.MayEnd(o.ref, l.placeSession(place), from, l.now)
+		l.cfg.History.KeyMayBeDeleted(o.ref, l.placeSession(place), from, l.now)
 	}
 }
 
@@ -57,29 +57,29 @@ func (l *Loop) placeSession(place int) uint32 {
 	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
 }
 
-// closing is the state of a session that the loop is closing.
-type closing struct {
-	session int64
-	asked   int64
-	awaited bool
+// closingSession is the state of a session that the loop is closing.
+type closingSession struct {
+	session   int64
+	closeSent int64
+	awaited   bool
 }
 
 // closeAll closes the connections. Before that, it closes each session that would otherwise outlive
 // its connection, provided that the socket's buffer has space for the request. If the load has a
-// history that checks the session's keys, closeAll waits up to partWithin for the server's reply.
+// history that checks the session's keys, closeAll waits up to maxEndWait for the server's reply.
 func (l *Loop) closeAll() {
-	sessions := make([]closing, len(l.conns.table))
+	sessions := make([]closingSession, len(l.conns.table))
 	l.ready = l.ready[:0]
 	for i, c := range l.conns.table {
 		s, ok := c.codec.(store.SessionCodec)
 		if !ok || c.state != up {
 			continue
 		}
-		l.mayEnd(i, true)
-		sessions[i].session, sessions[i].asked = s.Session(), l.poller.Now()
+		l.reportPossibleEnd(i, true)
+		sessions[i].session, sessions[i].closeSent = s.Session(), l.poller.Now()
 		s.Close()
 		l.flush(i)
-		if l.owned != nil && c.state == up && l.hasKeyOf(c.place, sessions[i].session) {
+		if l.ephemeralKeys != nil && c.state == up && l.hasKeyOf(c.place, sessions[i].session) {
 			sessions[i].awaited = true
 			// A reply may already have been received but not read.
 			l.ready = append(l.ready, poll.Ready{Conn: i})
@@ -94,13 +94,13 @@ func (l *Loop) closeAll() {
 	l.conns.closeAll()
 }
 
-// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all events
+// awaitClosed reads until n sessions have ended or maxEndWait has passed. It ignores all events
 // except the end of a session.
-func (l *Loop) awaitClosed(sessions []closing, n int) {
-	until := l.poller.Now() + partWithin
+func (l *Loop) awaitClosed(sessions []closingSession, n int) {
+	until := l.poller.Now() + maxEndWait
 	for n > 0 && l.poller.Now() < until {
 		for _, r := range l.ready {
-			if s := &sessions[r.Conn]; s.awaited && l.readEnd(r.Conn, s, r.What, until) {
+			if s := &sessions[r.Conn]; s.awaited && l.readEnd(r.Conn, s, r.Reason, until) {
 				s.awaited = false
 				n--
 				l.conns.close(r.Conn)
@@ -114,12 +114,12 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 
 // hasKeyOf reports whether a reply has confirmed that the given session created a key of the place.
 func (l *Loop) hasKeyOf(place int, session int64) bool {
-	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
+	return session != 0 && slices.ContainsFunc(l.ephemeralKeys[place], func(o ephemeralKey) bool { return o.createRevision > 0 && o.session == session })
 }
 
 // readEnd processes input from a connection whose session is being closed. It reports whether the
 // wait is over: the session has ended, the connection is lost, or the time `until` has passed.
-func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
+func (l *Loop) readEnd(i int, s *closingSession, what poll.ReadyReason, deadline int64) (done bool) {
 	c := l.conns.table[i]
 	switch {
 	case c.state != up:
@@ -129,7 +129,7 @@ func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over
 		l.flush(i)
 		return c.state != up
 	}
-	for l.poller.Now() < until {
+	for l.poller.Now() < deadline {
 		n, err := l.poller.Read(i, l.buf)
 		if err != nil {
 			return err != poll.ErrAgain
@@ -137,8 +137,8 @@ func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over
 		l.conns.bytesIn += uint64(n)
 		l.events, err = c.codec.Feed(l.buf[:n], l.events[:0])
 		for k := range l.events {
-			if ev := &l.events[k]; ev.What == store.Closed {
-				l.sessionEnded(c, s, ev)
+			if ev := &l.events[k]; ev.Type == store.SessionClosed {
+				l.reportSessionEnd(c, s, ev)
 				return true
 			}
 		}
@@ -149,20 +149,20 @@ func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over
 	return true
 }
 
-// sessionEnded reports to the history that a session's keys were deleted, if the server's reply
+// reportSessionEnd reports to the history that a session's keys were deleted, if the server's reply
 // contains the revision of the deletion.
-func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
-	if ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
+func (l *Loop) reportSessionEnd(c *conn, s *closingSession, ev *store.Event) {
+	if ev.Outcome != kv.OK || ev.StoreRevision <= 0 || s.session == 0 {
 		return
 	}
 	now := l.poller.Now()
-	for _, o := range l.owned[c.place] {
-		if o.at <= 0 || o.session != s.session {
+	for _, o := range l.ephemeralKeys[c.place] {
+		if o.createRevision <= 0 || o.session != s.session {
 			continue
 		}
 		l.cfg.History.SessionEnded(o.ref, &history.Op{
 			Kind: kv.Ephemeral, Session: l.placeSession(c.place), Member: c.member,
-			Invoked: s.asked, Done: now, At: ev.At, Mod: o.at,
+			Invoked: s.closeSent, Done: now, Revision: ev.StoreRevision, ModRevision: o.createRevision,
 		})
 	}
 }

@@ -26,7 +26,9 @@ func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	return n
 }
 
-func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Ephemeral, kv.None }
+func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Ephemeral, kv.NoConsistency
+}
 
 // endingCodec is a codec with a session whose close request gets a reply. The revision in that
 // reply is 1,000. The revision in other replies is 10 plus the tag.
@@ -41,17 +43,17 @@ func (c *endingCodec) Session() int64 {
 	return c.session
 }
 
-func (c *endingCodec) Mute() error { return nil }
+func (c *endingCodec) CheckAlive() error { return nil }
 
 func (c *endingCodec) Close() { c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0) }
 
 func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	if in[0] == closeTag {
-		return append(to, store.Event{What: store.Closed, Outcome: kv.Outcome(in[4]), At: 1000}), nil
+		return append(to, store.Event{Type: store.SessionClosed, Outcome: kv.Outcome(in[4]), StoreRevision: 1000}), nil
 	}
 	to, err := c.simCodec.Feed(in, to)
 	for k := range to {
-		to[k].At = 10 + int64(to[k].Tag)
+		to[k].StoreRevision = 10 + int64(to[k].Tag)
 	}
 	return to, err
 }
@@ -64,9 +66,9 @@ type ends struct {
 	refs   []uint64
 }
 
-func (*ends) Ended(*Completion) {}
+func (*ends) OperationEnded(*Completion) {}
 
-func (e *ends) MayEnd(uint64, uint32, int64, int64) { e.may++ }
+func (e *ends) KeyMayBeDeleted(uint64, uint32, int64, int64) { e.may++ }
 
 func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 	e.events, e.refs = append(e.events, *o), append(e.refs, ref)
@@ -94,12 +96,12 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		"of another":        {another: true},
 		"not known if made": {made: kv.StoreTimeout},
 		"made by calls":     {call: write(call.Ephemeral), want: 2},
-		"set by calls":      {call: write(call.Existing), sets: true},
+		"set by calls":      {call: write(call.MustExist), sets: true},
 	} {
 		b := newBench(2, 2, Phase{Kind: measure.Measured, Total: 2})
 		h, n := &ends{}, int64(0)
 		b.cfg.Source, b.cfg.History = &nodes{call: c.call}, h
-		b.cfg.Codecs = func(store.Dialed) store.Codec {
+		b.cfg.Codecs = func(store.ConnectionInfo) store.Codec {
 			n++
 			return &endingCodec{newSimCodec(1), n, int64(countTrue(c.another))}
 		}
@@ -120,12 +122,12 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		}
 		for i := range h.events {
 			o := &h.events[i]
-			want := history.Op{Kind: kv.Ephemeral, Session: o.Session, Member: 7, Invoked: o.Invoked, Done: o.Invoked + 2*millisecond + b.wire, At: 1000, Mod: 10 + int64(o.Session)}
+			want := history.Op{Kind: kv.Ephemeral, Session: o.Session, Member: 7, Invoked: o.Invoked, Done: o.Invoked + 2*millisecond + b.wire, Revision: 1000, ModRevision: 10 + int64(o.Session)}
 			if d := cmp.Diff(want, *o); d != "" || o.Session > 1 || o.Invoked < closed {
 				t.Errorf("%s (-want +got): %s", name, d)
 			}
 		}
-		if took := b.now - b.res.Closed; c.ended == kv.NumOutcomes && !c.cut && (took < partWithin || took > 2*partWithin) || took > 2*partWithin {
+		if took := b.now - b.res.WindowEnd; c.ended == kv.NumOutcomes && !c.cut && (took < maxEndWait || took > 2*maxEndWait) || took > 2*maxEndWait {
 			t.Errorf("%s: it took %d", name, took)
 		}
 	}

@@ -14,43 +14,43 @@ func (l *Loop) handle(i int) {
 	c := l.conns.table[i]
 	for k := range l.events {
 		ev := &l.events[k]
-		if ev.What == store.Expired {
+		if ev.Type == store.SessionExpired {
 			l.conns.expired++
 			if l.reactive != nil {
-				l.reactive.Expired(c.place)
+				l.reactive.SessionExpired(c.place)
 			}
 			continue
 		}
-		if ev.What >= store.Notify && l.reactive != nil && l.watchers.none {
+		if ev.Type >= store.WatchChange && l.reactive != nil && l.watchers.isEmpty {
 			if l.cfg.History != nil {
 				l.cfg.History.WatchEvent(ev.Watcher, ev, l.now, 0, l.now)
 			}
-			l.reactive.Notified(ev)
+			l.reactive.HandleWatchEvent(ev)
 			continue
 		}
-		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
+		if ev.Type >= store.WatchChange || ev.Tag&watchMark != 0 {
 			l.watchers.handle(i, ev, l.now, l.clock.current, &l.secs)
 			continue
 		}
-		switch ev.What {
-		case store.Late:
+		switch ev.Type {
+		case store.LateResponse:
 			c.open--
 			c.late--
 			if s := l.clock.current; s != nil { // nil after the window closed
-				s.Late++
+				s.LateResponses++
 			}
 			l.slots.release(ev.Tag)
-		case store.Done:
+		case store.OperationDone:
 			c.open--
 			l.conns.noteReply(c, ev)
-			l.finishOp(ev.Tag, placeFree, ev, l.now)
+			l.finishOp(ev.Tag, roomFree, ev, l.now)
 			if l.cfg.NewConnection {
 				l.conns.closeAfterReply(i, l.now)
 			}
-		case store.Held, store.Freed:
+		case store.LockAcquired, store.LockReleasing:
 			if l.cfg.History != nil {
 				sl := &l.slots.table[ev.Tag]
-				l.cfg.History.Locked(ev, l.sessionNumber(sl), sl.earliestSend(), l.now)
+				l.cfg.History.LockChanged(ev, l.sessionNumber(sl), sl.earliestSend(), l.now)
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (l *Loop) handle(i int) {
 
 // finishOp ends an operation with any outcome. It checks the reply, counts the operation, and frees
 // the client or the room on the connection that the operation occupied.
-func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
+func (l *Loop) finishOp(tag uint32, room connRoom, ev *store.Event, now int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
 	if outcome.Failed() && l.queueAgain(tag, outcome) {
@@ -73,9 +73,9 @@ func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 		l.countSuccess(sl, outcome, ev, now)
 	}
 	if sl.client < 0 {
-		l.freePlace(tag, at)
+		l.freePlace(tag, room)
 	} else {
-		l.freeClient(tag, at, outcome, now)
+		l.freeClient(tag, room, outcome, now)
 	}
 }
 
@@ -89,17 +89,17 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 		}
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	} else if !outcome.Definite() {
-		l.watchers.noteUnsure(sl)
+		l.watchers.noteUncertain(sl)
 	}
 	if sl.state == waiting { // the operation was never encoded, so its kind is not known yet
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
 	}
 	if l.reactive != nil {
 		if outcome.Failed() {
-			l.reactive.Failed(sl.n)
+			l.reactive.OperationFailed(sl.n)
 		}
 		if sl.measured {
-			l.reactive.Ended(sl.n, outcome, now-sl.due, now-sl.sent)
+			l.reactive.OperationEnded(sl.n, outcome, now-sl.due, now-sl.sent)
 		}
 	}
 	if l.cfg.History != nil {
@@ -143,17 +143,17 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 		l.recordDisturbance(sl, now, weight)
 	}
 	l.clock.countCompletion(sl.kind, now)
-	if ev.Extra|ev.Retries != 0 {
-		acc.Extra += uint64(ev.Extra)
+	if ev.ExtraRequests|ev.Retries != 0 {
+		acc.ExtraRequests += uint64(ev.ExtraRequests)
 		acc.Retries += uint64(ev.Retries)
 	}
 	if outcome == kv.Miss {
-		acc.Missed[sl.kind]++
+		acc.Misses[sl.kind]++
 	}
 	if sl.kind.Reads() {
 		acc.Keys += uint64(max(ev.Count, 0))
 	}
-	if l.cfg.Fine {
+	if l.cfg.RecordFine {
 		l.countFine(sl, &series, outcome, ev, now)
 	}
 }
@@ -166,24 +166,24 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	l.ended.failed++
 	l.secs.recordFailure(acc, &series, outcome, now-sl.due)
 	l.keepErrorText(outcome, ev.Text)
-	if l.cfg.Fine {
+	if l.cfg.RecordFine {
 		l.countFine(sl, &series, outcome, ev, now)
 	}
 }
 
-// countFine records an outcome and its time within the current second (measure.Fine).
+// countFine records an outcome and its time within the current second (measure.RecordFine).
 func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
 	l.clock.recordFine(series, outcome, now)
-	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
-		l.leases.noteReply(l.cfg.LeaseOf(sl.n, l.sessionNumber(sl)), sl.sent, now, ev, l.clock.current)
+	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseNumber != nil {
+		l.leases.noteReply(l.cfg.LeaseNumber(sl.n, l.sessionNumber(sl)), sl.sent, now, ev, l.clock.current)
 	}
 }
 
 // freeClient ends an operation in a closed loop. Then it starts the client's next operation, unless
 // the client must rest first.
-func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
+func (l *Loop) freeClient(tag uint32, room connRoom, outcome kv.Outcome, now int64) {
 	sl := &l.slots.table[tag]
-	l.noteHeld(sl, now)
+	l.recordBlockedClient(sl, now)
 	client, measured, rest := sl.client, sl.measured, int64(0)
 	if outcome.Failed() {
 		rest = l.closed.rests.restAfter(sl, outcome, now, l.cfg.Timeout)
@@ -191,30 +191,30 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 		l.closed.rests.noteSuccess(now - sl.sent)
 		l.noteSuccess(sl, now)
 	}
-	l.slots.finish(tag, at)
+	l.slots.finish(tag, room)
 	if measured {
-		l.closed.inWindow--
-		l.closed.lastAt = now
+		l.closed.openInWindow--
+		l.closed.lastEnd = now
 	}
 	if rest > 0 && !l.draining {
 		l.closed.rests.push(sleeper{now + rest, client})
 	} else {
 		l.startNext(client, now)
 	}
-	if measured && l.closed.inWindow == 0 {
+	if measured && l.closed.openInWindow == 0 {
 		l.endWork()
 	}
 }
 
 // freePlace ends an operation of an open loop and returns the operation's unit to the limit of
 // operations in flight.
-func (l *Loop) freePlace(tag uint32, at place) {
-	owed := l.slots.table[tag].owed
-	l.slots.finish(tag, at)
+func (l *Loop) freePlace(tag uint32, room connRoom) {
+	owed := l.slots.table[tag].exempt
+	l.slots.finish(tag, room)
 	switch {
 	case owed:
-		l.owedOpen--
-	case l.secs.several:
+		l.exemptOpen--
+	case l.secs.hasSeveralLoops:
 		l.cfg.Shared.limit.give(l.index())
 	}
 	l.noteFreed()
@@ -234,17 +234,17 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
 	case o == kv.NotSent:
 		l.res.ErrorTexts[o] = "no connection was free before the operation's timeout or the end of the measurement window"
-		if err := l.conns.whyDown(); err != nil {
+		if err := l.conns.downError(); err != nil {
 			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.MaxServerText)
 		}
-	case o == kv.WrongAnswer:
+	case o == kv.WrongResponse:
 		l.res.ErrorTexts[o] = "the response contains another key, or a value that was never written to this key"
 	}
 }
 
 // fail ends an operation that received no reply.
-func (l *Loop) fail(tag uint32, at place, outcome kv.Outcome, now int64) {
-	l.finishOp(tag, at, &store.Event{Tag: tag, Outcome: outcome}, now)
+func (l *Loop) fail(tag uint32, room connRoom, outcome kv.Outcome, now int64) {
+	l.finishOp(tag, room, &store.Event{Tag: tag, Outcome: outcome}, now)
 }
 
 // expire gives up the operations that have reached their timeout.
@@ -269,7 +269,7 @@ func (l *Loop) giveUp(tag uint32) {
 		l.giveUpWithConnection(tag)
 	case l.keepsWaiting(tag):
 	case l.slots.table[tag].state == waiting:
-		l.fail(tag, placeFree, kv.NotSent, l.now)
+		l.fail(tag, roomFree, kv.NotSent, l.now)
 	default:
 		l.cancel(tag)
 	}
@@ -279,8 +279,8 @@ func (l *Loop) giveUp(tag uint32) {
 func (l *Loop) cancel(tag uint32) {
 	i := int(l.slots.table[tag].conn)
 	c := l.conns.table[i]
-	at := place(c.codec.Cancel(tag))
-	if at == placeFree {
+	at := connRoom(c.codec.Cancel(tag))
+	if at == roomFree {
 		c.open--
 	} else {
 		c.late++

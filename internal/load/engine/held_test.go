@@ -20,12 +20,12 @@ type hoarder struct {
 func (c *hoarder) Feed(_ []byte, to []store.Event) (_ []store.Event, err error) {
 	c.parts.Recycle()
 	c.kept, err = c.parts.Append(c.kept, make([]byte, 50<<10), 0)
-	*c.most = max(*c.most, c.parts.Kept())
+	*c.most = max(*c.most, c.parts.LentBytes())
 	return to, err
 }
 
 func (c *hoarder) Lost(to []store.Event) []store.Event {
-	c.parts.GiveBack(c.kept)
+	c.parts.Release(c.kept)
 	c.kept = nil
 	return c.simCodec.Lost(to)
 }
@@ -35,11 +35,11 @@ func (c *hoarder) Lost(to []store.Event) []store.Event {
 func TestIncompleteRepliesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	b := newBench(3, 3, closed(3*secondNS))
-	b.cfg.MaxHeld = limit
+	b.cfg.MaxBuffered = limit
 	budgets, most := map[*parts.Budget]int{}, 0
-	b.cfg.Codecs = func(d store.Dialed) store.Codec {
-		budgets[d.Parts]++
-		return &hoarder{simCodec: newSimCodec(1), parts: d.Parts, most: &most}
+	b.cfg.Codecs = func(d store.ConnectionInfo) store.Codec {
+		budgets[d.BufferBudget]++
+		return &hoarder{simCodec: newSimCodec(1), parts: d.BufferBudget, most: &most}
 	}
 	b.serve = func(s *sim, conn int, request []byte) {
 		for k := range int64(100) {
@@ -57,8 +57,8 @@ func TestIncompleteRepliesAreBounded(t *testing.T) {
 		t.Errorf("%d bytes were kept, with a limit of %d", most, limit)
 	}
 	for budget, conns := range budgets {
-		if budget.Kept() != 0 || conns < 10 {
-			t.Errorf("%d bytes of %d connections are kept after their end", budget.Kept(), conns)
+		if budget.LentBytes() != 0 || conns < 10 {
+			t.Errorf("%d bytes of %d connections are kept after their end", budget.LentBytes(), conns)
 		}
 	}
 }

@@ -23,42 +23,42 @@ type Completion struct {
 // that they created. An implementation embeds HistoryBase and overrides the methods that it
 // needs. The caller reuses the memory of all arguments after the call.
 type History interface {
-	// Ended is called once for every operation that was sent, when it has ended.
-	Ended(c *Completion)
-	// Locked is called when a client acquires its lock (store.Held) and just before the client
-	// releases the lock (store.Freed). began is the time at which the client's operation was sent.
-	Locked(ev *store.Event, client uint32, began, now int64)
+	// OperationEnded is called once for every operation that was sent, when it has ended.
+	OperationEnded(c *Completion)
+	// LockChanged is called when a client acquires its lock (store.Held) and just before the client
+	// releases the lock (store.LockReleasing). began is the time at which the client's operation was sent.
+	LockChanged(ev *store.Event, client uint32, began, now int64)
 	// WatchEvent is called for every event that a watcher receives. The event store.Done reports
 	// that the watcher was created. For this event, `asked` is the time at which the loop requested
 	// the creation, and `from` is the first revision that the loop requested. If `from` is 0, the
 	// loop requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
-	// MayEnd is called when a key may have been deleted at or after the time `from`, because the
+	// KeyMayBeDeleted is called when a key may have been deleted at or after the time `from`, because the
 	// session that created it was closed or its connection was lost. ref is the value that Fill
 	// returned.
-	MayEnd(ref uint64, session uint32, from, now int64)
+	KeyMayBeDeleted(ref uint64, session uint32, from, now int64)
 	// SessionEnded is called when the server has confirmed the end of a session. The session had
 	// created the key with the reference ref at revision o.Mod. All fields of o are set except the
 	// key and the value.
 	SessionEnded(ref uint64, o *history.Op)
-	// Closed is called when the loop will send no operation and no keep-alive after the time `now`.
-	Closed(now int64)
+	// LoadEnded is called when the loop will send no operation and no keep-alive after the time `now`.
+	LoadEnded(now int64)
 }
 
 // HistoryBase implements all methods of History except Ended. Its methods do nothing.
 type HistoryBase struct{}
 
-// Locked implements History.
-func (HistoryBase) Locked(*store.Event, uint32, int64, int64) {}
+// LockChanged implements History.
+func (HistoryBase) LockChanged(*store.Event, uint32, int64, int64) {}
 
 // WatchEvent implements History.
 func (HistoryBase) WatchEvent(uint32, *store.Event, int64, int64, int64) {}
 
-// MayEnd implements History.
-func (HistoryBase) MayEnd(uint64, uint32, int64, int64) {}
+// KeyMayBeDeleted implements History.
+func (HistoryBase) KeyMayBeDeleted(uint64, uint32, int64, int64) {}
 
 // SessionEnded implements History.
 func (HistoryBase) SessionEnded(uint64, *history.Op) {}
 
-// Closed implements History.
-func (HistoryBase) Closed(int64) {}
+// LoadEnded implements History.
+func (HistoryBase) LoadEnded(int64) {}

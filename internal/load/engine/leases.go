@@ -14,8 +14,8 @@ type leases map[int64]lease
 type lease struct {
 	// The lease is valid at least until this time on the loop's clock. 0 means that this loop has
 	// not renewed the lease.
-	until int64
-	gone  bool
+	validUntil int64
+	ended      bool
 }
 
 // noteReply processes the reply to a keep-alive. The keep-alive was sent at the time `sent`, and
@@ -23,18 +23,18 @@ type lease struct {
 // its TTL after `sent`. If the reply reports that the lease no longer exists, noteReply records
 // this once, in second s.
 func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
-	one := l[number]
+	state := l[number]
 	switch {
 	case ev.Outcome == kv.OK && ev.Count > 0:
-		one.until = max(one.until, sent+min(ev.Count, math.MaxInt32)*secondNS)
+		state.validUntil = max(state.validUntil, sent+min(ev.Count, math.MaxInt32)*secondNS)
 	// The reply reports that the lease does not exist.
-	case ev.Outcome == kv.BadRequest && ev.At > 0 && !one.gone:
-		one.gone = true
+	case ev.Outcome == kv.BadRequest && ev.StoreRevision > 0 && !state.ended:
+		state.ended = true
 		if s != nil {
-			s.fine().LeaseEnded(number, at < one.until, at-s.start)
+			s.fine().AddLeaseEnd(number, at < state.validUntil, at-s.start)
 		}
 	default:
 		return
 	}
-	l[number] = one
+	l[number] = state
 }

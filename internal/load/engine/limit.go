@@ -23,10 +23,10 @@ type account struct {
 	_    [56]byte
 }
 
-func (m *limit) init(loops, most int) {
+func (m *limit) init(loops, units int) {
 	m.accounts = make([]account, loops)
 	for i := range m.accounts {
-		m.accounts[i].free.Store(int64(most/loops + countTrue(i < most%loops)))
+		m.accounts[i].free.Store(int64(units/loops + countTrue(i < units%loops)))
 	}
 }
 

@@ -8,8 +8,8 @@ type LinkChange struct {
 	Lost     bool // the connection was lost; if unset, the load moved the place to another endpoint
 }
 
-// mostLinkChanges is the maximum number of changes that a loop records.
-const mostLinkChanges = 1 << 16
+// maxLinkChanges is the maximum number of changes that a loop records.
+const maxLinkChanges = 1 << 16
 
 // links counts the connections to each endpoint during the measurement window.
 type links struct {
@@ -22,7 +22,7 @@ type links struct {
 // single operations.
 func (k *links) begin(cs *connections) {
 	k.opened = map[string]int{}
-	if k.recording = !cs.brief; !k.recording {
+	if k.recording = !cs.singleUse; !k.recording {
 		return
 	}
 	for _, i := range cs.places {
@@ -36,7 +36,7 @@ func (k *links) begin(cs *connections) {
 func (k *links) add(c *conn, now int64) {
 	if !c.linked {
 		c.linked = true
-		k.change(LinkChange{At: now, Endpoint: c.endpoint, Delta: 1})
+		k.record(LinkChange{At: now, Endpoint: c.endpoint, Delta: 1})
 	}
 }
 
@@ -44,12 +44,12 @@ func (k *links) add(c *conn, now int64) {
 func (k *links) remove(c *conn, lost bool, now int64) {
 	if c.linked {
 		c.linked = false
-		k.change(LinkChange{At: now, Endpoint: c.endpoint, Delta: -1, Lost: lost})
+		k.record(LinkChange{At: now, Endpoint: c.endpoint, Delta: -1, Lost: lost})
 	}
 }
 
-func (k *links) change(to LinkChange) {
-	if k.recording && len(k.changes) < mostLinkChanges {
-		k.changes = append(k.changes, to)
+func (k *links) record(change LinkChange) {
+	if k.recording && len(k.changes) < maxLinkChanges {
+		k.changes = append(k.changes, change)
 	}
 }

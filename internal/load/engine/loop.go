@@ -26,14 +26,14 @@ import (
 // New returns a loop that uses the given poller. Run releases the poller when it
 // returns.
 func New(cfg Config, p poll.Poller) *Loop {
-	if cfg.Changed == nil {
-		cfg.Changed = func(uint64, bool) {}
+	if cfg.OnClusterChange == nil {
+		cfg.OnClusterChange = func(uint64, bool) {}
 	}
 	if cfg.MemberAt == nil {
 		cfg.MemberAt = func(string) uint64 { return 0 }
 	}
-	if cfg.Mark == nil {
-		cfg.Mark = func(Mark) func() { return nil }
+	if cfg.OnPhaseChange == nil {
+		cfg.OnPhaseChange = func(PhaseChange) func() { return nil }
 	}
 	if cfg.Shared == nil {
 		total := uint64(0)
@@ -42,8 +42,8 @@ func New(cfg Config, p poll.Poller) *Loop {
 		}
 		cfg.Shared = NewShared(1, total, cfg.MaxInFlight)
 	}
-	if cfg.MaxHeld <= 0 {
-		cfg.MaxHeld = poll.DefaultMaxHeld
+	if cfg.MaxBuffered <= 0 {
+		cfg.MaxBuffered = poll.DefaultMaxBuffered
 	}
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
@@ -55,7 +55,7 @@ func New(cfg Config, p poll.Poller) *Loop {
 		cfg: cfg, poller: p,
 		slots:    newSlots(len(cfg.Clients)),
 		secs:     newSecondQueue(&cfg),
-		reads:    reads{buf: make([]byte, readBuffer), sample: sampling{every: 1}},
+		reads:    reads{buf: make([]byte, readBuffer), sample: sampling{interval: 1}},
 		openLoop: openLoop{sched: schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never}},
 		res:      Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},
 	}
@@ -64,8 +64,8 @@ func New(cfg Config, p poll.Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.reactive, _ = cfg.Source.(Reactive)
-	l.stamped, _ = p.(poll.Stamped)
-	l.parking, _ = p.(poll.Parking)
+	l.stamped, _ = p.(poll.TimestampPoller)
+	l.parking, _ = p.(poll.ParkPoller)
 	l.conns.init(&l.cfg, p, &l.slots)
 	l.watchers.init(&l.cfg, &l.conns, &l.slots)
 	l.leases = leases{}
@@ -94,7 +94,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.closeAll()
 		return nil
 	}
-	l.idle = true
+	l.beforeStart = true
 	connected(nil)
 	for !l.finished() {
 		l.turn()
@@ -104,12 +104,12 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.watchers.resolve(l.now, nil, &l.secs)
 	l.watchers.tail.release()
 	l.prompts.release()
-	l.abandonSpilled(l.res.Closed)
-	l.abandonSchedule(l.res.Closed)
+	l.abandonSpilled(l.res.WindowEnd)
+	l.abandonSchedule(l.res.WindowEnd)
 	l.cfg.Shared.spill.cursors[l.index()].due.Store(never)
 	l.secs.release(never)
 	if l.cfg.History != nil {
-		l.cfg.History.Closed(l.now)
+		l.cfg.History.LoadEnded(l.now)
 	}
 	l.closeAll()
 	l.Live.Phase.Store(-1)
@@ -121,48 +121,48 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 
 // connectAll dials every connection and waits until all of them accept operations. It returns an
 // error if a connection fails or the deadline passes.
-func (l *Loop) connectAll(by int64) error {
-	l.clock.next = never
+func (l *Loop) connectAll(deadline int64) error {
+	l.clock.nextBoundary = never
 	l.conns.dialAll()
 	for {
 		ready, why, err := l.conns.allReady()
 		switch {
 		case ready || err != nil:
 			return err
-		case l.now >= by:
+		case l.now >= deadline:
 			return errors.New(why)
 		}
-		l.prepare(by)
+		l.prepare(deadline)
 	}
 }
 
 // createWatchers creates the watchers that must exist before the load starts, and waits until they
 // exist. It returns an error if the store refuses a watcher or the deadline passes.
-func (l *Loop) createWatchers(by int64) error {
+func (l *Loop) createWatchers(deadline int64) error {
 	w := &l.watchers
-	if w.none || w.cfg.AtWindow {
+	if w.isEmpty || w.cfg.CreateAtWindow {
 		return nil
 	}
 	w.begin(l.now)
 	l.flushDirty()
-	by = max(by, l.now+l.cfg.Timeout)
+	deadline = max(deadline, l.now+l.cfg.Timeout)
 	for {
 		created, err := w.allCreated()
 		switch {
 		case created || err != nil:
 			return err
-		case l.now >= by:
+		case l.now >= deadline:
 			return fmt.Errorf("%d of %d watchers were not created in time", w.missing, len(w.state))
-		case l.mailStopped():
+		case l.stopRequested():
 			return errors.New("the load was stopped before all watchers had been created")
 		}
-		l.prepare(by)
+		l.prepare(deadline)
 	}
 }
 
 // prepare runs one turn of the loop before the load begins.
-func (l *Loop) prepare(by int64) {
-	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
+func (l *Loop) prepare(deadline int64) {
+	l.wait(min(deadline, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
 	l.advance(l.poller.Now())
 	l.handleReady()
 	l.maintain()
@@ -183,7 +183,7 @@ func (l *Loop) prepare(by int64) {
 func (l *Loop) turn() {
 	until := l.nextWake()
 	asked := max(until, l.now, l.pauses.turnEnded)
-	if until-l.now < leastPark || !l.park(until) {
+	if until-l.now < minPark || !l.park(until) {
 		asked = l.pauses.nextBeat(l.now, asked)
 	}
 	l.wait(until)
@@ -196,7 +196,7 @@ func (l *Loop) turn() {
 	ended := l.ended.done + l.ended.failed
 	l.advance(now)
 	if l.control.full.Load() {
-		l.takeMail()
+		l.handleRequests()
 	}
 	if l.reactive != nil {
 		l.startPrompted()
@@ -207,13 +207,13 @@ func (l *Loop) turn() {
 	if head := l.slots.head; head != none && l.now >= l.slots.table[head].start+l.cfg.Timeout {
 		l.expire()
 	}
-	if !l.watchers.none || l.now >= l.conns.tickAt || l.now >= l.conns.redialAt {
+	if !l.watchers.isEmpty || l.now >= l.conns.tickAt || l.now >= l.conns.redialAt {
 		l.maintain()
 	}
-	if len(l.kept) > 0 {
-		l.sendKept()
+	if len(l.waitingOps) > 0 {
+		l.sendWaiting()
 	}
-	if !l.draining && !l.idle {
+	if !l.draining && !l.beforeStart {
 		if l.sched.pacer != nil {
 			l.startDue()
 		} else {
@@ -227,29 +227,29 @@ func (l *Loop) turn() {
 	if len(l.conns.dirty) > 0 {
 		l.flushDirty()
 	}
-	if len(l.marked) > 0 {
-		l.settleMarks()
+	if len(l.phaseChangeFuncs) > 0 {
+		l.finishPhaseChanges()
 	}
-	if l.draining || l.secs.several || l.secs.firstHasEnded(l.now) {
+	if l.draining || l.secs.hasSeveralLoops || l.secs.firstHasEnded(l.now) {
 		l.handOverSeconds()
 	}
 	l.publish()
 	end := l.poller.Now()
-	if l.pauses.wroteLate(end) {
-		l.wroteLate(end)
+	if l.pauses.isWriteLate(end) {
+		l.recordLateWrite(end)
 	}
-	l.pauses.sent = 0
+	l.pauses.lastWrite = 0
 	l.pauses.endTurn(end, l.ended.done+l.ended.failed-ended, len(l.ready))
 }
 
 // nextWake returns the latest time at which the loop must run again.
 func (l *Loop) nextWake() int64 {
-	if l.more && !l.draining {
+	if l.hasMoreDue && !l.draining {
 		return l.now
 	}
 	until := l.now + heartbeat
 	if l.mayPark() {
-		until = l.now + longestPark
+		until = l.now + maxPark
 	}
 	if l.measuring && l.slots.open > 0 && l.pauses.beat == 0 {
 		until = l.now + beat
@@ -257,7 +257,7 @@ func (l *Loop) nextWake() int64 {
 	if l.slots.head != none {
 		until = min(until, l.slots.table[l.slots.head].start+l.cfg.Timeout)
 	}
-	if due := l.sched.due; due < until && !l.draining && !l.idle && (due > l.now || l.canSend()) {
+	if due := l.sched.due; due < until && !l.draining && !l.beforeStart && (due > l.now || l.canSend()) {
 		until = due
 	}
 	if len(l.closed.rests.resting) > 0 && !l.draining {
@@ -266,12 +266,12 @@ func (l *Loop) nextWake() int64 {
 	if l.reactive != nil {
 		until = min(until, l.nextPrompt())
 	}
-	return min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
+	return min(until, l.clock.nextBoundary, l.conns.tickAt, l.conns.redialAt)
 }
 
 // maintain does periodic work: it recreates watchers, calls Tick on codecs, and redials.
 func (l *Loop) maintain() {
-	if !l.watchers.none {
+	if !l.watchers.isEmpty {
 		l.watchers.retry(l.now)
 		l.watchers.resolve(l.now, l.clock.current, &l.secs)
 		l.watchers.requestProgress(l.now)
@@ -307,10 +307,10 @@ func (l *Loop) publish() {
 func (l *Loop) finished() bool { return l.draining && l.drained() }
 
 // drained reports whether the loop has nothing left to wait for: no operation is open, and neither
-// the watchers nor the source expect an event. After Stop, drained also returns true once drainTill
+// the watchers nor the source expect an event. After Stop, drained also returns true once drainDeadline
 // has passed.
 func (l *Loop) drained() bool {
-	return l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill
+	return l.slots.open == 0 && l.watchers.isSettled(l.now) && (l.reactive == nil || !l.reactive.ExpectsMore(l.now)) || l.stopped && l.now >= l.drainDeadline
 }
 
 // Epoch records the term of a new leader, for protocols whose replies carry no term. Operations

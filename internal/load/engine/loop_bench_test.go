@@ -23,12 +23,12 @@ func (m *mirror) Now() int64 { m.now += 100; return m.now }
 
 func (m *mirror) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	for _, i := range m.dialed {
-		ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed})
+		ready = append(ready, poll.Ready{Conn: i, Reason: poll.Dialed})
 	}
 	m.dialed = m.dialed[:0]
 	for i := range m.in {
 		if len(m.in[i]) > 0 {
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Readable})
 		}
 	}
 	if len(ready) == 0 {
@@ -85,7 +85,9 @@ func (s *samePut) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 	return n
 }
 
-func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return kv.Put, kv.None }
+func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Put, kv.NoConsistency
+}
 func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Fraction: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
@@ -118,7 +120,7 @@ func benchConfig(conns int) Config {
 	cfg := Config{
 		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,
 		Timeout: 10 * secondNS, MaxInFlight: 1000, DrainOnStop: secondNS,
-		Codecs: func(store.Dialed) store.Codec { return &tagCodec{} }, Deliver: func(*measure.Second) {},
+		Codecs: func(store.ConnectionInfo) store.Codec { return &tagCodec{} }, Deliver: func(*measure.Second) {},
 	}
 	for range conns {
 		cfg.Endpoints = append(cfg.Endpoints, "server")

@@ -23,7 +23,7 @@ func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint6
 	return n
 }
 
-func (p *puts) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+func (p *puts) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.NoConsistency }
 
 func (p *puts) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Fraction: 1}} }
 
@@ -56,7 +56,7 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 	for i := range clients {
 		b.cfg.Clients = append(b.cfg.Clients, i%conns)
 	}
-	b.cfg.Codecs = func(store.Dialed) store.Codec {
+	b.cfg.Codecs = func(store.ConnectionInfo) store.Codec {
 		c := newSimCodec(b.room)
 		if b.setup != nil {
 			b.setup(c)
@@ -72,7 +72,7 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 func (b *bench) run(t *testing.T) *bench {
 	t.Helper()
 	collector := measure.NewCollector(1)
-	collector.Each = func(s *measure.Second) { b.each = append(b.each, *s) }
+	collector.OnSecond = func(s *measure.Second) { b.each = append(b.each, *s) }
 	b.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	var poller poll.Poller = b.sim
 	if b.poller != nil {
@@ -86,7 +86,7 @@ func (b *bench) run(t *testing.T) *bench {
 		loop.Start(2_000_000_000)
 	})
 	collector.End(0)
-	b.totals, _ = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
+	b.totals, _ = collector.Close(float64(b.res.WindowEnd-b.res.WindowStart) / 1e9)
 	b.account(t)
 	return b
 }
@@ -141,14 +141,14 @@ func open(rate float64, d int64) Phase {
 func warm(p Phase) Phase { p.Kind = measure.Warmup; return p }
 
 func TestClosedLoopObeysLittlesLaw(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	b := newBench(4, 40, warm(closed(secondNS)), closed(5*secondNS)).run(t)
-	mean := b.totals.Merged().Response.Mean() / 1e9
+	mean := b.totals.MergedCell().Response.Mean() / 1e9
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*mean, 40, 0.01)
 	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.01)
 	near(t, "mean response time", mean, 1.02e-3, 0.01)
-	if b.res.CarriedIn != 40 {
-		t.Errorf("%d operations were carried into the window, want one a client", b.res.CarriedIn)
+	if b.res.InFlightAtStart != 40 {
+		t.Errorf("%d operations were carried into the window, want one a client", b.res.InFlightAtStart)
 	}
 	if len(b.each) != 6 {
 		t.Errorf("%d seconds were handed over, want 6", len(b.each))
@@ -171,7 +171,7 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 // the same if each connection accepts only one operation at a time, so that the other operations
 // wait for a connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, c := range []struct {
 		conns, room int
 		warmup      bool
@@ -186,7 +186,7 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 		b.room = c.room
 		b.serve = stalls(start+4*secondNS, start+5*secondNS)
 		b.run(t)
-		s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
+		s := measure.Summarize(b.totals.MergedCell().Response, b.totals.Failed())
 		near(t, "p90", s.Percentile(90).NS, 2e6, 1) // the boundary between normal and delayed operations
 		near(t, "p95", s.Percentile(95).NS, 0.5e9, 0.01)
 		near(t, "p99", s.Percentile(99).NS, 0.9e9, 0.01)
@@ -218,11 +218,11 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	b := newBench(4, 10, closed(5*secondNS))
 	b.serve = stalls(4*secondNS, 4.8*secondNS)
 	b.run(t)
-	s := measure.Summarize(b.totals.Merged().Service, 0)
+	s := measure.Summarize(b.totals.MergedCell().Service, 0)
 	near(t, "p99", s.Percentile(99).NS, 1.02e6, 0.02)
 	near(t, "the longest", s.Max.NS, 0.8e9, 0.01)
 	near(t, "the longest gap", b.totals.LongestGap, 0.8, 0.01)
-	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Merged().Response.Mean()/1e9, 10, 0.01)
+	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.MergedCell().Response.Mean()/1e9, 10, 0.01)
 }
 
 // If the loop pauses at the start or the end of its window, operations in flight are counted only
@@ -266,13 +266,13 @@ func TestStallAcrossWindowEnds(t *testing.T) {
 				if b.totals.Due != 1500 || b.totals.Succeeded() != 1500 {
 					t.Errorf("due %d, succeeded %d, want 1500", b.totals.Due, b.totals.Succeeded())
 				}
-				if b.res.CarriedIn < 250 || b.res.CarriedIn > 252 {
-					t.Errorf("carried in %d, want the 250 due in the half second before", b.res.CarriedIn)
+				if b.res.InFlightAtStart < 250 || b.res.InFlightAtStart > 252 {
+					t.Errorf("carried in %d, want the 250 due in the half second before", b.res.InFlightAtStart)
 				}
-				near(t, "age of the oldest carried in", float64(b.res.CarriedInAge), 0.5e9, 0.01)
+				near(t, "age of the oldest carried in", float64(b.res.OldestInFlightAge), 0.5e9, 0.01)
 			}
-			if name == "closed" && b.res.CarriedIn != 20 {
-				t.Errorf("carried in %d, want 20", b.res.CarriedIn)
+			if name == "closed" && b.res.InFlightAtStart != 20 {
+				t.Errorf("carried in %d, want 20", b.res.InFlightAtStart)
 			}
 		})
 	}
@@ -290,7 +290,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	if got := b.totals.Outcomes[kv.TimedOut]; got != 100 {
 		t.Errorf("%d operations timed out, want 2%% of 5000", got)
 	}
-	s := measure.Summarize(b.totals.Merged().Response, b.totals.Failed())
+	s := measure.Summarize(b.totals.MergedCell().Response, b.totals.Failed())
 	if !s.Percentile(99).Failed || s.Percentile(95).Failed {
 		t.Errorf("p99 failed is %v, p95 failed is %v; want the slowest 2%% to have failed", s.Percentile(99).Failed, s.Percentile(95).Failed)
 	}
@@ -311,7 +311,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
 	// About 5 operations are in flight: each one takes 1 ms in the server, plus the time on the
 	// wire.
-	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3)
+	near(t, "operations carried into the window", float64(b.res.InFlightAtStart), 5, 0.3)
 	for _, s := range b.each {
 		if s.Phase == measure.Measured && s.Due != 5000 {
 			t.Errorf("second %d: %d were due", s.Index, s.Due)
@@ -337,8 +337,8 @@ func TestLateReplyIsAwaited(t *testing.T) {
 	if b.totals.Outcomes[kv.TimedOut] != 1 || b.totals.Outcomes[kv.NotSent] != 0 || b.res.Reconnects != 0 {
 		t.Errorf("outcomes %v, reconnects %d: want one timeout and the same connection", b.totals.Outcomes, b.res.Reconnects)
 	}
-	if b.totals.Late != 1 {
-		t.Errorf("%d late replies, want 1", b.totals.Late)
+	if b.totals.LateResponses != 1 {
+		t.Errorf("%d late replies, want 1", b.totals.LateResponses)
 	}
 }
 
@@ -406,7 +406,7 @@ func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
 	near(t, "not sent", float64(b.totals.Outcomes[kv.NotSent]), 2000, 0.01)
 	// The operation that was sent last was due at 2 s and sent at 4 s.
-	near(t, "the slowest success", float64(b.totals.Merged().Response.Max()), 2e9, 0.01)
+	near(t, "the slowest success", float64(b.totals.MergedCell().Response.Max()), 2e9, 0.01)
 	near(t, "the latest", float64(b.totals.Lateness.Max()), 2e9, 0.01)
 	for _, c := range b.totals.Cells {
 		if h := c.Failed[measure.ErrorIndex(kv.NotSent)]; h != nil {
@@ -420,8 +420,8 @@ func TestMaxInFlightIsReported(t *testing.T) {
 	b.cfg.MaxInFlight = 7
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 50*millisecond, reply(request, kv.OK)) }
 	b.run(t)
-	if b.res.MaxInFlight != 7 || b.res.Capped == 0 {
-		t.Errorf("most in flight %d, held back %d times; want 7 and more than 0", b.res.MaxInFlight, b.res.Capped)
+	if b.res.MaxInFlight != 7 || b.res.WaitedForLimit == 0 {
+		t.Errorf("most in flight %d, held back %d times; want 7 and more than 0", b.res.MaxInFlight, b.res.WaitedForLimit)
 	}
 }
 
@@ -466,7 +466,7 @@ func TestStopReturnsTheResult(t *testing.T) {
 	}
 	b.res = loop.Run(b.now+secondNS, func(error) { loop.Start(2e9) })
 	collector.End(0)
-	b.totals, _ = collector.Close(float64(b.res.Closed-b.res.Opened) / 1e9)
+	b.totals, _ = collector.Close(float64(b.res.WindowEnd-b.res.WindowStart) / 1e9)
 	b.account(t)
 	near(t, "the window", b.totals.Seconds, 2.5, 0.02)
 	if b.totals.Outcomes[kv.TimedOut] != 10 {

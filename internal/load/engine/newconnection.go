@@ -17,8 +17,8 @@ import (
 // dial. In a closed loop, the operation is due when its client received the previous reply. Between
 // due and sent, the loop closes the previous session, which the server would otherwise keep.
 
-// partWithin is the longest wait for the end of a session, in nanoseconds.
-const partWithin = secondNS
+// maxEndWait is the longest wait for the end of a session, in nanoseconds.
+const maxEndWait = secondNS
 
 // dialIfVacant dials a place for an operation that was just queued. It does nothing if the place is
 // not vacant yet, or if the place waits before its next dial.
@@ -37,10 +37,10 @@ func (cs *connections) dialForNext(i int, now int64) {
 		return
 	}
 	tag := c.queue[0].tag
-	if sl := &cs.ops.table[tag]; sl.sent == 0 {
+	if sl := &cs.slots.table[tag]; sl.sent == 0 {
 		sl.sent = now
-		cs.ops.unlink(sl)
-		cs.ops.link(tag, now)
+		cs.slots.unlink(sl)
+		cs.slots.link(tag, now)
 	}
 	cs.dial(i)
 }
@@ -59,12 +59,12 @@ func (cs *connections) closeAfterReply(i int, now int64) {
 		n, err := cs.poller.Write(i, c.codec.Out())
 		cs.bytesOut += uint64(n)
 		if err == nil {
-			c.state, c.redialAt = parting, now+partWithin
+			c.state, c.redialAt = ending, now+maxEndWait
 			cs.redialAt = min(cs.redialAt, c.redialAt)
 			return
 		}
 	}
-	cs.finishParting(i, now)
+	cs.finishEnding(i, now)
 }
 
 // awaitEnd reads and discards input. It reports whether the server has closed the connection.
@@ -81,9 +81,9 @@ func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	}
 }
 
-// finishParting closes a connection after its session has ended or partWithin has passed. Then it
+// finishEnding closes a connection after its session has ended or maxEndWait has passed. Then it
 // lets the place's next operation start.
-func (cs *connections) finishParting(i int, now int64) {
+func (cs *connections) finishEnding(i int, now int64) {
 	cs.vacate(i)
 	if !cs.table[i].moved {
 		cs.dialForNext(i, now)
@@ -122,5 +122,5 @@ func (l *Loop) giveUpWithConnection(tag uint32) {
 	}
 	c.queue = c.queue[:0]
 	l.conns.vacate(i)
-	l.finishOp(tag, placeFree, &ev, l.now)
+	l.finishOp(tag, roomFree, &ev, l.now)
 }

@@ -25,8 +25,8 @@ func brief(clients int, dials *int, phases ...Phase) *bench {
 func TestEachOperationHasItsConnection(t *testing.T) {
 	dials := 0
 	b := brief(20, &dials, closed(2*secondNS)).run(t)
-	near(t, "mean service time", b.totals.Merged().Service.Mean(), 1_030_000, 0.001)
-	near(t, "mean response time", b.totals.Merged().Response.Mean(), 1_030_000, 0.001)
+	near(t, "mean service time", b.totals.MergedCell().Service.Mean(), 1_030_000, 0.001)
+	near(t, "mean response time", b.totals.MergedCell().Response.Mean(), 1_030_000, 0.001)
 	if uint64(dials) != b.totals.Due || b.totals.Failed() != 0 || b.totals.Due < 30_000 {
 		t.Errorf("%d dials for %d operations, outcomes %v", dials, b.totals.Due, b.totals.Outcomes)
 	}
@@ -38,7 +38,7 @@ func TestEachOperationHasItsConnectionInAnOpenLoop(t *testing.T) {
 	b := brief(20, &dials, warm(open(1000, secondNS)), open(1000, 2*secondNS))
 	b.cfg.Clients = nil
 	b.run(t)
-	near(t, "mean response time", b.totals.Merged().Response.Mean(), 1_030_000, 0.001)
+	near(t, "mean response time", b.totals.MergedCell().Response.Mean(), 1_030_000, 0.001)
 	if dials != 3000 || b.totals.Due != 2000 || b.totals.Failed() != 0 {
 		t.Errorf("%d dials, %d operations, outcomes %v", dials, b.totals.Due, b.totals.Outcomes)
 	}
@@ -50,7 +50,7 @@ func TestOperationsWaitForPlaces(t *testing.T) {
 	b := brief(1, &dials, open(2000, secondNS))
 	b.cfg.Clients = nil
 	b.run(t)
-	if p50 := b.totals.Merged().Response.ValueAtQuantile(50); p50 < 200*millisecond {
+	if p50 := b.totals.MergedCell().Response.ValueAtQuantile(50); p50 < 200*millisecond {
 		t.Errorf("the median response time is %d ns", p50)
 	}
 	if b.totals.Outcomes[kv.NotSent] == 0 || b.totals.Due != 2000 {
@@ -76,7 +76,7 @@ const closeTag = 0xff
 
 func (c sessionCodec) Session() int64 { return 0 }
 
-func (c sessionCodec) Mute() error { return nil }
+func (c sessionCodec) CheckAlive() error { return nil }
 
 func (c sessionCodec) Close() {
 	*c.closed++
@@ -91,7 +91,7 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dials, ended := 0, 0
 			b := brief(5, &dials, warm(closed(5*secondNS)), closed(20*secondNS))
-			b.cfg.Codecs = func(d store.Dialed) store.Codec {
+			b.cfg.Codecs = func(d store.ConnectionInfo) store.Codec {
 				if d.Previous != nil {
 					t.Error("a connection got the session of the previous one")
 				}
@@ -113,10 +113,10 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 			b.run(t)
 			end := 4_010_000.0
 			if !answers {
-				end = partWithin
+				end = maxEndWait
 			}
-			near(t, "mean service time", b.totals.Merged().Service.Mean(), 1_030_000, 0.002)
-			near(t, "mean response time", b.totals.Merged().Response.Mean(), 1_030_000+end, 0.02)
+			near(t, "mean service time", b.totals.MergedCell().Service.Mean(), 1_030_000, 0.002)
+			near(t, "mean response time", b.totals.MergedCell().Response.Mean(), 1_030_000+end, 0.02)
 			near(t, "operations in progress", b.res.InFlightArea/float64(20*secondNS), 5, 0.01)
 			if b.totals.Failed() != 0 || b.res.Reconnects != 0 || ended < dials-5 {
 				t.Errorf("%d dials, %d sessions ended, outcomes %v", dials, ended, b.totals.Outcomes)
@@ -171,7 +171,7 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 	if n := b.totals.Outcomes[kv.TimedOut]; n != b.totals.Due || n < 40 || uint64(dials) != n {
 		t.Errorf("due %d, %d dials, outcomes %v", b.totals.Due, dials, b.totals.Outcomes)
 	}
-	for _, h := range b.totals.Merged().Failed {
+	for _, h := range b.totals.MergedCell().Failed {
 		if h != nil && h.TotalCount() > 0 {
 			near(t, "time of the failed", h.Mean(), float64(secondNS), 0.02)
 		}

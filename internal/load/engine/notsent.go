@@ -12,34 +12,34 @@ import (
 // large. So they are counted in spans. All operations of a span were due in the same second and
 // waited for about the same time (one step of the histogram).
 
-// mostAskedOneByOne is the maximum number of abandoned operations of a mixed load for which the
+// maxSingleQueries is the maximum number of abandoned operations of a mixed load for which the
 // loop asks the source for the kind of each operation. The loop divides further operations among
 // the kinds in proportion to their shares.
-const mostAskedOneByOne = 1 << 18
+const maxSingleQueries = 1 << 18
 
-// abandoning is the state that is needed to count operations that were due and never started.
-type abandoning struct {
-	by blocker // why they could not start
+// abandonState is the state that is needed to count operations that were due and never started.
+type abandonState struct {
+	reason blocker // why they could not start
 	// This loop also counts the operations in Shared.spill, which no loop could start.
 	spill         bool
-	askedOneByOne uint64 // operations counted towards mostAskedOneByOne
+	singleQueries uint64 // operations counted towards maxSingleQueries
 	// By phase and share: the fractions of operations that divide has not counted yet because of
 	// rounding.
-	owed [2][]float64
+	remainders [2][]float64
 
 	shares [2][]Share // by phase
 }
 
-// giveUpSchedule is called when the window closes. It notes whether the schedule still contains
+// markScheduleAbandoned is called when the window closes. It notes whether the schedule still contains
 // operations. abandonSchedule counts these operations after the drain, so that the counting does
 // not delay replies.
-func (l *Loop) giveUpSchedule(at int64) {
+func (l *Loop) markScheduleAbandoned(at int64) {
 	if l.sched.pacer == nil {
 		return
 	}
-	l.abandoned.by = l.blockedBy
+	l.abandoned.reason = l.blockedBy
 	s := l.cfg.Shared
-	l.abandoned.spill = s.several() && s.spill.leave()
+	l.abandoned.spill = s.hasSeveralLoops() && s.spill.leave()
 	if l.sched.due >= at {
 		l.sched.due = never
 		return
@@ -69,7 +69,7 @@ func (l *Loop) abandonPhase(at int64) {
 	for s.phase == phase && s.due < at {
 		acc := s.dueSecond(&l.secs)
 		waited := at - s.due
-		until := at - measure.StepOf(waited) + 1
+		until := at - measure.StepFloor(waited) + 1
 		if end := acc.start + secondNS; end > s.due {
 			until = min(until, end)
 		}
@@ -95,8 +95,8 @@ func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited in
 	switch {
 	case len(shares) == 1:
 		l.recordNotSent(acc, shares[0].Kind, shares[0].Consistency, count, waited)
-	case l.abandoned.askedOneByOne+count <= mostAskedOneByOne:
-		l.abandoned.askedOneByOne += count
+	case l.abandoned.singleQueries+count <= maxSingleQueries:
+		l.abandoned.singleQueries += count
 		for n, place := numbers.first, numbers.first%l.sched.places; n < numbers.end; n, place = l.sched.nextOwn(n, place) {
 			kind, level := l.cfg.Source.Kind(acc.Phase, n)
 			l.recordNotSent(acc, kind, level, 1, waited)
@@ -107,7 +107,7 @@ func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited in
 		}
 	}
 	l.ended.failed += count
-	l.countBlocked(l.abandoned.by, acc, count)
+	l.countBlocked(l.abandoned.reason, acc, count)
 	l.keepErrorText(kv.NotSent, nil)
 }
 
@@ -122,7 +122,7 @@ func (l *Loop) recordNotSent(acc *second, kind kv.Kind, level kv.Consistency, co
 
 // sharesOf returns the source's shares in an order that does not depend on the source. It asks the
 // source only once per phase, because a source may have to go through all its operations to answer.
-func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
+func (a *abandonState) sharesOf(s Source, phase measure.Phase) []Share {
 	if a.shares[phase] == nil {
 		a.shares[phase] = slices.SortedStableFunc(slices.Values(s.Shares(phase)), func(x, y Share) int {
 			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Consistency, y.Consistency))
@@ -135,27 +135,27 @@ func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 // the next call.
 //
 // Invariant: the parts add up to count.
-func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {
-	if a.owed[phase] == nil {
-		a.owed[phase] = make([]float64, len(shares))
+func (a *abandonState) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {
+	if a.remainders[phase] == nil {
+		a.remainders[phase] = make([]float64, len(shares))
 	}
-	owed, parts, left := a.owed[phase], make([]uint64, len(shares)), count
+	remainders, parts, left := a.remainders[phase], make([]uint64, len(shares)), count
 	for i := range shares {
-		owed[i] += shares[i].Fraction * float64(count)
-		parts[i] = min(uint64(max(owed[i], 0)), left)
-		owed[i] -= float64(parts[i])
+		remainders[i] += shares[i].Fraction * float64(count)
+		parts[i] = min(uint64(max(remainders[i], 0)), left)
+		remainders[i] -= float64(parts[i])
 		left -= parts[i]
 	}
 	// Apart from floating-point errors, this loop needs fewer iterations than there are shares.
 	for ; left > 0; left-- {
 		most := 0
-		for i := range owed {
-			if owed[i] > owed[most] {
+		for i := range remainders {
+			if remainders[i] > remainders[most] {
 				most = i
 			}
 		}
 		parts[most]++
-		owed[most]--
+		remainders[most]--
 	}
 	return parts
 }

@@ -15,7 +15,7 @@ import (
 // The error text for operations that were not sent includes the reason why the connection was
 // refused.
 func TestNotSentHasTheReason(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const text = "no connection was free before the operation's timeout or the end of the measurement window"
 	for _, refused := range []bool{true, false} {
 		b := newBench(2, 20, closed(6*secondNS))
@@ -52,7 +52,7 @@ type mixed struct {
 
 func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	if keys.RandomUnit(3, n) < m.share {
-		return kv.Put, kv.None
+		return kv.Put, kv.NoConsistency
 	}
 	return kv.Get, kv.Local
 }
@@ -79,7 +79,7 @@ func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase)
 		Source:  source, Offset: uint64(i), Stride: uint64(n), Places: places, Endpoints: make([]string, 1),
 		Phases: phases, Shared: NewShared(n, 0, 1),
 	}, newSim(1))
-	l.clock = clockwork{phases: phases, at: len(phases) - 1}
+	l.clock = clockwork{phases: phases, phaseIndex: len(phases) - 1}
 	origin := int64(1_234_567_890)
 	l.clock.origin = origin
 	for _, p := range phases {
@@ -111,7 +111,7 @@ func countOneByOne(l *collectingLoop, at int64) {
 // abandonSchedule counts operations in bulk. The result must be the same as when operations are
 // counted one by one: in every second, for every kind, in every step of the histogram.
 func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		n := 1 + rng.IntN(4)
@@ -181,7 +181,7 @@ func backlogOneByOne(l *collectingLoop, at int64) (count uint64) {
 
 // The time to count a backlog does not depend on the size of the backlog, and no operation is lost.
 func TestCountsAnyBacklogAtOnce(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const length = 20 * secondNS
 	for name, pacer := range map[string]pace.Pacer{"constant": pace.NewConstant(1e9), "Poisson": pace.NewPoisson(1e9, 1)} {
 		for _, share := range []float64{1, 0.25} {
@@ -219,12 +219,12 @@ func TestOverloadEndsInTime(t *testing.T) {
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
 	b.run(t)
 	near(t, "operations due", float64(b.totals.Due), 2e9, 1e-9)
-	near(t, "carried into the window", float64(b.res.CarriedIn), 1e9, 0.001)
+	near(t, "carried into the window", float64(b.res.InFlightAtStart), 1e9, 0.001)
 	if succeeded := b.totals.Succeeded(); succeeded != b.totals.Due-b.totals.Outcomes[kv.NotSent] {
 		t.Errorf("%d succeeded of %d due, with %d not sent", succeeded, b.totals.Due, b.totals.Outcomes[kv.NotSent])
 	}
-	if b.res.Capped != b.totals.Due {
-		t.Errorf("the limit delayed %d of %d", b.res.Capped, b.totals.Due)
+	if b.res.WaitedForLimit != b.totals.Due {
+		t.Errorf("the limit delayed %d of %d", b.res.WaitedForLimit, b.totals.Due)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// mostNumbers is the maximum number of operation numbers in a batch.
-const mostNumbers = 256
+// maxBatch is the maximum number of operation numbers in a batch.
+const maxBatch = 256
 
 // span is the half-open range of numbers [first, end).
 type span struct{ first, end uint64 }
@@ -28,7 +28,7 @@ type work struct {
 	total    uint64
 	returned []span
 	ended    []bool // by loop: the loop has no numbers left and no open operations
-	lastAt   int64  // time at which the last operation of all ended loops ended
+	lastEnd  int64  // time at which the last operation of all ended loops ended
 }
 
 // nextBatch returns the loop's next batch, which is empty if no number is left.
@@ -48,7 +48,7 @@ func (w *work) nextBatch(loop, loops int) span {
 	if left == 0 {
 		return span{}
 	}
-	size := min(max(left/uint64(4*loops), 1), mostNumbers)
+	size := min(max(left/uint64(4*loops), 1), maxBatch)
 	batch := span{w.next, w.next + size}
 	w.next += size
 	return batch
@@ -62,30 +62,30 @@ func (w *work) giveBack(s span) {
 	w.requested.Store(false)
 }
 
-// end must be called when a loop has no numbers left and no open operations. The loop's last
+// endLoop must be called when a loop has no numbers left and no open operations. The loop's last
 // operation ended at the time `at`. If all loops have ended, `all` is true and `last` is the time
 // at which the last operation of all loops ended. idle is set for a loop without clients.
-func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
+func (w *work) endLoop(loop int, at int64, idle bool) (allEnded bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !idle && (w.next < w.total || len(w.returned) > 0) {
 		return false, 0
 	}
 	w.ended[loop] = true
-	w.lastAt = max(w.lastAt, at)
+	w.lastEnd = max(w.lastEnd, at)
 	for _, ended := range w.ended {
 		if !ended {
 			return false, 0
 		}
 	}
-	return true, w.lastAt
+	return true, w.lastEnd
 }
 
 // nextNumber returns the number of a closed loop's next operation. ok is false if no number is
 // left.
 func (l *Loop) nextNumber() (n uint64, ok bool) {
 	c := &l.closed
-	if !c.bounded {
+	if !c.hasTotal {
 		n = c.n
 		c.n += l.sched.stride
 		return n, true
@@ -108,15 +108,15 @@ func (l *Loop) nextNumber() (n uint64, ok bool) {
 // Otherwise it restarts those of this loop's clients that had found no number.
 func (l *Loop) shareWork() {
 	c := &l.closed
-	if !c.bounded || l.draining {
+	if !c.hasTotal || l.draining {
 		return
 	}
 	w := &l.cfg.Shared.work
 	if !w.requested.Load() {
-		if n := len(c.idle); n > 0 {
+		if n := len(c.idleClients); n > 0 {
 			// Numbers may have been given back in the meantime, so each client asks again.
-			clients := append(c.asking[:0], c.idle...)
-			c.asking, c.idle = clients, c.idle[:0]
+			clients := append(c.retryingClients[:0], c.idleClients...)
+			c.retryingClients, c.idleClients = clients, c.idleClients[:0]
 			for _, client := range clients {
 				l.startNext(client, l.now)
 			}
@@ -135,11 +135,11 @@ func (l *Loop) shareWork() {
 // endWork closes the window of all loops when all operations of the total have ended.
 func (l *Loop) endWork() {
 	c := &l.closed
-	if !c.bounded || l.draining || c.inWindow > 0 || c.batch.first < c.batch.end {
+	if !c.hasTotal || l.draining || c.openInWindow > 0 || c.batch.first < c.batch.end {
 		return
 	}
 	s := l.cfg.Shared
-	all, at := s.work.end(l.index(), c.lastAt, len(l.cfg.Clients) == 0)
+	all, at := s.work.endLoop(l.index(), c.lastEnd, len(l.cfg.Clients) == 0)
 	if !all {
 		return
 	}

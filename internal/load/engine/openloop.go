@@ -8,29 +8,29 @@ import (
 type blocker uint8
 
 const (
-	byNothing blocker = iota
-	byConnections
-	byLimit
+	notBlocked blocker = iota
+	blockedByConnections
+	blockedByLimit
 )
 
 // openLoop tracks an open loop's position in its schedule, and what blocks the loop.
 type openLoop struct {
-	sched     schedule // the next operation
-	more      bool     // the last turn started mostAtOnce operations, although more were due
-	owedOpen  int      // number of open operations that have slot.owed set
-	abandoned abandoning
-	blockedBy blocker
-	roomBy    blocker // the value that blockedBy had until roomAt
-	roomAt    int64   // when a connection or a unit of the limit became free for the blocked loop
+	sched       schedule // the next operation
+	hasMoreDue  bool     // the last turn started maxStartsPerTurn operations, although more were due
+	exemptOpen  int      // number of open operations that have slot.owed set
+	abandoned   abandonState
+	blockedBy   blocker
+	lastBlocker blocker // the value that blockedBy had until unblockedAt
+	unblockedAt int64   // when a connection or a unit of the limit became free for the blocked loop
 }
 
-// mostAtOnce is the maximum number of due operations that one turn starts. The others wait for the
+// maxStartsPerTurn is the maximum number of due operations that one turn starts. The others wait for the
 // next turn, so that no turn takes more than a few milliseconds.
-const mostAtOnce = 1 << 14
+const maxStartsPerTurn = 1 << 14
 
 // startDue starts the operations that are due, both in this loop's schedule and in the spill.
 func (l *Loop) startDue() {
-	if l.more = false; l.sched.due <= l.now || l.secs.several {
+	if l.hasMoreDue = false; l.sched.due <= l.now || l.secs.hasSeveralLoops {
 		l.startDueUntil(l.now + 1)
 	}
 }
@@ -38,13 +38,13 @@ func (l *Loop) startDue() {
 // startDueUntil starts the operations that are due before `end`, in the order of their due times.
 // These are this loop's own operations and the operations that other loops could not start (spill).
 func (l *Loop) startDueUntil(end int64) {
-	l.more = false
+	l.hasMoreDue = false
 	if l.sched.pacer == nil {
 		return
 	}
 	s := l.cfg.Shared
-	several := s.several()
-	for range mostAtOnce {
+	several := s.hasSeveralLoops()
+	for range maxStartsPerTurn {
 		others := int64(never)
 		if several {
 			others = s.spill.oldest.Load()
@@ -52,7 +52,7 @@ func (l *Loop) startDueUntil(end int64) {
 		if min(l.sched.due, others) >= end {
 			return
 		}
-		place := elsewhere
+		place := otherLoop
 		if l.sched.due <= others {
 			place = l.sched.ownIndex()
 		}
@@ -75,29 +75,29 @@ func (l *Loop) startDueUntil(end int64) {
 			l.startOperation(o.n, o.due, l.secs.dueIn(o.phase, o.due), i)
 		}
 	}
-	l.more = true
+	l.hasMoreDue = true
 }
 
-// elsewhere is used as the place of an operation that belongs to another loop's schedule.
-const elsewhere = -1
+// otherLoop is used as the place of an operation that belongs to another loop's schedule.
+const otherLoop = -1
 
 // startOperation starts an operation that is due. It uses connection i, unless the source requires
 // a particular connection for the operation.
 func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
-	own := -1
+	sourceConn := -1
 	if l.reactive != nil {
-		if own = l.connectionOf(n); own >= 0 {
-			i = own
+		if sourceConn = l.connectionOf(n); sourceConn >= 0 {
+			i = sourceConn
 		}
 	}
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
 	*sl = slot{}
-	sl.due, sl.ready, sl.n, sl.acc, sl.conn, sl.client = due, due, n, acc, int32(i), -1
+	sl.due, sl.readyAt, sl.n, sl.acc, sl.conn, sl.client = due, due, n, acc, int32(i), -1
 	sl.measured = acc.Phase == measure.Measured
-	if l.roomAt > due {
-		sl.ready = l.roomAt
-		l.countBlocked(l.roomBy, acc, 1)
+	if l.unblockedAt > due {
+		sl.readyAt = l.unblockedAt
+		l.countBlocked(l.lastBlocker, acc, 1)
 	}
 	acc.Due++
 	acc.open++
@@ -113,10 +113,10 @@ func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
 		l.submit(i, tag)
 	case !l.reactive.Ready(n):
 		l.keepWaiting(tag, sl)
-	case own >= 0:
-		l.sendOrQueue(own, n, tag)
-	case !l.conns.takes(i):
-		l.countBlocked(byConnections, acc, 1)
+	case sourceConn >= 0:
+		l.sendOrQueue(sourceConn, n, tag)
+	case !l.conns.accepts(i):
+		l.countBlocked(blockedByConnections, acc, 1)
 		l.keepWaiting(tag, sl)
 	default:
 		l.submit(i, tag)
@@ -129,31 +129,31 @@ func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
 	case !ok && !l.waitsInFlight():
-		l.blockedBy = byConnections
-	case l.cfg.Shared.several():
+		l.blockedBy = blockedByConnections
+	case l.cfg.Shared.hasSeveralLoops():
 		ok = l.cfg.Shared.limit.take(l.index())
 	default:
-		ok = l.slots.open-l.owedOpen < l.cfg.MaxInFlight
+		ok = l.slots.open-l.exemptOpen < l.cfg.MaxInFlight
 	}
 	switch {
 	case ok:
 		l.noteFreed()
-	case l.blockedBy == byNothing:
-		l.blockedBy = byLimit
+	case l.blockedBy == notBlocked:
+		l.blockedBy = blockedByLimit
 	}
 	return i, ok
 }
 
 // If the loop was blocked, noteFreed records that a connection or a unit of the limit became free.
 func (l *Loop) noteFreed() {
-	if l.blockedBy == byNothing {
+	if l.blockedBy == notBlocked {
 		return
 	}
 	// If a reply was just read, its place was already free when the reply arrived, which was lag
 	// nanoseconds ago.
-	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
-	if s := l.cfg.Shared; s.several() {
-		s.spill.cursors[l.index()].full.Store(false)
+	l.unblockedAt, l.lastBlocker, l.blockedBy = l.now-l.lag, l.blockedBy, notBlocked
+	if s := l.cfg.Shared; s.hasSeveralLoops() {
+		s.spill.cursors[l.index()].noConnection.Store(false)
 	}
 }
 
@@ -163,17 +163,17 @@ func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 		return
 	}
 	switch b {
-	case byLimit:
-		l.res.Capped += count
-	case byConnections:
-		l.res.NoRoom += count
+	case blockedByLimit:
+		l.res.WaitedForLimit += count
+	case blockedByConnections:
+		l.res.WaitedForConnection += count
 	}
 }
 
 // canSend reports whether an operation that is due could start now. If so, the loop should wake up
 // for this operation.
 func (l *Loop) canSend() bool {
-	if l.cfg.Shared.several() || l.slots.open-l.owedOpen >= l.cfg.MaxInFlight {
+	if l.cfg.Shared.hasSeveralLoops() || l.slots.open-l.exemptOpen >= l.cfg.MaxInFlight {
 		return false // the loop wakes when another loop wakes it or one of its operations ends
 	}
 	_, ok := l.conns.route(l.sched.ownIndex())

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// mostSpilled is the maximum number of operations in a spill. It limits the memory. Further
+// maxSpilled is the maximum number of operations in a spill. It limits the memory. Further
 // operations stay in the schedules of their own loops.
-const mostSpilled = 1 << 16
+const maxSpilled = 1 << 16
 
 // spill holds due operations that their own event loop could not start, because none of its
 // connections was free or the limit of operations in flight was reached. An open loop with several
@@ -23,29 +23,29 @@ type spill struct {
 	oldest atomic.Int64 // due time of the first operation in queue; never if the queue is empty
 	// cursors holds, for each loop, a lower bound for the due times of the operations that the loop
 	// may still add.
-	cursors []cursorAt
+	cursors []cursor
 
-	mu     sync.Mutex
-	queue  []spilled // ordered by due
-	head   int       // index of the first operation in queue
-	closed int       // number of loops that will add no more operations
+	mu          sync.Mutex
+	queue       []spilled // ordered by due
+	head        int       // index of the first operation in queue
+	closedLoops int       // number of loops that will add no more operations
 }
 
-type cursorAt struct {
-	due  atomic.Int64
-	full atomic.Bool // none of the loop's connections can take an operation
-	_    [48]byte
+type cursor struct {
+	due          atomic.Int64
+	noConnection atomic.Bool // none of the loop's connections can take an operation
+	_            [48]byte
 }
 
 type spilled struct {
 	n     uint64
 	due   int64
 	phase measure.Phase
-	from  int // index of the loop whose schedule contains the operation
+	loop  int // index of the loop whose schedule contains the operation
 }
 
 func (s *spill) init(loops int) {
-	s.cursors = make([]cursorAt, loops)
+	s.cursors = make([]cursor, loops)
 	s.oldest.Store(never)
 }
 
@@ -53,7 +53,7 @@ func (s *spill) init(loops int) {
 func (s *spill) add(o spilled) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.queue)-s.head >= mostSpilled {
+	if len(s.queue)-s.head >= maxSpilled {
 		return false
 	}
 	if s.head > len(s.queue)/2 {
@@ -92,8 +92,8 @@ func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed++
-	return s.closed == len(s.cursors)
+	s.closedLoops++
+	return s.closedLoops == len(s.cursors)
 }
 
 // countBefore returns the number of a loop's operations in the queue that were due before `at`, and
@@ -103,7 +103,7 @@ func (s *spill) countBefore(loop int, at int64) (count uint64, oldest int64) {
 	defer s.mu.Unlock()
 	oldest = at
 	for _, o := range s.queue[s.head:] {
-		if o.from == loop && o.due < at {
+		if o.loop == loop && o.due < at {
 			count, oldest = count+1, min(oldest, o.due)
 		}
 	}
@@ -125,23 +125,23 @@ func (s *spill) pending() int64 {
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {
-		o := spilled{n: l.sched.n, due: l.sched.due, phase: l.clock.phases[l.sched.phase].Kind, from: l.index()}
+		o := spilled{n: l.sched.n, due: l.sched.due, phase: l.clock.phases[l.sched.phase].Kind, loop: l.index()}
 		if !s.add(o) {
 			break
 		}
 		l.sched.step()
 	}
-	if l.blockedBy == byConnections && s.oldest.Load() < end {
-		s.cursors[l.index()].full.Store(true)
-		l.passOn()
+	if l.blockedBy == blockedByConnections && s.oldest.Load() < end {
+		s.cursors[l.index()].noConnection.Store(true)
+		l.wakeFreeLoop()
 	}
 }
 
-// passOn wakes a loop that may have a free connection.
-func (l *Loop) passOn() {
+// wakeFreeLoop wakes a loop that may have a free connection.
+func (l *Loop) wakeFreeLoop() {
 	s := l.cfg.Shared
 	for k := 1; k < len(s.loops); k++ {
-		if i := (l.index() + k) % len(s.loops); !s.spill.cursors[i].full.Load() {
+		if i := (l.index() + k) % len(s.loops); !s.spill.cursors[i].noConnection.Load() {
 			s.wake(i)
 			return
 		}

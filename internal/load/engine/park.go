@@ -8,10 +8,10 @@ package engine
 // remaining time.
 
 const (
-	// leastPark is the shortest wait for which a loop parks. For shorter waits, parking would cost
-	// more than an ordinary wait. longestPark is the longest time for which a loop parks.
-	leastPark   = 20 * millisecond
-	longestPark = 100 * millisecond
+	// minPark is the shortest wait for which a loop parks. For shorter waits, parking would cost
+	// more than an ordinary wait. maxPark is the longest time for which a loop parks.
+	minPark = 20 * millisecond
+	maxPark = 100 * millisecond
 	// parkMargin is the time between the end of a park and the time at which the loop must run.
 	parkMargin = 2 * millisecond
 )
@@ -19,11 +19,11 @@ const (
 // mayPark reports whether nothing can happen before the next operation is due. In that case a pause
 // of the generator would not lengthen any operation, so the loop needs no beat to detect pauses.
 func (l *Loop) mayPark() bool {
-	return l.slots.open == 0 && l.parking != nil && l.sched.due > l.now && !l.draining && !l.more &&
-		len(l.left) == 0 && l.watchers.none && !l.cfg.Shared.several()
+	return l.slots.open == 0 && l.parking != nil && l.sched.due > l.now && !l.draining && !l.hasMoreDue &&
+		len(l.unread) == 0 && l.watchers.isEmpty && !l.cfg.Shared.hasSeveralLoops()
 }
 
-// park parks the loop until shortly before the given time, which is at least leastPark away. It
+// park parks the loop until shortly before the given time, which is at least minPark away. It
 // reports whether parking was allowed.
 func (l *Loop) park(until int64) (parked bool) {
 	if !l.mayPark() {

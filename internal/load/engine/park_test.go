@@ -47,7 +47,7 @@ func TestLoopsPark(t *testing.T) {
 		{"seldom, and late within the margin", 100 * millisecond, millisecond, parkMargin, true, false},
 		{"seldom, and later", 100 * millisecond, millisecond, parkMargin + 5*millisecond, true, true},
 		{"always in flight", 100 * millisecond, 95 * millisecond, 0, false, false},
-		{"often", leastPark - millisecond, millisecond, 0, false, false},
+		{"often", minPark - millisecond, millisecond, 0, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 3 * secondNS, Pacer: pace.NewConstant(float64(secondNS) / float64(c.every))})
@@ -63,7 +63,7 @@ func TestLoopsPark(t *testing.T) {
 					if open > 0 {
 						t.Error("a loop parks with an operation in flight")
 					}
-					if until-s.now < leastPark-parkMargin || until-s.now > longestPark {
+					if until-s.now < minPark-parkMargin || until-s.now > maxPark {
 						t.Errorf("the loop parks for %d ms", (until-s.now)/millisecond)
 					}
 					if s.now >= 2*secondNS { // during the load; earlier it waits for the start
@@ -84,7 +84,7 @@ func TestLoopsPark(t *testing.T) {
 			if c.pause {
 				most += c.late - parkMargin
 			}
-			if got := b.totals.Merged().Response.Max(); got > most+most/100 {
+			if got := b.totals.MergedCell().Response.Max(); got > most+most/100 {
 				t.Errorf("an operation took %d ns, want at most %d", got, most)
 			}
 		})
@@ -104,7 +104,7 @@ func TestParkedLoopsReconnect(t *testing.T) {
 	if b.totals.Succeeded() != 4 || b.totals.Failed() != 0 {
 		t.Errorf("%v", b.totals.Outcomes)
 	}
-	if got := b.totals.Merged().Response.Max(); got > 2*millisecond {
+	if got := b.totals.MergedCell().Response.Max(); got > 2*millisecond {
 		t.Errorf("an operation waited for its connection: %d ns", got)
 	}
 }

@@ -14,10 +14,10 @@ func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen
 	b.run(t)
-	service := b.totals.Merged().Service
+	service := b.totals.MergedCell().Service
 	near(t, "the shortest service time", float64(service.Min()), 1.02e6, 0.001)
 	near(t, "the longest service time", float64(service.Max()), 1.02e6, 0.001)
-	if response := b.totals.Merged().Response; response.Max() < 1_900_000 {
+	if response := b.totals.MergedCell().Response; response.Max() < 1_900_000 {
 		t.Errorf("the longest response time is %d ns: nothing waited", response.Max())
 	}
 }

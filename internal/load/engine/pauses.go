@@ -15,15 +15,15 @@ const (
 	// detect pauses of the whole machine. It is longer because each beat costs as much as one or
 	// two operations.
 	stampedBeat = 4 * millisecond
-	// leastPause is the shortest delay that counts as a pause. Timers are some microseconds late on
+	// minPause is the shortest delay that counts as a pause. Timers are some microseconds late on
 	// every machine.
-	leastPause = millisecond
-	// perAnswer and perReady are the times that a turn may take for each operation that ends and
+	minPause = millisecond
+	// perReply and perReady are the times that a turn may take for each operation that ends and
 	// for each ready connection. They are ten times what the loop normally needs. If a turn takes
-	// longer than the sum of these times, and the excess is at least leastPause, the excess counts
+	// longer than the sum of these times, and the excess is at least minPause, the excess counts
 	// as a pause.
-	perAnswer = 20_000
-	perReady  = 50_000
+	perReply = 20_000
+	perReady = 50_000
 )
 
 // pauses detects periods in which the loop did not run although it had work to do.
@@ -34,31 +34,31 @@ const (
 //
 // Invariant: asked <= woke.
 type pauses struct {
-	beat      int64 // the poller ends every wait at a multiple of beat; 0: the poller cannot do this
-	asked     int64 // when the loop wanted to wake up, or when it woke up, whichever is earlier
-	woke      int64 // when the turn began
-	sent      int64 // when the turn's latest write call began; 0 if there was none
-	turnEnded int64 // when the previous turn ended
+	beat          int64 // the poller ends every wait at a multiple of beat; 0: the poller cannot do this
+	requestedWake int64 // when the loop wanted to wake up, or when it woke up, whichever is earlier
+	turnStart     int64 // when the turn began
+	lastWrite     int64 // when the turn's latest write call began; 0 if there was none
+	turnEnded     int64 // when the previous turn ended
 	// Length of the pause in the previous turn. If no connection was ready in that turn, this
 	// includes the pause before it.
-	held    int64
-	counts  bool  // set in the measurement window
-	longest int64 // length of the longest turn or of the longest delay of a wake-up, whichever is longer
-	sum     int64 // total length of the pauses, in nanoseconds
+	previousPause int64
+	counting      bool  // set in the measurement window
+	longest       int64 // length of the longest turn or of the longest delay of a wake-up, whichever is longer
+	sum           int64 // total length of the pauses, in nanoseconds
 }
 
 // setCounting starts or ends the measurement. During the measurement, the poller wakes the loop at
 // each beat if it can.
 func (p *pauses) setCounting(on bool, poller poll.Poller) {
-	p.counts, p.beat = on, 0
-	b, ok := poller.(poll.Beating)
+	p.counting, p.beat = on, 0
+	b, ok := poller.(poll.BeatPoller)
 	if !ok {
 		return
 	}
 	period := int64(0)
 	if on {
 		period = beat
-		if _, stamped := poller.(poll.Stamped); stamped {
+		if _, stamped := poller.(poll.TimestampPoller); stamped {
 			period = stampedBeat
 		}
 	}
@@ -81,55 +81,55 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 // ready in the previous turn, the data may also have arrived before a pause that ended when that
 // turn began: when a stopped process is continued, a signal ends its wait before the poller looks
 // at the connections.
-func (p *pauses) beginTurn(asked, now int64) {
-	p.woke, p.asked = now, min(asked, now)
-	p.addDelay(now-asked, now-asked)
-	if p.held > 0 && now-p.turnEnded < 4*usualWake {
-		p.asked = min(p.asked, p.turnEnded) - p.held
+func (p *pauses) beginTurn(requestedWake, now int64) {
+	p.turnStart, p.requestedWake = now, min(requestedWake, now)
+	p.addDelay(now-requestedWake, now-requestedWake)
+	if p.previousPause > 0 && now-p.turnEnded < 4*usualWakeDelay {
+		p.requestedWake = min(p.requestedWake, p.turnEnded) - p.previousPause
 	}
 }
 
-// wroteLate reports whether the latest write call in this turn began at least leastPause ago.
-func (p *pauses) wroteLate(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
+// isWriteLate reports whether the latest write call in this turn began at least minPause ago.
+func (p *pauses) isWriteLate(now int64) bool { return p.lastWrite != 0 && now-p.lastWrite >= minPause }
 
 // endTurn records the length of a turn. answers is the number of operations that ended in the turn,
 // and ready is the number of ready connections.
-func (p *pauses) endTurn(now int64, answers uint64, ready int) {
-	p.turnEnded, p.held = now, 0
-	took, slept := now-p.woke, p.woke-p.asked
-	if took < leastPause && slept < leastPause { // nearly always
-		if p.counts && took > p.longest {
+func (p *pauses) endTurn(now int64, replies uint64, ready int) {
+	p.turnEnded, p.previousPause = now, 0
+	took, slept := now-p.turnStart, p.turnStart-p.requestedWake
+	if took < minPause && slept < minPause { // nearly always
+		if p.counting && took > p.longest {
 			p.longest = took
 		}
 		return
 	}
-	unexplained := took - int64(answers)*perAnswer - int64(ready)*perReady
+	unexplained := took - int64(replies)*perReply - int64(ready)*perReady
 	p.addDelay(took, unexplained)
-	if unexplained >= leastPause {
-		p.held = unexplained
+	if unexplained >= minPause {
+		p.previousPause = unexplained
 	}
-	if ready == 0 && slept >= leastPause {
-		p.held += slept
+	if ready == 0 && slept >= minPause {
+		p.previousPause += slept
 	}
 }
 
 // addDelay records a delay of length took. `unexplained` is the part that the loop's own work does
 // not explain. Only this part can be a pause.
-func (p *pauses) addDelay(took, unexplained int64) {
-	if !p.counts {
+func (p *pauses) addDelay(elapsed, unexplained int64) {
+	if !p.counting {
 		return
 	}
-	if took > p.longest {
-		p.longest = took
+	if elapsed > p.longest {
+		p.longest = elapsed
 	}
-	if unexplained >= leastPause {
+	if unexplained >= minPause {
 		p.sum += unexplained
 	}
 }
 
-// usualWake is the time that any client on this machine needs to wake up after a reply or a timer.
+// usualWakeDelay is the time that any client on this machine needs to wake up after a reply or a timer.
 // It does not count as a disturbance that the generator caused.
-const usualWake = 50_000
+const usualWakeDelay = 50_000
 
-// beyondUsualWake returns the part of a delay that exceeds usualWake.
-func beyondUsualWake(ns int64) int64 { return max(ns-usualWake, 0) }
+// excessWakeDelay returns the part of a delay that exceeds usualWakeDelay.
+func excessWakeDelay(ns int64) int64 { return max(ns-usualWakeDelay, 0) }

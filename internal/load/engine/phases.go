@@ -9,16 +9,16 @@ import (
 //
 // Invariant: origin <= current.start < next <= end while a second is open.
 type clockwork struct {
-	phases  []Phase
-	at      int     // index of the current phase
-	origin  int64   // start of the phase
-	index   int     // index of the current second within the phase
-	end     int64   // end of the phase; never if the phase ends after a given number of operations
-	next    int64   // next boundary: the end of the second or of the phase
-	current *second // nil before and after the load
+	phases       []Phase
+	phaseIndex   int     // index of the current phase
+	origin       int64   // start of the phase
+	index        int     // index of the current second within the phase
+	phaseEnd     int64   // phaseEnd of the phase; never if the phase ends after a given number of operations
+	nextBoundary int64   // nextBoundary boundary: the end of the second or of the phase
+	current      *second // nil before and after the load
 }
 
-func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
+func (c *clockwork) phase() *Phase { return &c.phases[c.phaseIndex] }
 
 // countCompletion counts a success in the current second, in which the operation completed.
 func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
@@ -38,5 +38,5 @@ func (c *clockwork) recordFine(series *measure.Series, o kv.Outcome, at int64) {
 	if s == nil {
 		return
 	}
-	s.fine().Note(series, o, at-s.start)
+	s.fine().CountOperation(series, o, at-s.start)
 }

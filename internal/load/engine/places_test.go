@@ -17,7 +17,7 @@ type placedSource struct {
 	wrong int
 }
 
-func (s *placedSource) Place(n uint64) int { return int(n % s.conns) }
+func (s *placedSource) ConnectionIndex(n uint64) int { return int(n % s.conns) }
 
 func (s *placedSource) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	if uint64(client) != n%s.conns {
@@ -46,14 +46,14 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	}
 	// On the slow connection, all operations except the first must wait. Operations that still wait
 	// when the window closes are sent afterwards.
-	near(t, "operations that waited", float64(b.res.NoRoom), 499, 0.002)
+	near(t, "operations that waited", float64(b.res.WaitedForConnection), 499, 0.002)
 	if b.totals.Succeeded() != b.totals.Due || b.totals.Due != 2000 {
 		t.Errorf("of %d operations %d succeeded", b.totals.Due, b.totals.Succeeded())
 	}
-	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
-	if p74 := b.totals.Merged().Response.ValueAtQuantile(74); p74 > 2*millisecond {
+	if p74 := b.totals.MergedCell().Response.ValueAtQuantile(74); p74 > 2*millisecond {
 		t.Errorf("p74 of all response times is %d ns: other operations were delayed", p74)
 	}
 }

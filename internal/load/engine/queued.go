@@ -39,7 +39,7 @@ func (l *Loop) waitsForOthers(sl *slot) bool {
 func (l *Loop) noteStalled(i int) {
 	c := l.conns.table[i]
 	stalled := c.open == 0 && !c.ready()
-	if stalled && !c.stalled && c.proven {
+	if stalled && !c.stalled && c.hasReplied {
 		l.restartWaiting(i)
 	}
 	c.stalled = stalled
@@ -87,7 +87,7 @@ func (l *Loop) withdraw(tag uint32) {
 	sl.acc.Due--
 	sl.acc.open--
 	if sl.measured {
-		l.closed.inWindow--
+		l.closed.openInWindow--
 	}
-	l.slots.finish(tag, placeFree)
+	l.slots.finish(tag, roomFree)
 }

@@ -19,12 +19,12 @@ func crowd(clients, room int, each int64, length int64) *bench {
 // An operation that is still waiting for a connection when the window closes is not an error. For
 // the other operations, the wait is part of the response time.
 func TestFullConnectionCausesNoErrors(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
 	if b.totals.Failed() != 0 || b.totals.Succeeded() == 0 {
 		t.Errorf("%d of %d failed: %v", b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
 	}
-	all := b.totals.Merged()
+	all := b.totals.MergedCell()
 	near(t, "the mean service time", all.Service.Mean(), 6.02e6, 0.02)
 	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
 }
@@ -32,7 +32,7 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 // An operation's timeout begins when it is written, however long it waits for other operations on
 // its connection.
 func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, room := range []int{1, 3} { // as in HTTP/1.1, and with a few streams
 		b := crowd(50, room, 100*millisecond, 6*secondNS)
 		b.cfg.Timeout = 150 * millisecond
@@ -47,7 +47,7 @@ func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 // connection. Only operations that the server had received may fail because of this. An operation
 // fails as not_sent only if its connection was down, or accepted nothing, for a whole timeout.
 func TestUnwrittenOperationsDoNotFail(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const timeout = secondNS
 	for _, c := range []struct {
 		name    string

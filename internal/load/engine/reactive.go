@@ -2,8 +2,8 @@ package engine
 
 // reactions holds the loop's state for a Reactive source.
 type reactions struct {
-	reactive Reactive // the source, if it implements Reactive
-	kept     []waiter // operations that wait for other replies or for a connection
+	reactive   Reactive // the source, if it implements Reactive
+	waitingOps []waiter // operations that wait for other replies or for a connection
 	// The second in which the loop counts the operations that the source prompts after the window.
 	prompts heldSecond
 }
@@ -11,7 +11,7 @@ type reactions struct {
 // connectionOf returns the connection that an operation must use, or -1 if it may use any.
 func (l *Loop) connectionOf(n uint64) int {
 	if l.reactive != nil {
-		if place := l.reactive.Place(n); place >= 0 {
+		if place := l.reactive.ConnectionIndex(n); place >= 0 {
 			return l.conns.places[place]
 		}
 	}
@@ -36,14 +36,14 @@ func (l *Loop) sendOrQueue(i int, n uint64, tag uint32) {
 // flight, and its timeout runs.
 func (l *Loop) keepWaiting(tag uint32, sl *slot) {
 	sl.state = waiting
-	l.kept = append(l.kept, waiter{tag, sl.n})
+	l.waitingOps = append(l.waitingOps, waiter{tag, sl.n})
 }
 
-// sendKept sends those of the waiting operations that can be sent now. Their wait does not count as
+// sendWaiting sends those of the waiting operations that can be sent now. Their wait does not count as
 // lateness of the generator.
-func (l *Loop) sendKept() {
-	left, full := l.kept[:0], false
-	for _, w := range l.kept {
+func (l *Loop) sendWaiting() {
+	remaining, full := l.waitingOps[:0], false
+	for _, w := range l.waitingOps {
 		sl := &l.slots.table[w.tag]
 		if sl.state != waiting || sl.n != w.n {
 			continue // it has been given up
@@ -52,36 +52,36 @@ func (l *Loop) sendKept() {
 		placed := i >= 0
 		ok := (placed || !full) && l.reactive.Ready(w.n)
 		if ok && placed {
-			sl.ready = max(sl.ready, l.now)
+			sl.readyAt = max(sl.readyAt, l.now)
 			l.sendOrQueue(i, w.n, w.tag)
 			continue
 		}
 		if ok {
-			if i = int(sl.conn); !l.conns.takes(i) {
-				i, ok = l.conns.route(elsewhere)
+			if i = int(sl.conn); !l.conns.accepts(i) {
+				i, ok = l.conns.route(otherLoop)
 				full = !ok // no connection is free for the remaining operations either
 			}
 		}
 		if !ok {
-			left = append(left, w)
+			remaining = append(remaining, w)
 			continue
 		}
-		sl.ready = max(sl.ready, l.now)
+		sl.readyAt = max(sl.readyAt, l.now)
 		l.submit(i, w.tag)
 	}
-	l.kept = left
+	l.waitingOps = remaining
 }
 
 // prompting reports whether the loop may currently start operations that the source returns from
 // Prompt.
 func (l *Loop) prompting() bool {
-	return l.reactive != nil && !l.idle && !l.stopped && (!l.draining || l.reactive.Awaits(l.now))
+	return l.reactive != nil && !l.beforeStart && !l.stopped && (!l.draining || l.reactive.ExpectsMore(l.now))
 }
 
 // connectionLost informs the source that the connection of a place was lost.
 func (l *Loop) connectionLost(place int) {
 	if l.reactive != nil {
-		l.reactive.Lost(place)
+		l.reactive.ConnectionLost(place)
 	}
 }
 

@@ -45,9 +45,9 @@ func (p *prompting) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-func (p *prompting) Failed(uint64)      { p.open-- }
-func (p *prompting) Place(n uint64) int { return int(n/promptedMark) % 2 }
-func (p *prompting) Awaits(int64) bool  { return len(p.due) > 0 }
+func (p *prompting) OperationFailed(uint64)       { p.open-- }
+func (p *prompting) ConnectionIndex(n uint64) int { return int(n/promptedMark) % 2 }
+func (p *prompting) ExpectsMore(int64) bool       { return len(p.due) > 0 }
 
 func (p *prompting) Prompt(now int64) (n uint64, due int64, ok bool) {
 	p.now = now
@@ -84,7 +84,7 @@ func TestRepliesPromptOperations(t *testing.T) {
 	if last := b.each[len(b.each)-1]; last.Due < 1000 || len(b.each) != 1 {
 		t.Errorf("the last of %d seconds has %d operations", len(b.each), last.Due)
 	}
-	if whole := b.totals.Merged().Response.Max(); whole > 2*millisecond {
+	if whole := b.totals.MergedCell().Response.Max(); whole > 2*millisecond {
 		t.Errorf("an operation took %d ns: its delay was counted", whole)
 	}
 }
@@ -115,19 +115,19 @@ type insisting struct {
 	lost        map[int]int // by place: number of losses
 }
 
-func (s *insisting) Failed(n uint64) {
-	s.prompting.Failed(n)
+func (s *insisting) OperationFailed(n uint64) {
+	s.prompting.OperationFailed(n)
 	s.due, s.of = append(s.due, s.now+promptedDelay), append(s.of, (n+promptedMark)%(1<<60))
 }
 
-func (s *insisting) Awaits(now int64) bool {
+func (s *insisting) ExpectsMore(now int64) bool {
 	if s.till == 0 {
 		s.till = now + s.again
 	}
 	return now < s.till
 }
 
-func (s *insisting) Lost(place int) { s.lost[place]++ }
+func (s *insisting) ConnectionLost(place int) { s.lost[place]++ }
 
 // Even if the store never recovers, a load ends when its source awaits nothing more.
 func TestDrainEndsWithoutAStore(t *testing.T) {
@@ -190,7 +190,7 @@ func (c *muteCodec) Tick(now int64) int64 {
 func (c *muteCodec) Session() int64 { return 0 }
 func (c *muteCodec) Close()         {}
 
-func (c *muteCodec) Mute() error {
+func (c *muteCodec) CheckAlive() error {
 	if c.now < c.from {
 		return nil
 	}
@@ -207,7 +207,7 @@ func TestMuteConnectionIsLost(t *testing.T) {
 	b.cfg.Source = src
 	made := b.cfg.Codecs
 	muted, since, first := false, int64(0), 0
-	b.cfg.Codecs = func(d store.Dialed) store.Codec {
+	b.cfg.Codecs = func(d store.ConnectionInfo) store.Codec {
 		c := &muteCodec{simCodec: made(d).(*simCodec), from: math.MaxInt64}
 		if !muted {
 			muted, c.from, since, first = true, d.Now+2*secondNS, d.Now+secondNS, b.conns[0].gen

@@ -13,15 +13,15 @@ import (
 
 const (
 	readBuffer = 256 << 10
-	// readMost is the maximum number of bytes that one call reads from a connection while other
-	// connections are ready too. readLeast is the free space that the buffer must have for another
+	// maxReadSize is the maximum number of bytes that one call reads from a connection while other
+	// connections are ready too. minReadSpace is the free space that the buffer must have for another
 	// read.
-	readMost  = 64 << 10
-	readLeast = 16 << 10
-	// readTurn limits the number of bytes that the loop reads from one connection per turn. Without
+	maxReadSize  = 64 << 10
+	minReadSpace = 16 << 10
+	// maxReadPerTurn limits the number of bytes that the loop reads from one connection per turn. Without
 	// this limit, a server that sends continuously would keep the loop busy, and the loop would
 	// miss its timeouts.
-	readTurn = 1 << 20
+	maxReadPerTurn = 1 << 20
 )
 
 // reading holds the result of one read call.
@@ -38,11 +38,11 @@ type reading struct {
 // reads holds the data that the loop has read but not processed. It also holds the lag and the
 // weight of the reading that the loop is processing.
 type reads struct {
-	stamped  poll.Stamped // the poller, if it knows when bytes arrived
+	stamped  poll.TimestampPoller // the poller, if it knows when bytes arrived
 	buf      []byte
 	used     int // bytes of buf in use
 	readings []reading
-	left     []poll.Ready // connections with more data than readTurn allowed
+	unread   []poll.Ready // connections with more data than maxReadPerTurn allowed
 	sample   sampling
 	lag      int64 // lag of the reading that is being processed
 	weight   int64 // weight of the reading that is being processed
@@ -53,11 +53,11 @@ type reads struct {
 // under-represent the burst of replies after a pause. It also selects late reads and late
 // operations, up to sampledReads per second, because they determine the highest percentiles.
 type sampling struct {
-	every   int64 // one read in this many is sampled; a power of two
-	count   int64 // number of reads, without late ones
-	late    int64 // late reads and operations in this second
-	sampled int64 // number of sampled reads since `every` was last set
-	before  int64 // value of count at the end of the last second
+	interval      int64 // one read in this many is sampled; a power of two
+	count         int64 // number of reads, without late ones
+	late          int64 // late reads and operations in this second
+	sampled       int64 // number of sampled reads since `every` was last set
+	previousCount int64 // value of count at the end of the last second
 }
 
 // sampledReads is the target number of sampled reads per second. The actual number may be up to
@@ -66,35 +66,35 @@ const sampledReads = 1000
 
 // nextWeight returns the number of reads that the next read represents, or 0 if it is not sampled.
 func (s *sampling) nextWeight(late bool) int64 {
-	if late && s.takeLate() {
+	if late && s.admitLate() {
 		return 1
 	}
 	s.count++
-	if s.count&(s.every-1) != 0 {
+	if s.count&(s.interval-1) != 0 {
 		return 0
 	}
-	weight := s.every
+	weight := s.interval
 	if s.sampled++; s.sampled > 2*sampledReads { // far more reads than in the previous second
-		s.set(8 * s.every)
+		s.set(8 * s.interval)
 	}
 	return weight
 }
 
-// takeLate reports whether another late read or operation may be recorded in this second.
-func (s *sampling) takeLate() bool {
-	if s.every == 1 || s.late >= sampledReads {
+// admitLate reports whether another late read or operation may be recorded in this second.
+func (s *sampling) admitLate() bool {
+	if s.interval == 1 || s.late >= sampledReads {
 		return false
 	}
 	s.late++
 	return true
 }
 
-func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
+func (s *sampling) set(interval int64) { s.interval, s.sampled = interval, 0 }
 
 // adapt adjusts the sampling rate to the number of reads in the second that has ended.
 func (s *sampling) adapt() {
-	reads := s.count - s.before
-	s.before, s.late = s.count, 0
+	reads := s.count - s.previousCount
+	s.previousCount, s.late = s.count, 0
 	every := int64(1)
 	for every*2*sampledReads <= reads {
 		every *= 2
@@ -106,8 +106,8 @@ func (s *sampling) adapt() {
 // connection still has data from the previous turn.
 func (l *Loop) wait(until int64) {
 	ready := l.ready[:0]
-	if len(l.left) > 0 {
-		until, ready, l.left = l.now, append(ready, l.left...), l.left[:0]
+	if len(l.unread) > 0 {
+		until, ready, l.unread = l.now, append(ready, l.unread...), l.unread[:0]
 	}
 	l.ready = l.poller.Wait(until, ready)
 }
@@ -115,7 +115,7 @@ func (l *Loop) wait(until int64) {
 // handleReady reads from and writes to the ready connections, and processes the replies.
 func (l *Loop) handleReady() {
 	for k := range l.ready {
-		switch r := &l.ready[k]; r.What {
+		switch r := &l.ready[k]; r.Reason {
 		case poll.Readable:
 			l.readConn(r.Conn)
 		case poll.Writable:
@@ -135,22 +135,22 @@ func (l *Loop) handleReady() {
 // later.
 func (l *Loop) readConn(i int) {
 	c := l.conns.table[i]
-	most := readMost
+	sizeLimit := maxReadSize
 	if len(l.ready) == 1 {
-		most = len(l.buf)
+		sizeLimit = len(l.buf)
 	}
-	for had := 0; ; {
-		if had >= readTurn {
-			l.left = append(l.left, poll.Ready{Conn: i, What: poll.Readable})
+	for total := 0; ; {
+		if total >= maxReadPerTurn {
+			l.unread = append(l.unread, poll.Ready{Conn: i, Reason: poll.Readable})
 			return
 		}
-		if len(l.buf)-l.used < readLeast {
+		if len(l.buf)-l.used < minReadSpace {
 			l.processReadings()
 		}
-		if c.state == parting {
+		if c.state == ending {
 			if l.conns.awaitEnd(i, l.buf[l.used:]) {
 				l.advance(l.poller.Now())
-				l.conns.finishParting(i, l.now)
+				l.conns.finishEnding(i, l.now)
 			}
 			return
 		}
@@ -158,8 +158,8 @@ func (l *Loop) readConn(i int) {
 			return
 		}
 		b := l.buf[l.used:]
-		if len(b) > most {
-			b = b[:most]
+		if len(b) > sizeLimit {
+			b = b[:sizeLimit]
 		}
 		r := l.nextReading()
 		r.conn, r.dial, r.weight = i, c.dials, 0
@@ -170,7 +170,7 @@ func (l *Loop) readConn(i int) {
 		}
 		r.bytes, r.err = b[:n], err
 		l.used += n
-		had += n
+		total += n
 		if err != nil || n < len(b) {
 			return
 		}
@@ -195,14 +195,14 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	if !l.measuring && !l.draining { // replies that arrive during the drain belong to the window, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
-	} else if r.weight = l.sample.nextWeight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
+	} else if r.weight = l.sample.nextWeight(l.pauses.turnStart-l.pauses.requestedWake >= minPause); r.weight > 0 && l.stamped != nil {
 		n, arrived, err = l.stamped.ReadStamped(i, b)
 	} else {
 		n, err = l.poller.Read(i, b)
 	}
 	r.at = l.poller.Now()
-	r.lag = r.at - l.pauses.asked
-	if arrived >= 0 && (l.pauses.woke-l.pauses.asked < leastPause || arrived > r.lag) {
+	r.lag = r.at - l.pauses.requestedWake
+	if arrived >= 0 && (l.pauses.turnStart-l.pauses.requestedWake < minPause || arrived > r.lag) {
 		r.lag = arrived
 	}
 	return n, err
@@ -243,8 +243,8 @@ func (l *Loop) processReadings() {
 // operations that this operation represents in the sample, or 0 if the operation is not recorded.
 // An operation that was sent late represents only itself.
 func (l *Loop) weightOf(sl *slot) int64 {
-	late := sl.held > 0 || sl.client < 0 && sl.sent-sl.ready >= leastPause
-	if late && (l.measuring || l.draining) && l.sample.takeLate() {
+	late := sl.writePause > 0 || sl.client < 0 && sl.sent-sl.readyAt >= minPause
+	if late && (l.measuring || l.draining) && l.sample.admitLate() {
 		return 1
 	}
 	return l.weight
@@ -253,16 +253,16 @@ func (l *Loop) weightOf(sl *slot) int64 {
 // recordDisturbance records how much time the generator added to a successful operation. `weight`
 // is the number of operations that this operation represents.
 func (l *Loop) recordDisturbance(sl *slot, at, weight int64) {
-	d := &sl.acc.Disturbed
+	d := &sl.acc.Disturbance
 	service := at - sl.sent
 	lag := min(l.lag, service)
-	whole, added := service, beyondUsualWake(lag)+sl.held
+	duration, added := service, excessWakeDelay(lag)+sl.writePause
 	if sl.client < 0 {
-		whole, added = at-sl.due, added+beyondUsualWake(sl.sent-sl.ready)
+		duration, added = at-sl.due, added+excessWakeDelay(sl.sent-sl.readyAt)
 	} else if added > 0 {
-		d.RunWait += weight * beyondUsualWake(min(lag, l.runWaits.waited(l.now)))
+		d.RunWait += weight * excessWakeDelay(min(lag, l.runWaits.waited(l.now)))
 	}
-	l.secs.recordAs(&d.Lag, lag, weight)
-	l.secs.recordAs(&d.Sampled, whole, weight)
-	l.secs.recordAs(&d.Undisturbed, max(whole-added, 1), weight)
+	l.secs.recordAs(&d.ReadDelay, lag, weight)
+	l.secs.recordAs(&d.Sampled, duration, weight)
+	l.secs.recordAs(&d.Undisturbed, max(duration-added, 1), weight)
 }

@@ -8,9 +8,9 @@ import (
 
 // recording holds the loop's state for its History.
 type recording struct {
-	recorded  history.Op // scratch memory, reused for each operation
-	completed Completion // scratch memory, reused for each operation
-	owned     [][]owned  // by place: keys that the store deletes when the place's session ends
+	recorded      history.Op       // scratch memory, reused for each operation
+	completed     Completion       // scratch memory, reused for each operation
+	ephemeralKeys [][]ephemeralKey // by place: keys that the store deletes when the place's session ends
 }
 
 // recordCompletion records an operation that has ended. It ignores an operation that was never
@@ -24,9 +24,9 @@ func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, a
 		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.sessionNumber(sl), Member: l.memberOf(sl, ev),
 		Invoked: min(sl.earliestSend(), at), Done: at,
 	}
-	l.noteOwned(sl, outcome, ev)
+	l.noteEphemeral(sl, outcome, ev)
 	l.completed = Completion{Phase: sl.acc.Phase, N: sl.n, Ref: sl.ref, Expected: sl.expected, Event: ev, Op: o}
-	l.cfg.History.Ended(&l.completed)
+	l.cfg.History.OperationEnded(&l.completed)
 }
 
 // earliestSend returns a time before which the operation was not sent.

@@ -20,7 +20,7 @@ const (
 // rests tracks which clients rest, and determines how long a client rests.
 type rests struct {
 	resting
-	usual int64 // running mean of successful operations' service times; 0 before the first success
+	meanService int64 // running mean of successful operations' service times; 0 before the first success
 }
 
 // resting is the set of clients that rest. It is a binary heap; the client that wakes first is at
@@ -30,8 +30,8 @@ type rests struct {
 type resting []sleeper
 
 type sleeper struct {
-	until  int64
-	client int32
+	wakeTime int64
+	client   int32
 }
 
 func (r *resting) push(s sleeper) {
@@ -39,7 +39,7 @@ func (r *resting) push(s sleeper) {
 	h := *r
 	for i := len(h) - 1; i > 0; {
 		up := (i - 1) / 2
-		if h[up].until <= h[i].until {
+		if h[up].wakeTime <= h[i].wakeTime {
 			break
 		}
 		h[up], h[i] = h[i], h[up]
@@ -54,10 +54,10 @@ func (r *resting) pop() sleeper {
 	h = h[:last]
 	for i := 0; ; {
 		next := 2*i + 1
-		if next+1 < last && h[next+1].until < h[next].until {
+		if next+1 < last && h[next+1].wakeTime < h[next].wakeTime {
 			next++
 		}
-		if next >= last || h[i].until <= h[next].until {
+		if next >= last || h[i].wakeTime <= h[next].wakeTime {
 			break
 		}
 		h[next], h[i] = h[i], h[next]
@@ -72,15 +72,15 @@ func (r resting) firstWake() int64 {
 	if len(r) == 0 {
 		return never
 	}
-	return r[0].until
+	return r[0].wakeTime
 }
 
 // noteSuccess adds the service time of a successful operation to the mean.
 func (r *rests) noteSuccess(service int64) {
-	if r.usual == 0 {
-		r.usual = max(service, 1)
+	if r.meanService == 0 {
+		r.meanService = max(service, 1)
 	}
-	r.usual = max(r.usual+(service-r.usual)/64, 1)
+	r.meanService = max(r.meanService+(service-r.meanService)/64, 1)
 }
 
 // restAfter returns how long a client rests after its operation failed. It returns 0 after a
@@ -93,11 +93,11 @@ func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64
 	}
 	refused := outcome == kv.Refused || outcome == kv.NoLeader
 	switch {
-	case outcome == kv.WrongAnswer || outcome == kv.TimedOut:
+	case outcome == kv.WrongResponse || outcome == kv.TimedOut:
 		return 0 // the failure is not a refusal, or already took the whole timeout
-	case r.usual > 0 && (refused || took < r.usual):
-		return min(r.usual, lastRest)
-	case r.usual == 0 && took < timeout:
+	case r.meanService > 0 && (refused || took < r.meanService):
+		return min(r.meanService, lastRest)
+	case r.meanService == 0 && took < timeout:
 		return firstRest
 	}
 	return 0
@@ -108,10 +108,10 @@ func (l *Loop) wakeRested() {
 	r := &l.closed.rests
 	for r.firstWake() <= l.now {
 		s := r.pop()
-		due := max(s.until, l.clock.current.start)
+		due := max(s.wakeTime, l.clock.current.start)
 		if l.measuring {
 			// The client's next operation has counted as in flight since the end of the rest.
-			over := float64(l.now - max(due, l.res.Opened))
+			over := float64(l.now - max(due, l.res.WindowStart))
 			l.res.RestingArea -= over
 			l.res.InFlightArea += over
 		}

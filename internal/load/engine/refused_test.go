@@ -26,18 +26,18 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 // The reason is that a client that is refused within 20 µs rests for as long as a successful
 // operation would have taken.
 func TestRefusedClientsRest(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
 	b.serve = refuses(7e9, 8e9)
 	b.run(t)
 	near(t, "the share of errors", float64(b.totals.Failed())/float64(b.totals.Due), 0.1, 0.03)
-	window := float64(b.res.Closed - b.res.Opened)
+	window := float64(b.res.WindowEnd - b.res.WindowStart)
 	near(t, "clients that rest", b.res.RestingArea/window, 20*0.1, 0.03)
 	near(t, "clients that rest or have an operation", (b.res.RestingArea+b.res.InFlightArea)/window, 20, 0.001)
 	if got := b.totals.Outcomes[kv.Refused]; got != b.totals.Failed() {
 		t.Errorf("outcomes %v", b.totals.Outcomes)
 	}
-	mean := b.totals.Merged().Response.Mean()
+	mean := b.totals.MergedCell().Response.Mean()
 	near(t, "mean response time", mean, 1.02e6, 0.001) // the mean does not include rests
 	for _, s := range b.each {
 		rests := s.Index == 4 && s.Phase == measure.Measured
@@ -61,8 +61,8 @@ func TestClientTimeIsCountedOnce(t *testing.T) {
 	}
 	b.lag = func(int64) int64 { return 60_000 }
 	b.run(t)
-	window := float64(b.res.Closed - b.res.Opened)
-	whole := b.totals.Merged()
+	window := float64(b.res.WindowEnd - b.res.WindowStart)
+	whole := b.totals.MergedCell()
 	busy := whole.Response.Mean() * float64(whole.Response.TotalCount())
 	for _, h := range whole.Failed {
 		if h != nil {
@@ -112,7 +112,7 @@ func TestRestingWakesInOrder(t *testing.T) {
 		}
 		slices.Sort(want)
 		for _, until := range want {
-			if got := h.pop(); got.until != until || got.client != int32(until) {
+			if got := h.pop(); got.wakeTime != until || got.client != int32(until) {
 				t.Fatalf("round %d: %+v woke, not %d", round, got, until)
 			}
 		}

@@ -5,28 +5,28 @@ package engine
 // reply, their timeout passes, or the connection is lost. Until then, the old connection blocks
 // only the clients that wait for these operations.
 
-// moving is the step that the loop must take next to move a place to another endpoint.
-type moving uint8
+// moveStep is the step that the loop must take next to move a place to another endpoint.
+type moveStep uint8
 
 const (
-	nothingOpen moving = iota // no step: the place is being dialed or will be dialed
-	mustDrain                 // call detach, because operations are open
-	mustReplace               // call replaceConn, because no operation is open
+	nothingOpen moveStep = iota // no step: the place is being dialed or will be dialed
+	mustDrain                   // call detach, because operations are open
+	mustReplace                 // call replaceConn, because no operation is open
 )
 
 // retarget changes the endpoint of a place, and returns the step that the loop must take now.
-func (cs *connections) retarget(place int, endpoint string, now int64) moving {
+func (cs *connections) retarget(place int, endpoint string, now int64) moveStep {
 	i := cs.places[place]
 	c := cs.table[i]
-	if c.want == endpoint {
+	if c.nextEndpoint == endpoint {
 		return nothingOpen
 	}
 	cs.links.remove(c, false, now)
-	c.want, c.misled, c.backoff = endpoint, endpoint != c.endpoint, 0
+	c.nextEndpoint, c.wrongEndpoint, c.backoff = endpoint, endpoint != c.endpoint, 0
 	switch {
 	case c.state == up && c.open > 0:
 		return mustDrain
-	case c.state == up && !cs.brief:
+	case c.state == up && !cs.singleUse:
 		return mustReplace
 	case c.state == up || c.state == dialing:
 		cs.poller.Close(i)
@@ -44,9 +44,9 @@ func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 // to the new connection.
 func (cs *connections) detach(place int, now int64) {
 	i := cs.places[place]
-	old := cs.table[i]
+	previous := cs.table[i]
 	j := len(cs.table)
-	next := &conn{place: place, endpoint: old.want, want: old.want, redialAt: never}
+	next := &conn{place: place, endpoint: previous.nextEndpoint, nextEndpoint: previous.nextEndpoint, redialAt: never}
 	if n := len(cs.spare); n > 0 {
 		j, cs.spare = cs.spare[n-1], cs.spare[:n-1]
 		next.dials, next.dirty = cs.table[j].dials, cs.table[j].dirty
@@ -54,11 +54,11 @@ func (cs *connections) detach(place int, now int64) {
 	} else {
 		cs.table = append(cs.table, next)
 	}
-	next.queue, old.queue = old.queue, nil
-	cs.ops.requeue(next.queue, i, j)
-	old.moved, old.movedAt = true, now
+	next.queue, previous.queue = previous.queue, nil
+	cs.slots.requeue(next.queue, i, j)
+	previous.moved, previous.movedAt = true, now
 	cs.places[place] = j
-	if cs.brief {
+	if cs.singleUse {
 		cs.dialForNext(j, now)
 	} else {
 		cs.reconnects++
@@ -76,7 +76,7 @@ func (cs *connections) retire(i int) {
 		// The codec may have to cancel a login that other connections share.
 		cs.discard = c.codec.Lost(cs.discard[:0])
 	}
-	cs.ops.releaseLate(i)
+	cs.slots.releaseLate(i)
 	c.codec, c.err, c.state, c.redialAt, c.tick = nil, nil, down, never, never
 	c.open, c.late = 0, 0
 	cs.spare = append(cs.spare, i)
@@ -87,27 +87,27 @@ func (cs *connections) retire(i int) {
 // the new member for as long as the old member does not reply.
 func (l *Loop) movePlace(place int, endpoint string) {
 	i := l.conns.places[place]
-	if l.measuring && l.conns.table[i].want != endpoint {
-		l.closed.opened[place] = ""
+	if l.measuring && l.conns.table[i].nextEndpoint != endpoint {
+		l.closed.windowEndpoints[place] = ""
 	}
 	switch l.conns.retarget(place, endpoint, l.now) {
 	case mustReplace:
 		l.replaceConn(i)
 	case mustDrain:
-		l.watchers.lost(i)
+		l.watchers.connectionLost(i)
 		l.conns.detach(place, l.now)
 		l.restartWaiting(l.conns.places[place])
 		l.connectionLost(place)
-		owed := l.slots.markOwed(i)
-		l.owedOpen += owed
-		if l.cfg.Shared.several() {
+		owed := l.slots.exemptFromLimit(i)
+		l.exemptOpen += owed
+		if l.cfg.Shared.hasSeveralLoops() {
 			for range owed {
 				l.cfg.Shared.limit.give(l.index())
 			}
 		}
 		l.noteFreed()
 		if l.measuring {
-			l.res.Held += l.slots.clientsWaitingOn(i)
+			l.res.Stranded += l.slots.clientsWaitingOn(i)
 		}
 	}
 }
@@ -115,16 +115,16 @@ func (l *Loop) movePlace(place int, endpoint string) {
 // retireConn closes an old connection that has drained. The old connection's session will expire,
 // because the place's new connection has its own session.
 func (l *Loop) retireConn(i int) {
-	l.mayEnd(i, false)
+	l.reportPossibleEnd(i, false)
 	l.conns.retire(i)
 }
 
-// noteHeld records how long a client was blocked by a connection whose place had moved.
-func (l *Loop) noteHeld(sl *slot, at int64) {
+// recordBlockedClient records how long a client was blocked by a connection whose place had moved.
+func (l *Loop) recordBlockedClient(sl *slot, at int64) {
 	if len(l.conns.table) == len(l.conns.places) || sl.conn < 0 { // no place has moved
 		return
 	}
-	if c := l.conns.table[sl.conn]; c.moved && c.movedAt >= l.res.Opened && l.res.Opened > 0 {
-		l.res.HeldLongest = max(l.res.HeldLongest, at-c.movedAt)
+	if c := l.conns.table[sl.conn]; c.moved && c.movedAt >= l.res.WindowStart && l.res.WindowStart > 0 {
+		l.res.LongestStranded = max(l.res.LongestStranded, at-c.movedAt)
 	}
 }

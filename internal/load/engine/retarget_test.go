@@ -53,7 +53,7 @@ func toNew(n int) (endpoints []string) {
 func (m *movingBench) run(t *testing.T) *movingBench {
 	t.Helper()
 	collector := measure.NewCollector(1)
-	collector.Each = func(s *measure.Second) { m.each = append(m.each, *s) }
+	collector.OnSecond = func(s *measure.Second) { m.each = append(m.each, *s) }
 	m.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
 	m.loop = New(m.cfg, m.sim)
 	m.res = m.loop.Run(m.now+secondNS, func(err error) {
@@ -63,7 +63,7 @@ func (m *movingBench) run(t *testing.T) *movingBench {
 		m.loop.Start(2e9)
 	})
 	collector.End(0)
-	m.totals, _ = collector.Close(float64(m.res.Closed-m.res.Opened) / 1e9)
+	m.totals, _ = collector.Close(float64(m.res.WindowEnd-m.res.WindowStart) / 1e9)
 	m.account(t)
 	return m
 }
@@ -83,8 +83,8 @@ func TestRetargetMovesConnections(t *testing.T) {
 	if len(m.loop.conns.spare) != 3 {
 		t.Errorf("%d of the 3 old connections have ended", len(m.loop.conns.spare))
 	}
-	if m.res.Held != 9 || m.res.HeldLongest > 2*millisecond {
-		t.Errorf("%d clients were held, the longest for %d ns", m.res.Held, m.res.HeldLongest)
+	if m.res.Stranded != 9 || m.res.LongestStranded > 2*millisecond {
+		t.Errorf("%d clients were held, the longest for %d ns", m.res.Stranded, m.res.LongestStranded)
 	}
 }
 
@@ -138,10 +138,10 @@ func TestMuteMemberHoldsClients(t *testing.T) {
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
-	if m.res.Held != 9 {
-		t.Errorf("%d clients were held, want all 9", m.res.Held)
+	if m.res.Stranded != 9 {
+		t.Errorf("%d clients were held, want all 9", m.res.Stranded)
 	}
-	near(t, "the longest hold", float64(m.res.HeldLongest), 9.5e9, 0.01)
+	near(t, "the longest hold", float64(m.res.LongestStranded), 9.5e9, 0.01)
 	if m.totals.Outcomes[kv.TimedOut] != 9 || m.totals.Outcomes[kv.NotSent] != 0 {
 		t.Errorf("outcomes %v", m.totals.Outcomes)
 	}

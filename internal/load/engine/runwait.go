@@ -7,27 +7,27 @@ import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 // the thread waited for a CPU. The difference matters because the cluster's members can be using
 // that CPU only while the thread waits for it.
 
-// runWaitEvery is the longest time between two readings of the system's counter, in nanoseconds.
+// runWaitInterval is the longest time between two readings of the system's counter, in nanoseconds.
 // The wait in a turn is estimated as the change since the last reading. The older that reading is,
 // the more the estimate exceeds the actual wait.
-const runWaitEvery = 4 * millisecond
+const runWaitInterval = 4 * millisecond
 
 // runWaits reads the system's counter of the time that one loop's thread has waited for a CPU. A
 // closed loop reads the counter every few milliseconds, and in each turn in which a sampled reply
 // has lag.
 type runWaits struct {
-	thread poll.Scheduled // nil: the system has no such counter, or the loop does not need it
-	at     int64          // when the counter was last read
-	last   int64          // value at the last reading
-	before int64          // value at the last reading before this turn
-	fresh  bool           // the counter was read in this turn
+	thread         poll.RunDelayPoller // nil: the system has no such counter, or the loop does not need it
+	readAt         int64               // when the counter was last read
+	lastValue      int64               // value at the last reading
+	turnStartValue int64               // value at the last reading before this turn
+	readThisTurn   bool                // the counter was read in this turn
 }
 
 // begin starts reading the counter, if the poller has one.
 func (w *runWaits) begin(p poll.Poller, now int64) {
-	w.thread, _ = p.(poll.Scheduled)
+	w.thread, _ = p.(poll.RunDelayPoller)
 	w.read(now)
-	w.before = w.last
+	w.turnStartValue = w.lastValue
 }
 
 // end stops reading the counter.
@@ -35,8 +35,8 @@ func (w *runWaits) end() { w.thread = nil }
 
 // beginTurn starts a new turn. The loop calls it after each wake-up.
 func (w *runWaits) beginTurn(now int64) {
-	w.before, w.fresh = w.last, false
-	if w.thread != nil && now-w.at >= runWaitEvery {
+	w.turnStartValue, w.readThisTurn = w.lastValue, false
+	if w.thread != nil && now-w.readAt >= runWaitInterval {
 		w.read(now)
 	}
 }
@@ -45,10 +45,10 @@ func (w *runWaits) beginTurn(now int64) {
 // this turn's replies. It returns 0 if that time is unknown. The caller must first take the times
 // of all reads in this turn.
 func (w *runWaits) waited(now int64) int64 {
-	if !w.fresh {
+	if !w.readThisTurn {
 		w.read(now)
 	}
-	return w.last - w.before
+	return w.lastValue - w.turnStartValue
 }
 
 // waitedSinceRead returns how long the thread has waited for a CPU since the counter was last read.
@@ -57,11 +57,11 @@ func (w *runWaits) waitedSinceRead() int64 {
 	if w.thread == nil {
 		return 0
 	}
-	is, ok := w.thread.RunDelay()
+	value, ok := w.thread.RunDelay()
 	if !ok {
 		return 0
 	}
-	return is - w.last
+	return value - w.lastValue
 }
 
 // read reads the counter. If the reading fails, runWaits reads no more, and the wait in this turn
@@ -70,11 +70,11 @@ func (w *runWaits) read(now int64) {
 	if w.thread == nil {
 		return
 	}
-	is, ok := w.thread.RunDelay()
+	value, ok := w.thread.RunDelay()
 	if !ok {
-		w.last = w.before // a failed reading must not count as a wait
+		w.lastValue = w.turnStartValue // a failed reading must not count as a wait
 		w.end()
 		return
 	}
-	w.at, w.last, w.fresh = now, is, true
+	w.readAt, w.lastValue, w.readThisTurn = now, value, true
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// counter is a Scheduled poller whose counter is set by the test.
+// counter is a RunDelayPoller poller whose counter is set by the test.
 type counter struct {
 	poll.Poller
 	is    int64
@@ -48,11 +48,11 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	turn(millisecond, 200_000) // not read
 	turn(millisecond, 50_000)
 	ask(250_000)
-	for range 10 { // the counter is not read for longer than runWaitEvery
+	for range 10 { // the counter is not read for longer than runWaitInterval
 		turn(millisecond, 10_000)
 	}
 	turn(400*millisecond, 0) // stopped
-	if got := w.waited(now); got > 10_000*runWaitEvery/millisecond {
+	if got := w.waited(now); got > 10_000*runWaitInterval/millisecond {
 		t.Errorf("a pause counts as %d ns of waiting", got)
 	}
 	if asked := c.asked; asked > 12 {

@@ -64,7 +64,7 @@ func (s *schedule) computeDue() {
 	}
 	// No operation is left in this phase. If the clock is ahead of the schedule, the next
 	// phase has already begun.
-	if s.phase < s.clock.at {
+	if s.phase < s.clock.phaseIndex {
 		s.enter(s.phase + 1)
 	}
 }
@@ -84,21 +84,21 @@ func (s *schedule) dueSecond(q *secondQueue) *second {
 
 // remaining returns the part of the phase's schedule that starts with operation n, as known at the
 // given time.
-func (s *schedule) remaining(at int64) pace.Rest {
+func (s *schedule) remaining(at int64) pace.Remainder {
 	p := &s.clock.phases[s.phase]
 	var last pace.Point
 	if p.Total > 0 && at >= s.origin+p.Duration {
 		last = pace.Point{N: p.Total, Due: p.Duration}
 	}
-	return s.pacer.Rest(s.n, last)
+	return s.pacer.Remainder(s.n, last)
 }
 
 // countUntil returns two numbers. next is the number of the phase's first operation that is due at
 // or after the given time. count is the number of this loop's operations between operation n,
 // which is included, and operation next, which is not.
-func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
+func (s *schedule) countUntil(rest pace.Remainder, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
-	next = rest.First(min(at-s.origin, p.Duration))
+	next = rest.FirstDueAt(min(at-s.origin, p.Duration))
 	if p.Total > 0 {
 		next = min(next, p.Total)
 	}

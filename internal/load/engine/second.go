@@ -22,12 +22,12 @@ const (
 // open is 1 higher.
 type second struct {
 	measure.Second
-	start    int64              // on the loop's clock
-	open     int                // number of operations that were due in this second and have not ended
-	last     *cell              // the cell that was used last
-	cells    []*cell            // the cells that wrap the elements of Cells, in the same order
-	prompt   *measure.LiveSteps // lateness of the operations that were not blocked
-	reported measure.Reported
+	start             int64              // on the loop's clock
+	open              int                // number of operations that were due in this second and have not ended
+	lastCell          *cell              // the cell that was used last
+	cells             []*cell            // the cells that wrap the elements of Cells, in the same order
+	unblockedLateness *measure.LiveSteps // lateness of the operations that were not blocked
+	reported          measure.MemberTerms
 }
 
 // cell wraps a measure.Cell and counts its successes in LiveSteps.
@@ -36,32 +36,32 @@ type cell struct {
 	response, service *measure.LiveSteps // nil before the first success
 }
 
-// fine returns s.Fine, and creates it if needed.
-func (s *second) fine() *measure.Fine {
-	if s.Fine == nil {
-		s.Fine = &measure.Fine{}
+// fine returns s.RecordFine, and creates it if needed.
+func (s *second) fine() *measure.SlotDetail {
+	if s.SlotDetail == nil {
+		s.SlotDetail = &measure.SlotDetail{}
 	}
-	return s.Fine
+	return s.SlotDetail
 }
 
 // cell returns the cell for a series, and creates it if needed. A second has few cells, and the
 // cell that was used last is nearly always the right one.
 func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
-	if s.last != nil && sameSeries(&s.last.Series, series) {
-		return s.last
+	if s.lastCell != nil && sameSeries(&s.lastCell.Series, series) {
+		return s.lastCell
 	}
 	if c := s.find(series); c != nil {
-		s.last = c
+		s.lastCell = c
 		return c
 	}
 	if !s.reported.Accept(series.Member, series.Term, measure.MaxReportedInSecond) || !q.reported.Accept(series.Member, series.Term, measure.MaxReported) {
-		s.Unreported++
-		unnamed := series.Unnamed()
+		s.Unattributed++
+		unnamed := series.WithoutMember()
 		return q.cell(s, &unnamed)
 	}
-	s.last = &cell{Cell: measure.Cell{Series: *series}}
-	s.Cells, s.cells = append(s.Cells, &s.last.Cell), append(s.cells, s.last)
-	return s.last
+	s.lastCell = &cell{Cell: measure.Cell{Series: *series}}
+	s.Cells, s.cells = append(s.Cells, &s.lastCell.Cell), append(s.cells, s.lastCell)
+	return s.lastCell
 }
 
 // find returns the cell for a series, or nil if there is none.
@@ -85,14 +85,14 @@ func sameSeries(a, b *measure.Series) bool {
 // Invariant: the seconds are ordered by start, and only the last of them may still receive
 // completions (clockwork.current).
 type secondQueue struct {
-	queue    []*second
-	fresh    func() *measure.Histogram
-	live     *measure.LivePool
-	hand     func(*measure.Second)
-	several  bool             // the load has several event loops
-	used     *second          // the last result of dueIn
-	reported measure.Reported // the members and terms that replies reported, over all seconds
-	errors   []failureKind    // the kinds of errors that have their own histograms, over all seconds
+	queue           []*second
+	newHistogram    func() *measure.Histogram
+	live            *measure.LivePool
+	deliver         func(*measure.Second)
+	hasSeveralLoops bool                // the load has several event loops
+	lastFound       *second             // the last result of dueIn
+	reported        measure.MemberTerms // the members and terms that replies reported, over all seconds
+	errors          []failureKind       // the kinds of errors that have their own histograms, over all seconds
 }
 
 // newSecondQueue returns the empty queue of a loop.
@@ -106,7 +106,7 @@ func newSecondQueue(cfg *Config) secondQueue {
 		}
 		return measure.NewHistogram()
 	}
-	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Deliver, several: cfg.Shared.several()}
+	return secondQueue{newHistogram: fresh, live: measure.NewLivePool(fresh), deliver: cfg.Deliver, hasSeveralLoops: cfg.Shared.hasSeveralLoops()}
 }
 
 // failureKind is a kind of error from one member in one term.
@@ -115,10 +115,10 @@ type failureKind struct {
 	outcome      kv.Outcome
 }
 
-// mayFail reports whether a kind of error may get its own histogram for a member and term. The
+// allowsHistogram reports whether a kind of error may get its own histogram for a member and term. The
 // first MaxReportedFailed combinations of kind, member and term may get one. Errors without a
 // member and term always may.
-func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
+func (q *secondQueue) allowsHistogram(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
 	}
@@ -144,16 +144,16 @@ func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *
 
 // dueIn returns the second of a phase in which an operation with the given due time is counted.
 func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
-	if s := q.used; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
+	if s := q.lastFound; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
 		return s
 	}
 	for _, s := range q.queue {
 		if s.Phase == phase && due >= s.start && due < s.start+secondNS {
-			q.used = s
+			q.lastFound = s
 			return s
 		}
 	}
-	if n := len(q.queue); n > 0 && q.several {
+	if n := len(q.queue); n > 0 && q.hasSeveralLoops {
 		// Another loop whose clock was slightly ahead closed this loop's window.
 		return q.queue[n-1]
 	}
@@ -190,7 +190,7 @@ func (q *secondQueue) release(pending int64) {
 		if s.open > 0 || pending < s.start+secondNS {
 			break
 		}
-		q.hand(&s.Second)
+		q.deliver(&s.Second)
 		done++
 	}
 	if done > 0 {
@@ -203,7 +203,7 @@ func (q *secondQueue) release(pending int64) {
 // record adds a duration to a histogram, and creates the histogram if needed.
 func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	if *h == nil {
-		*h = q.fresh()
+		*h = q.newHistogram()
 	}
 	measure.Record(*h, ns)
 }
@@ -211,7 +211,7 @@ func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 // recordAs adds a duration to a histogram as if it had occurred weight times.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	if *h == nil {
-		*h = q.fresh()
+		*h = q.newHistogram()
 	}
 	measure.RecordAll(*h, ns, uint64(weight))
 }
@@ -221,7 +221,7 @@ func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	if c.response == nil {
-		c.response, c.service = q.live.Begin(&s.Second, &c.Response, nil), q.live.Begin(&s.Second, &c.Service, nil)
+		c.response, c.service = q.live.NewSteps(&s.Second, &c.Response, nil), q.live.NewSteps(&s.Second, &c.Service, nil)
 	}
 	c.response.Record(response)
 	c.service.Record(service)
@@ -229,26 +229,26 @@ func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response,
 
 // recordLateness records how late an operation of an open loop was sent. `own` is the part of the
 // lateness that the generator caused. If the operation was not blocked, own equals late.
-func (q *secondQueue) recordLateness(s *second, late, own int64) {
-	if waiting := late - own; waiting != 0 {
+func (q *secondQueue) recordLateness(s *second, late, ownLateness int64) {
+	if waiting := late - ownLateness; waiting != 0 {
 		q.record(&s.Lateness, late)
-		q.record(&s.Disturbed.Own, own)
-		q.record(&s.Disturbed.Waiting, waiting)
+		q.record(&s.Disturbance.OwnDelay, ownLateness)
+		q.record(&s.Disturbance.BlockedDelay, waiting)
 		return
 	}
-	if s.prompt == nil {
-		s.prompt = q.live.Begin(&s.Second, &s.Lateness, &s.Disturbed.Own)
+	if s.unblockedLateness == nil {
+		s.unblockedLateness = q.live.NewSteps(&s.Second, &s.Lateness, &s.Disturbance.OwnDelay)
 	}
-	s.prompt.Record(late)
+	s.unblockedLateness.Record(late)
 }
 
 // recordFailure records an error in the second in which its operation was due. `response` is the
 // time from the operation's due time to the error.
 func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
-	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
-		s.Unreported++
-		unnamed := series.Unnamed()
+	if c.Failed[i] == nil && !q.allowsHistogram(&c.Series, outcome) {
+		s.Unattributed++
+		unnamed := series.WithoutMember()
 		c = q.cell(s, &unnamed)
 	}
 	q.record(&c.Failed[i], response)

@@ -20,13 +20,13 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 			if n%2 == 0 {
 				q.recordSuccess(s, &series, 1000, 1000)
 			} else {
-				q.recordFailure(s, &series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
+				q.recordFailure(s, &series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.NumErrors), 1000)
 			}
 		}
-		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unreported < operations-2*measure.MaxReported {
-			t.Errorf("second %d: %d cells, %d unreported", i, len(s.Cells), s.Unreported)
+		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unattributed < operations-2*measure.MaxReported {
+			t.Errorf("second %d: %d cells, %d unreported", i, len(s.Cells), s.Unattributed)
 		}
-		s.Settle()
+		s.FlushLive()
 		counted := int64(0)
 		for _, c := range s.Cells {
 			for _, h := range append(c.Failed[:], c.Response) {
@@ -39,7 +39,7 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 			t.Errorf("second %d: %d operations are in histograms", i, counted)
 		}
 	}
-	if most := seconds * (2*measure.MaxReportedInSecond + measure.MaxReportedFailed + 2 + measure.Errors); made > most {
+	if most := seconds * (2*measure.MaxReportedInSecond + measure.MaxReportedFailed + 2 + measure.NumErrors); made > most {
 		t.Errorf("%d histograms, more than %d", made, most)
 	}
 }
@@ -54,8 +54,8 @@ func TestTermsAreKeptApart(t *testing.T) {
 			q.recordSuccess(s, &measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
 			q.recordSuccess(s, &measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
 		}
-		if len(s.Cells) != 10 || s.Unreported != 0 {
-			t.Errorf("term %d: %d cells, %d unreported", term, len(s.Cells), s.Unreported)
+		if len(s.Cells) != 10 || s.Unattributed != 0 {
+			t.Errorf("term %d: %d cells, %d unreported", term, len(s.Cells), s.Unattributed)
 		}
 	}
 }

@@ -8,7 +8,7 @@ func (l *Loop) submit(i int, tag uint32) {
 	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, l.sessionNumber(sl), op)
 	op.Tag = tag
 	sl.kind, sl.level, sl.expected = op.Kind, op.Consistency, op.Revision
-	sl.owned = l.cfg.History != nil && op.Owned()
+	sl.ephemeral = l.cfg.History != nil && op.BoundToSession()
 	sl.state = submitted
 	if l.watchers.cfg != nil {
 		l.watchers.noteDue(sl, op.Kind)
@@ -16,7 +16,7 @@ func (l *Loop) submit(i int, tag uint32) {
 	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)
 	c.open++
-	c.unsent = append(c.unsent, unsent{c.wrote + before, tag, sl.n})
+	c.unsent = append(c.unsent, unsent{c.bytesWritten + before, tag, sl.n})
 	l.conns.touch(i)
 }
 
@@ -40,8 +40,8 @@ func (l *Loop) submitQueued(i int) {
 		w := c.queue[k]
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i {
 			if l.reactive != nil && sl.client < 0 {
-				sl.ready = max(sl.ready, l.now)
-				l.countBlocked(byConnections, sl.acc, 1)
+				sl.readyAt = max(sl.readyAt, l.now)
+				l.countBlocked(blockedByConnections, sl.acc, 1)
 			}
 			l.submit(i, w.tag)
 		}
@@ -75,16 +75,16 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		sent := l.poller.Now()
-		if l.pauses.wroteLate(sent) {
-			l.wroteLate(sent)
+		if l.pauses.isWriteLate(sent) {
+			l.recordLateWrite(sent)
 		}
-		l.pauses.sent = sent
+		l.pauses.lastWrite = sent
 		l.watchers.noteSent(c, i, sent)
 		n, err := l.poller.Write(i, out)
 		if n > 0 {
 			l.conns.bytesOut += uint64(n)
 			c.codec.Wrote(n)
-			c.wrote += uint64(n)
+			c.bytesWritten += uint64(n)
 			l.markSent(c, i, sent)
 		}
 		if err != nil {
@@ -96,33 +96,33 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// wroteLate records that at least leastPause has passed since the latest write call began. The loop
+// recordLateWrite records that at least minPause has passed since the latest write call began. The loop
 // was paused in that time, so the operations that this call wrote may have left late.
-func (l *Loop) wroteLate(now int64) {
+func (l *Loop) recordLateWrite(now int64) {
 	if !l.measuring {
 		return
 	}
 	waited := l.runWaits.waitedSinceRead()
-	for tag := l.slots.tail; tag != none && l.slots.table[tag].start >= l.pauses.sent; tag = l.slots.table[tag].prev {
+	for tag := l.slots.tail; tag != none && l.slots.table[tag].start >= l.pauses.lastWrite; tag = l.slots.table[tag].prev {
 		sl := &l.slots.table[tag]
-		if sl.state != written || sl.sent != l.pauses.sent {
+		if sl.state != written || sl.sent != l.pauses.lastWrite {
 			continue
 		}
-		if sl.held = now - l.pauses.sent; sl.client >= 0 {
-			sl.acc.Disturbed.RunWait += min(sl.held, waited)
+		if sl.writePause = now - l.pauses.lastWrite; sl.client >= 0 {
+			sl.acc.Disturbance.RunWait += min(sl.writePause, waited)
 		}
 	}
 }
 
 // markSent sets the sent time of the operations whose first byte has been written.
 func (l *Loop) markSent(c *conn, i int, sent int64) {
-	done := 0
-	for done < len(c.unsent) && c.unsent[done].after < c.wrote {
-		done++
+	sentCount := 0
+	for sentCount < len(c.unsent) && c.unsent[sentCount].offset < c.bytesWritten {
+		sentCount++
 	}
 	term, table := l.conns.currentTerm(), l.slots.table
 	// Start with the last operation, because it is at the end of the list of timeouts.
-	for k := done - 1; k >= 0; k-- {
+	for k := sentCount - 1; k >= 0; k-- {
 		tag := c.unsent[k].tag
 		sl := &table[tag]
 		if sl.state != submitted || sl.n != c.unsent[k].n || int(sl.conn) != i {
@@ -142,11 +142,11 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		case sl.client < 0:
 			l.recordLateness(sl)
 		case !sl.queued:
-			sl.acc.Disturbed.Idle += sent - sl.due
+			sl.acc.Disturbance.Idle += sent - sl.due
 		}
 	}
-	if done < len(c.unsent) {
-		c.unsent = c.unsent[:copy(c.unsent, c.unsent[done:])]
+	if sentCount < len(c.unsent) {
+		c.unsent = c.unsent[:copy(c.unsent, c.unsent[sentCount:])]
 	} else {
 		c.unsent = c.unsent[:0]
 	}
@@ -154,9 +154,9 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 
 // recordLateness records how late an operation of an open loop was sent.
 func (l *Loop) recordLateness(sl *slot) {
-	own := sl.sent - sl.ready
+	own := sl.sent - sl.readyAt
 	l.secs.recordLateness(sl.acc, sl.sent-sl.due, own)
 	if l.reactive != nil && sl.measured {
-		l.reactive.Sent(sl.n, own, sl.ready > sl.due)
+		l.reactive.OperationSent(sl.n, own, sl.readyAt > sl.due)
 	}
 }

@@ -13,7 +13,7 @@ type Shared struct {
 	limit limit
 	spill spill
 
-	warming warming
+	warmup warmupState
 }
 
 // NewShared returns the state that the given number of event loops share. total is the number of
@@ -27,8 +27,8 @@ func NewShared(loops int, total uint64, maxInFlight int) *Shared {
 	return s
 }
 
-// several reports whether the load has more than one loop.
-func (s *Shared) several() bool { return len(s.loops) > 1 }
+// hasSeveralLoops reports whether the load has more than one loop.
+func (s *Shared) hasSeveralLoops() bool { return len(s.loops) > 1 }
 
 // wake ends the wait of loop i.
 func (s *Shared) wake(i int) {
@@ -38,9 +38,9 @@ func (s *Shared) wake(i int) {
 }
 
 // wakeOthers ends the wait of all loops except loop me.
-func (s *Shared) wakeOthers(me int) {
+func (s *Shared) wakeOthers(self int) {
 	for i := range s.loops {
-		if i != me {
+		if i != self {
 			s.wake(i)
 		}
 	}

@@ -128,15 +128,15 @@ func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]
 		if c.open && (len(c.in) > 0 || c.ended != nil) {
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Readable})
 		}
 		if c.open && c.denied && !c.stuck {
 			c.denied = false
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Writable})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Writable})
 		}
 		if c.dialed {
 			c.dialed = false
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed, Err: c.dialErr})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Dialed, Err: c.dialErr})
 		}
 	}
 	return ready
@@ -290,7 +290,7 @@ func (c *simCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 			delete(c.openTags, tag)
 		case c.given[tag]:
 			delete(c.given, tag)
-			ev.What = store.Late
+			ev.Type = store.LateResponse
 		default:
 			continue
 		}

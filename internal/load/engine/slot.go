@@ -22,24 +22,24 @@ type slot struct {
 	due, sent int64
 	// Open loop: the earliest time at which the operation could start. This is `due` unless the
 	// operation was blocked.
-	ready    int64
-	start    int64 // when its timeout began: at `sent`, or at `due` while it waits
-	held     int64 // longest pause of the loop from sent to the end of the write call
-	n, ref   uint64
-	term     uint64 // the leader's term when it was sent
-	expected int64  // the version that a compare-and-set requires
-	acc      *second
-	conn     int32
-	client   int32 // closed loop: index of the client; -1 in an open loop
-	state    slotState
-	kind     kv.Kind
-	level    kv.Consistency
-	measured bool
-	queued   bool // closed loop: the operation had to wait for its connection
-	owed     bool // open loop: its place has moved, so it does not count towards the limit
+	readyAt    int64
+	start      int64 // when its timeout began: at `sent`, or at `due` while it waits
+	writePause int64 // longest pause of the loop from sent to the end of the write call
+	n, ref     uint64
+	term       uint64 // the leader's term when it was sent
+	expected   int64  // the version that a compare-and-set requires
+	acc        *second
+	conn       int32
+	client     int32 // closed loop: index of the client; -1 in an open loop
+	state      slotState
+	kind       kv.Kind
+	level      kv.Consistency
+	measured   bool
+	queued     bool // closed loop: the operation had to wait for its connection
+	exempt     bool // open loop: its place has moved, so it does not count towards the limit
 	// The operation creates a key that the store deletes when the session ends. Set only if the
 	// load has a history.
-	owned      bool
+	ephemeral  bool
 	prev, next uint32 // list of timeouts, ordered by start
 }
 
@@ -53,12 +53,12 @@ const (
 	late                // was given up, but its codec still awaits the reply
 )
 
-// place reports whether the end of an operation makes room on its connection.
-type place bool
+// connRoom reports whether the end of an operation makes room on its connection.
+type connRoom bool
 
 const (
-	placeFree  place = true
-	placeTaken place = false // the operation's late reply is still awaited
+	roomFree  connRoom = true
+	roomTaken connRoom = false // the operation's late reply is still awaited
 )
 
 // slots is the table of operations in flight, and the list of their timeouts.
@@ -107,11 +107,11 @@ func (s *slots) take() uint32 {
 
 // finish removes the slot from the list of timeouts. The slot becomes free, or stays late until its
 // reply arrives.
-func (s *slots) finish(tag uint32, at place) {
+func (s *slots) finish(tag uint32, room connRoom) {
 	sl := &s.table[tag]
 	s.unlink(sl)
 	s.open--
-	if at == placeTaken {
+	if room == roomTaken {
 		sl.state = late
 		return
 	}
@@ -138,30 +138,30 @@ func (s *slots) requeue(queue []waiter, from, to int) {
 	}
 }
 
-// markOwed marks an open loop's open operations on a connection as owed, and returns their number.
-func (s *slots) markOwed(conn int) (owed int) {
+// exemptFromLimit marks an open loop's open operations on a connection as owed, and returns their number.
+func (s *slots) exemptFromLimit(conn int) (exempted int) {
 	for k := range s.table {
-		if sl := &s.table[k]; sl.openOn(conn) && sl.client < 0 && !sl.owed {
-			sl.owed = true
-			owed++
+		if sl := &s.table[k]; sl.isOpenOn(conn) && sl.client < 0 && !sl.exempt {
+			sl.exempt = true
+			exempted++
 		}
 	}
-	return owed
+	return exempted
 }
 
 // clientsWaitingOn returns how many clients of a closed loop wait for replies on a connection.
 func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	for k := range s.table {
-		if sl := &s.table[k]; sl.openOn(conn) && sl.client >= 0 {
+		if sl := &s.table[k]; sl.isOpenOn(conn) && sl.client >= 0 {
 			clients++
 		}
 	}
 	return clients
 }
 
-// openOn reports whether the operation was submitted to the connection and still waits for its
+// isOpenOn reports whether the operation was submitted to the connection and still waits for its
 // reply.
-func (sl *slot) openOn(conn int) bool {
+func (sl *slot) isOpenOn(conn int) bool {
 	return int(sl.conn) == conn && (sl.state == submitted || sl.state == written)
 }
 

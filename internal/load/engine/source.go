@@ -24,7 +24,7 @@ type Source interface {
 	// Shares returns all combinations of kind and consistency that occur in a phase, with the share
 	// of each combination in the phase's operations.
 	Shares(phase measure.Phase) []Share
-	// Check checks a successful reply. It returns the event's outcome, or kv.WrongAnswer.
+	// Check checks a successful reply. It returns the event's outcome, or kv.WrongResponse.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
 }
 
@@ -54,29 +54,29 @@ type Reactive interface {
 	// Ready reports whether operation n can be encoded: each reply that it depends on has arrived,
 	// or will never arrive.
 	Ready(n uint64) bool
-	// Place returns the index, starting with 0, of the connection that operation n must use. The
+	// ConnectionIndex returns the index, starting with 0, of the connection that operation n must use. The
 	// operation waits until this connection accepts it. -1 means that the operation can use any
 	// connection.
-	Place(n uint64) int
+	ConnectionIndex(n uint64) int
 
-	// Sent is called when operation n was sent. `late` is the operation's lateness in nanoseconds,
+	// OperationSent is called when operation n was sent. `late` is the operation's lateness in nanoseconds,
 	// without the time that it waited for a reply or a connection. `waited` reports whether the
 	// operation had to wait for a reply or a connection.
-	Sent(n uint64, late int64, waited bool)
-	// Failed is called when operation n failed: no successful reply arrived, or Check returned
-	// kv.WrongAnswer. If no successful reply arrived, Check is not called.
-	Failed(n uint64)
-	// Ended is called with the outcome of operation n, after Check or Failed. `response` is the
+	OperationSent(n uint64, late int64, waited bool)
+	// OperationFailed is called when operation n failed: no successful reply arrived, or Check returned
+	// kv.WrongResponse. If no successful reply arrived, Check is not called.
+	OperationFailed(n uint64)
+	// OperationEnded is called with the outcome of operation n, after Check or Failed. `response` is the
 	// response time in nanoseconds. If the operation succeeded, `service` is the service time in
 	// nanoseconds. Ended is not called for operations that were due but never started.
-	Ended(n uint64, o kv.Outcome, response, service int64)
+	OperationEnded(n uint64, o kv.Outcome, response, service int64)
 
-	// Notified receives an event (store.Notify, store.Seen or store.Ended) for a watcher that one
+	// HandleWatchEvent receives an event (store.Notify, store.Seen or store.Ended) for a watcher that one
 	// of the source's operations created. It is not called in a loop that has Config.Watching.
-	Notified(ev *store.Event)
-	// Awaits reports whether the source expects more events or will prompt more operations. While
-	// the load drains, the loop calls Awaits until it returns false.
-	Awaits(now int64) bool
+	HandleWatchEvent(ev *store.Event)
+	// ExpectsMore reports whether the source expects more events or will prompt more operations. While
+	// the load drains, the loop calls ExpectsMore until it returns false.
+	ExpectsMore(now int64) bool
 
 	// Prompt returns the next operation that is not in the schedule but became necessary because of
 	// a reply or an event, and that is due by the time `now`. n is the operation's number. It must
@@ -84,21 +84,21 @@ type Reactive interface {
 	// and due are in nanoseconds since the window opened, as in the schedule. The loop calls Prompt
 	// until ok is false. It also calls Prompt at the beginning of each turn, so that a source
 	// learns the time. After the window has closed, the loop counts prompted operations in the
-	// window's last second, and calls Prompt only while Awaits returns true. Otherwise an
+	// window's last second, and calls Prompt only while ExpectsMore returns true. Otherwise an
 	// application could prompt operations forever if the store never replied again.
 	Prompt(now int64) (n uint64, due int64, ok bool)
 	// NextPrompt returns the time at which Prompt will return an operation if no event arrives
 	// before that time. math.MaxInt64 means never.
 	NextPrompt() int64
 
-	// Lost is called when the connection of a place has ended, after the source has received the
+	// ConnectionLost is called when the connection of a place has ended, after the source has received the
 	// outcomes of the operations in flight on that connection. Lost is also called when the load
 	// moves the place to a new connection. In this case, operations in flight on the old connection
 	// can still complete. After both events, the watchers on the old connection no longer exist.
-	Lost(place int)
-	// Expired is called when a place's connection could not resume its session because the session
+	ConnectionLost(place int)
+	// SessionExpired is called when a place's connection could not resume its session because the session
 	// had expired. By then, a new session has begun.
-	Expired(place int)
+	SessionExpired(place int)
 }
 
 // ReactiveBase implements all methods that Reactive adds to Source. Its methods do nothing. Sources
@@ -108,23 +108,23 @@ type ReactiveBase struct{}
 // Ready implements Reactive.
 func (ReactiveBase) Ready(uint64) bool { return true }
 
-// Place implements Reactive.
-func (ReactiveBase) Place(uint64) int { return -1 }
+// ConnectionIndex implements Reactive.
+func (ReactiveBase) ConnectionIndex(uint64) int { return -1 }
 
-// Sent implements Reactive.
-func (ReactiveBase) Sent(uint64, int64, bool) {}
+// OperationSent implements Reactive.
+func (ReactiveBase) OperationSent(uint64, int64, bool) {}
 
-// Failed implements Reactive.
-func (ReactiveBase) Failed(uint64) {}
+// OperationFailed implements Reactive.
+func (ReactiveBase) OperationFailed(uint64) {}
 
-// Ended implements Reactive.
-func (ReactiveBase) Ended(uint64, kv.Outcome, int64, int64) {}
+// OperationEnded implements Reactive.
+func (ReactiveBase) OperationEnded(uint64, kv.Outcome, int64, int64) {}
 
-// Notified implements Reactive.
-func (ReactiveBase) Notified(*store.Event) {}
+// HandleWatchEvent implements Reactive.
+func (ReactiveBase) HandleWatchEvent(*store.Event) {}
 
-// Awaits implements Reactive.
-func (ReactiveBase) Awaits(int64) bool { return false }
+// ExpectsMore implements Reactive.
+func (ReactiveBase) ExpectsMore(int64) bool { return false }
 
 // Prompt implements Reactive.
 func (ReactiveBase) Prompt(int64) (n uint64, due int64, ok bool) { return 0, 0, false }
@@ -132,8 +132,8 @@ func (ReactiveBase) Prompt(int64) (n uint64, due int64, ok bool) { return 0, 0, 
 // NextPrompt implements Reactive.
 func (ReactiveBase) NextPrompt() int64 { return math.MaxInt64 }
 
-// Lost implements Reactive.
-func (ReactiveBase) Lost(int) {}
+// ConnectionLost implements Reactive.
+func (ReactiveBase) ConnectionLost(int) {}
 
-// Expired implements Reactive.
-func (ReactiveBase) Expired(int) {}
+// SessionExpired implements Reactive.
+func (ReactiveBase) SessionExpired(int) {}

@@ -38,7 +38,7 @@ func TestRepliesAreStampedBeforeTheyAreProcessed(t *testing.T) {
 		answers++
 	}
 	b.run(t)
-	service := b.totals.Merged().Service
+	service := b.totals.MergedCell().Service
 	near(t, "operations", float64(service.TotalCount()), float64(answers), 0.001)
 	near(t, "the mean service time", service.Mean(), float64(took)/float64(answers), 0.001)
 }

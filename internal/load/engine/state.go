@@ -44,20 +44,20 @@ type Loop struct {
 
 	cfg     Config
 	poller  poll.Poller
-	parking poll.Parking // the poller, if it implements poll.Parking
+	parking poll.ParkPoller // the poller, if it implements poll.ParkPoller
 	control mailbox
 
-	conns    connections
-	watchers watchers
-	leases   leases
-	slots    slots
-	secs     secondQueue
-	pauses   pauses
-	runWaits runWaits
-	events   []store.Event
-	ready    []poll.Ready
-	op       store.Op
-	marked   []func() // functions that Config.Mark returned, to be called after the next write
+	conns            connections
+	watchers         watchers
+	leases           leases
+	slots            slots
+	secs             secondQueue
+	pauses           pauses
+	runWaits         runWaits
+	events           []store.Event
+	ready            []poll.Ready
+	op               store.Op
+	phaseChangeFuncs []func() // functions that Config.Mark returned, to be called after the next write
 
 	reads
 	recording
@@ -68,19 +68,19 @@ type Loop struct {
 	now   int64     // the loop's clock when it was last read
 	clock clockwork // current phase and second
 	stage
-	warmup slotsPassed
+	warmup slotProgress
 	ended  endedCounts
 	res    Result
 }
 
 // stage is the progress of the load.
 type stage struct {
-	idle      bool  // before the start: nothing is counted yet
-	measuring bool  // in the measurement window
-	areaAt    int64 // the time up to which Result.InFlightArea has been computed
-	draining  bool  // no more operations become due
-	stopped   bool  // Stop was called
-	drainTill int64 // after Stop: when the loop stops waiting for operations in flight
+	beforeStart   bool  // before the start: nothing is counted yet
+	measuring     bool  // in the measurement window
+	areaUntil     int64 // the time up to which Result.InFlightArea has been computed
+	draining      bool  // no more operations become due
+	stopped       bool  // Stop was called
+	drainDeadline int64 // after Stop: when the loop stops waiting for operations in flight
 }
 
 // endedCounts counts ended operations, including those in the warm-up.

@@ -13,17 +13,17 @@ func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	b.room = 1 // each operation takes 2.5 ms, so the 2 connections can do 800 of 1000 per second
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
 	b.run(t)
-	d := &b.totals.Disturbed
-	if own := d.Own.Max(); own > 100_000 {
+	d := &b.totals.Disturbance
+	if own := d.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
-	near(t, "the longest wait", float64(d.Waiting.Max()), float64(b.totals.Lateness.Max()), 0.001)
-	if d.Own.TotalCount() != b.totals.Lateness.TotalCount() {
-		t.Errorf("%d have an own lateness, and %d a lateness", d.Own.TotalCount(), b.totals.Lateness.TotalCount())
+	near(t, "the longest wait", float64(d.BlockedDelay.Max()), float64(b.totals.Lateness.Max()), 0.001)
+	if d.OwnDelay.TotalCount() != b.totals.Lateness.TotalCount() {
+		t.Errorf("%d have an own lateness, and %d a lateness", d.OwnDelay.TotalCount(), b.totals.Lateness.TotalCount())
 	}
-	near(t, "operations that waited", float64(b.res.NoRoom), 4000, 0.01)
-	if b.res.Capped != 0 {
-		t.Errorf("the limit delayed %d", b.res.Capped)
+	near(t, "operations that waited", float64(b.res.WaitedForConnection), 4000, 0.01)
+	if b.res.WaitedForLimit != 0 {
+		t.Errorf("the limit delayed %d", b.res.WaitedForLimit)
 	}
 }
 
@@ -39,10 +39,10 @@ func TestPauseIsGeneratorLateness(t *testing.T) {
 		}
 	}
 	b.run(t)
-	d := &b.totals.Disturbed
-	near(t, "the longest own lateness", float64(d.Own.Max()), 100e6, 0.03)
-	if d.Waiting != nil || b.res.NoRoom != 0 {
-		t.Errorf("%d waited for a connection", b.res.NoRoom)
+	d := &b.totals.Disturbance
+	near(t, "the longest own lateness", float64(d.OwnDelay.Max()), 100e6, 0.03)
+	if d.BlockedDelay != nil || b.res.WaitedForConnection != 0 {
+		t.Errorf("%d waited for a connection", b.res.WaitedForConnection)
 	}
 	near(t, "the sum of pauses", float64(b.res.Paused), 100e6, 0.03)
 	// 100 of 3000 operations were due during the pause or received their replies during it.
@@ -59,9 +59,9 @@ func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	b.cfg.MaxInFlight = 7
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
 	b.run(t)
-	near(t, "operations held back", float64(b.res.Capped), 2000, 0.02)
-	if own := b.totals.Disturbed.Own.Max(); own > 100_000 || b.res.NoRoom != 0 {
-		t.Errorf("the generator itself was late by %d ns, %d waited for a connection", own, b.res.NoRoom)
+	near(t, "operations held back", float64(b.res.WaitedForLimit), 2000, 0.02)
+	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 || b.res.WaitedForConnection != 0 {
+		t.Errorf("the generator itself was late by %d ns, %d waited for a connection", own, b.res.WaitedForConnection)
 	}
 }
 
@@ -80,8 +80,8 @@ func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	}
 	b.run(t)
 	m := b.totals
-	near(t, "operations of the sample", float64(m.Disturbed.Sampled.TotalCount()), float64(m.Due), 0.02)
-	if longest := m.Disturbed.Sampled.Max(); longest < 2*secondNS {
+	near(t, "operations of the sample", float64(m.Disturbance.Sampled.TotalCount()), float64(m.Due), 0.02)
+	if longest := m.Disturbance.Sampled.Max(); longest < 2*secondNS {
 		t.Errorf("the longest of the sample took %d ns, but the store stalled for longer", longest)
 	}
 }

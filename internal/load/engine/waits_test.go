@@ -29,16 +29,16 @@ func (p *placed) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-func (p *placed) Ready(n uint64) bool { return n%10 != 9 || p.done >= int(n)-1 }
-func (p *placed) Failed(uint64)       { p.failed++ }
+func (p *placed) Ready(n uint64) bool    { return n%10 != 9 || p.done >= int(n)-1 }
+func (p *placed) OperationFailed(uint64) { p.failed++ }
 
-func (p *placed) Sent(_ uint64, _ int64, waited bool) {
+func (p *placed) OperationSent(_ uint64, _ int64, waited bool) {
 	if waited {
 		p.waited++
 	}
 }
 
-func (p *placed) Place(n uint64) int {
+func (p *placed) ConnectionIndex(n uint64) int {
 	if n%3 > 0 {
 		return -1
 	}
@@ -63,7 +63,7 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 		conn := len(b.codecs)
 		c.submitted = func(op *store.Op) {
 			order = append(order, op.Lease)
-			if place := source.Place(uint64(op.Lease)); place >= 0 && place != conn {
+			if place := source.ConnectionIndex(uint64(op.Lease)); place >= 0 && place != conn {
 				t.Errorf("operation %d used connection %d, want %d", op.Lease, conn, place)
 			}
 		}
@@ -72,8 +72,8 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	if b.totals.Due != operations || b.totals.Succeeded() != operations || source.failed > 0 {
 		t.Errorf("of %d operations %d were due and %d done", operations, b.totals.Due, b.totals.Succeeded())
 	}
-	if source.waited < operations/2 || b.res.NoRoom == 0 {
-		t.Errorf("%d operations waited, and %d of them for a connection", source.waited, b.res.NoRoom)
+	if source.waited < operations/2 || b.res.WaitedForConnection == 0 {
+		t.Errorf("%d operations waited, and %d of them for a connection", source.waited, b.res.WaitedForConnection)
 	}
 	slices.Sort(order)
 	if len(order) != operations || len(slices.Compact(order)) != operations {
@@ -102,8 +102,8 @@ func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
-func (c *chained) Failed(n uint64)     { c.over[n] = true }
+func (c *chained) Ready(n uint64) bool      { return n == 0 || c.over[n-1] }
+func (c *chained) OperationFailed(n uint64) { c.over[n] = true }
 
 // Each operation becomes due before the operation on which it depends has received its reply. Some
 // of the operations fail.
@@ -124,7 +124,7 @@ func TestDependentOperationsWait(t *testing.T) {
 	if b.totals.Due != operations || b.totals.Outcomes[kv.StoreTimeout] != operations/7 || b.totals.Outcomes[kv.OK] != operations-operations/7 {
 		t.Errorf("of %d that were due %d succeeded and %v failed", b.totals.Due, b.totals.Succeeded(), b.totals.Outcomes)
 	}
-	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
 }
@@ -136,10 +136,10 @@ type sessions struct {
 	ended []int
 }
 
-func (s *sessions) Ready(n uint64) bool                      { return n%10 != 9 || s.chained.Ready(n) }
-func (s *sessions) Place(n uint64) int                       { return int(n % 3) }
-func (s *sessions) Failed(n uint64)                          { s.over[n] = true }
-func (s *sessions) Ended(n uint64, _ kv.Outcome, _, _ int64) { s.ended[n]++ }
+func (s *sessions) Ready(n uint64) bool                               { return n%10 != 9 || s.chained.Ready(n) }
+func (s *sessions) ConnectionIndex(n uint64) int                      { return int(n % 3) }
+func (s *sessions) OperationFailed(n uint64)                          { s.over[n] = true }
+func (s *sessions) OperationEnded(n uint64, _ kv.Outcome, _, _ int64) { s.ended[n]++ }
 func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	if uint64(client) != n%3 || !s.Ready(n) {
 		s.t.Errorf("operation %d was filled for connection %d, or too early", n, client)
@@ -192,7 +192,7 @@ func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
 		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
 	}
-	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
 }

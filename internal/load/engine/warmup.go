@@ -10,42 +10,42 @@ import (
 // has just started rises for a while. It rises for longer if the store is a Java program. When the
 // throughput is steady, all loops open the measurement window at the same time.
 
-// warmSlot is the maximum length, in nanoseconds, of the time slots over which throughput is
+// maxSlotLength is the maximum length, in nanoseconds, of the time slots over which throughput is
 // averaged. The last steadySlots slots are compared with the same number of slots before them.
 const (
-	warmSlot    = 250 * millisecond
-	steadySlots = 4
+	maxSlotLength = 250 * millisecond
+	steadySlots   = 4
 )
 
-// warming is the state that all loops share during a warm-up. The last loop that reaches the end of
+// warmupState is the state that all loops share during a warm-up. The last loop that reaches the end of
 // a time slot decides whether throughput is steady.
-type warming struct {
+type warmupState struct {
 	endsAt atomic.Int64 // end of the warm-up in nanoseconds since the phase began; 0: not decided yet
 	steady atomic.Bool
 
-	mu     sync.Mutex
-	done   []uint64 // by time slot: number of completed operations
-	passed []int    // by time slot: number of loops that have reached its end
+	mu        sync.Mutex
+	done      []uint64 // by time slot: number of completed operations
+	loopsDone []int    // by time slot: number of loops that have reached its end
 }
 
 // slotLength returns the length of a warm-up's time slots. It is chosen so that even a short
 // warm-up contains two groups of slots to compare, and one more slot in which all loops learn of
 // the decision.
-func slotLength(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
+func slotLength(duration int64) int64 { return max(min(duration/(2*steadySlots+1), maxSlotLength), 1) }
 
 // addSlot adds the number of operations that a loop completed in a time slot. now is the time since
 // the phase began.
-func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64) {
+func (w *warmupState) addSlot(slot int, done uint64, loops int, duration, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.done) <= slot {
-		w.done, w.passed = append(w.done, 0), append(w.passed, 0)
+		w.done, w.loopsDone = append(w.done, 0), append(w.loopsDone, 0)
 	}
 	w.done[slot] += done
-	w.passed[slot]++
+	w.loopsDone[slot]++
 	length := slotLength(duration)
 	next := int64(slot+2) * length
-	if w.passed[slot] < loops || w.endsAt.Load() != 0 || next+length <= duration || !steady(w.done[:slot+1]) {
+	if w.loopsDone[slot] < loops || w.endsAt.Load() != 0 || next+length <= duration || !isSteady(w.done[:slot+1]) {
 		return
 	}
 	w.steady.Store(true)
@@ -53,13 +53,13 @@ func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64)
 	w.endsAt.Store(max(next, duration, now+length/2))
 }
 
-// steady reports whether the last steadySlots slots have about the same throughput as the
+// isSteady reports whether the last steadySlots slots have about the same throughput as the
 // steadySlots slots before them. The difference may be at most a tenth, plus the random variation
 // of that many operations.
 //
 // For example, 1000 operations followed by 1150 are steady: they differ by 150, and 0.1·1150 +
 // 2·√2150 is 208.
-func steady(done []uint64) bool {
+func isSteady(done []uint64) bool {
 	n := len(done)
 	if n < 2*steadySlots {
 		return false
@@ -72,8 +72,8 @@ func steady(done []uint64) bool {
 	return last > 0 && math.Abs(last-before) <= 0.1*max(last, before)+2*math.Sqrt(last+before)
 }
 
-// slotsPassed records which time slot of the warm-up a loop has reached.
-type slotsPassed struct {
+// slotProgress records which time slot of the warm-up a loop has reached.
+type slotProgress struct {
 	slot int    // current slot
 	done uint64 // operations that had completed when the slot began
 }
@@ -82,17 +82,17 @@ type slotsPassed struct {
 // have decided when the warm-up ends, stepWarmup sets the end of this loop's warm-up.
 func (l *Loop) stepWarmup(now int64) {
 	c := &l.clock
-	if l.idle || l.draining || c.phase().Most == 0 {
+	if l.beforeStart || l.draining || c.phase().MaxDuration == 0 {
 		return
 	}
-	p, w := c.phase(), &l.cfg.Shared.warming
+	p, w := c.phase(), &l.cfg.Shared.warmup
 	length := slotLength(p.Duration)
 	for ; now >= c.origin+int64(l.warmup.slot+1)*length; l.warmup.slot++ {
 		w.addSlot(l.warmup.slot, l.ended.done-l.warmup.done, len(l.cfg.Shared.loops), p.Duration, now-c.origin)
 		l.warmup.done = l.ended.done
 	}
-	if end := w.endsAt.Load(); end != 0 && c.origin+end < c.end {
-		c.end = c.origin + end
-		c.next = min(c.next, c.end)
+	if end := w.endsAt.Load(); end != 0 && c.origin+end < c.phaseEnd {
+		c.phaseEnd = c.origin + end
+		c.nextBoundary = min(c.nextBoundary, c.phaseEnd)
 	}
 }

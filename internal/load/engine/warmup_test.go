@@ -22,7 +22,7 @@ func TestSteadyComparesSlots(t *testing.T) {
 		"nothing done":               {[]uint64{0, 0, 0, 0, 0, 0, 0, 0}, false},
 		"one slot stands for others": {[]uint64{9000, 9000, 9000, 9000, 0, 12_000, 12_000, 12_000}, true},
 	} {
-		if got := steady(c.done); got != c.want {
+		if got := isSteady(c.done); got != c.want {
 			t.Errorf("%s: steady is %v", name, got)
 		}
 	}
@@ -32,7 +32,7 @@ func TestSteadyComparesSlots(t *testing.T) {
 // falls steadily to 1 ms until `colder` nanoseconds have passed.
 func warmsUp(colder int64, duration, most int64) *bench {
 	warmup := warm(closed(duration))
-	warmup.Most = most
+	warmup.MaxDuration = most
 	b := newBench(4, 40, warmup, closed(secondNS))
 	b.serve = func(s *sim, conn int, request []byte) {
 		cold := math.Max(0, 1-float64(s.now-2e9)/float64(colder))
@@ -44,7 +44,7 @@ func warmsUp(colder int64, duration, most int64) *bench {
 // A warm-up continues until throughput is steady, up to its maximum length. If throughput is steady
 // from the beginning, the warm-up has exactly the requested length.
 func TestWarmupEndsWhenItIsSteady(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		colder, duration, most int64
 		least, longest         float64 // seconds
@@ -57,9 +57,9 @@ func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 		"cold up to its end": {5 * secondNS, 2 * secondNS, 4 * secondNS, 4, 4, false},
 	} {
 		b := warmsUp(c.colder, c.duration, c.most).run(t)
-		took := float64(b.res.Opened-b.res.Began) / 1e9
-		if took < c.least || took > c.longest || b.res.Steady != c.steady {
-			t.Errorf("%s: it took %v s, steady %v", name, took, b.res.Steady)
+		took := float64(b.res.WindowStart-b.res.LoadStart) / 1e9
+		if took < c.least || took > c.longest || b.res.WarmupSteady != c.steady {
+			t.Errorf("%s: it took %v s, steady %v", name, took, b.res.WarmupSteady)
 		}
 		near(t, "the window", b.totals.Seconds, 1, 0)
 		seconds := 0.0

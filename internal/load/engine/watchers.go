@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watching describes one loop's watchers, and what the loop records about its own writes for the
+// WatchSetup describes one loop's watchers, and what the loop records about its own writes for the
 // watchers of all loops.
-type Watching struct {
+type WatchSetup struct {
 	Sink  *watch.Sink // nil if this loop has no watchers
 	Board *watch.Board
 	// Conns lists, for each watcher of this loop, the index of its connection.
@@ -22,46 +22,46 @@ type Watching struct {
 	// Start is the first revision to watch. 0 means that a watcher watches the writes after its
 	// creation.
 	Start int64
-	// Present is set if a watcher, even a re-created one, can receive only the writes after its
+	// LiveOnly is set if a watcher, even a re-created one, can receive only the writes after its
 	// creation.
-	Present bool
-	// AtWindow is set if watchers are created when the measurement window opens. Otherwise they are
+	LiveOnly bool
+	// CreateAtWindow is set if watchers are created when the measurement window opens. Otherwise they are
 	// created before the first phase.
-	AtWindow bool
+	CreateAtWindow bool
 	// History records the watchers' events. It is nil if they are not verified. If it is set, the
 	// loop regularly requests the streams' progress.
 	History History
-	// Acknowledged is called with the successful reply to a write. ref is the value that Fill
-	// returned for the write, and sent is the time at which the write was sent. Acknowledged may be
+	// OnAcknowledged is called with the successful reply to a write. ref is the value that Fill
+	// returned for the write, and sent is the time at which the write was sent. OnAcknowledged may be
 	// nil.
-	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Unsure is called when a write failed although the store may have executed it. Unsure may be
+	OnAcknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
+	// OnUncertain is called when a write failed although the store may have executed it. OnUncertain may be
 	// nil.
-	Unsure func(kind kv.Kind, ref uint64)
-	// AskEvery is the time between two progress requests in nanoseconds. The requests go to the
+	OnUncertain func(kind kv.Kind, ref uint64)
+	// ProgressInterval is the time between two progress requests in nanoseconds. The requests go to the
 	// watchers' streams in turn. 0 selects the interval that History needs.
-	AskEvery int64
-	// Silent reports whether the loop sends no progress requests on a watcher's stream. If Silent
+	ProgressInterval int64
+	// SkipsProgress reports whether the loop sends no progress requests on a watcher's stream. If SkipsProgress
 	// is nil, the loop sends progress requests on each stream.
-	Silent func(watcher uint32) bool
-	// CaughtUp is called once, when the watchers have received all events that Sink expects except
-	// those of the load's own writes. CaughtUp may be nil.
-	CaughtUp func()
+	SkipsProgress func(watcher uint32) bool
+	// OnCaughtUp is called once, when the watchers have received all events that Sink expects except
+	// those of the load's own writes. OnCaughtUp may be nil.
+	OnCaughtUp func()
 }
 
 // watchMark is a bit that is set in the tags of operations that create watchers. The tags of slots
 // are smaller than watchMark.
 const watchMark = 1 << 30
 
-// retryWatch is how long the loop waits before it re-creates the watchers of a stream that has
+// watchRetryDelay is how long the loop waits before it re-creates the watchers of a stream that has
 // ended.
-const retryWatch = 100 * millisecond
+const watchRetryDelay = 100 * millisecond
 
 type watcherState uint8
 
 const (
-	absent watcherState = iota // waits to be created
-	asked                      // its creation was requested
+	absent    watcherState = iota // waits to be created
+	requested                     // its creation was requested
 	alive
 	ended // the store refused the watcher, so the loop does not create it again
 )
@@ -72,54 +72,54 @@ const (
 //
 // Invariant: missing is the number of watchers that are in state absent or asked.
 type watchers struct {
-	cfg     *Watching // nil if no loop of the load has watchers
-	none    bool      // this loop has no watchers, but other loops may have some
+	cfg     *WatchSetup // nil if no loop of the load has watchers
+	isEmpty bool        // this loop has no watchers, but other loops may have some
 	conns   *connections
-	ops     *slots
+	slots   *slots
 	timeout int64
 	op      store.Op
-	what    store.WatchOp // payload of op
+	watchOp store.WatchOp // payload of op
 
-	state     []watcherState
-	seen      []int64    // revision up to which a watcher has received all events
-	todo      [][]uint32 // by place: watchers to create there
-	byPlace   [][]uint32 // by place: all watchers there
-	recreated []bool     // the watcher was created at least once
-	askedAt   []int64
-	open      bool // watchers may be created now
-	missing   int  // number of watchers that are neither alive nor ended
-	retryAt   int64
-	retrying  []uint32   // watchers to create again at retryAt
-	tail      heldSecond // the second in which the loop counts events that arrive after the window
-	failed    error      // error of the first refused creation; refused re-creations do not count
-	quiet     bool       // all operations of this loop have ended
-	deadline  int64      // deadline for the remaining events; 0: not set yet
-	caught    bool
-	events    uint64 // events received
-	fine      bool   // Config.Fine
+	state        []watcherState
+	lastRevision []int64    // revision up to which a watcher has received all events
+	pending      [][]uint32 // by place: watchers to create there
+	byPlace      [][]uint32 // by place: all watchers there
+	recreated    []bool     // the watcher was created at least once
+	requestedAt  []int64
+	canCreate    bool // watchers may be created now
+	missing      int  // number of watchers that are neither alive nor ended
+	retryAt      int64
+	retrying     []uint32   // watchers to create again at retryAt
+	tail         heldSecond // the second in which the loop counts events that arrive after the window
+	firstRefusal error      // error of the first refused creation; refused re-creations do not count
+	loopEnded    bool       // all operations of this loop have ended
+	deadline     int64      // deadline for the remaining events; 0: not set yet
+	caughtUp     bool
+	events       uint64 // events received
+	recordsFine  bool   // Config.RecordFine
 
-	progressAt   int64  // when the next progress request is due
-	progressNext uint32 // the watcher whose stream receives it
+	progressAt          int64  // when the next progress request is due
+	nextProgressWatcher uint32 // the watcher whose stream receives it
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
-	*w = watchers{cfg: cfg.Watching, none: true, conns: conns, ops: ops, timeout: cfg.Timeout, retryAt: never, fine: cfg.Fine}
+	*w = watchers{cfg: cfg.Watching, isEmpty: true, conns: conns, slots: ops, timeout: cfg.Timeout, retryAt: never, recordsFine: cfg.RecordFine}
 	if w.cfg == nil || w.cfg.Sink == nil {
 		return
 	}
-	w.none = false
+	w.isEmpty = false
 	n := len(w.cfg.Conns)
-	w.state, w.seen, w.recreated = make([]watcherState, n), make([]int64, n), make([]bool, n)
-	w.askedAt = make([]int64, n)
-	w.todo, w.byPlace = make([][]uint32, len(conns.places)), make([][]uint32, len(conns.places))
+	w.state, w.lastRevision, w.recreated = make([]watcherState, n), make([]int64, n), make([]bool, n)
+	w.requestedAt = make([]int64, n)
+	w.pending, w.byPlace = make([][]uint32, len(conns.places)), make([][]uint32, len(conns.places))
 	for i, c := range w.cfg.Conns {
 		w.byPlace[c] = append(w.byPlace[c], uint32(i))
-		w.todo[c] = append(w.todo[c], uint32(i))
+		w.pending[c] = append(w.pending[c], uint32(i))
 	}
 	w.missing = n
 	if w.cfg.Start > 0 {
-		for i := range w.seen {
-			w.seen[i] = w.cfg.Start - 1
+		for i := range w.lastRevision {
+			w.lastRevision[i] = w.cfg.Start - 1
 		}
 	}
 }
@@ -127,10 +127,10 @@ func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
 // begin allows the loop to create watchers, and starts to create them on the connections that are
 // up.
 func (w *watchers) begin(now int64) {
-	if w.none || w.open {
+	if w.isEmpty || w.canCreate {
 		return
 	}
-	w.open = true
+	w.canCreate = true
 	for i, c := range w.conns.table {
 		if c.state == up {
 			w.submitPending(i, now)
@@ -140,50 +140,50 @@ func (w *watchers) begin(now int64) {
 
 // allCreated reports whether every watcher has been created or refused. The error is the first
 // refusal.
-func (w *watchers) allCreated() (bool, error) { return w.missing == 0, w.failed }
+func (w *watchers) allCreated() (bool, error) { return w.missing == 0, w.firstRefusal }
 
 // submitPending creates watchers on a connection while the connection accepts operations.
 func (w *watchers) submitPending(i int, now int64) {
-	if !w.open {
+	if !w.canCreate {
 		return
 	}
 	c := w.conns.table[i]
-	if c.moved || len(w.todo[c.place]) == 0 {
+	if c.moved || len(w.pending[c.place]) == 0 {
 		return
 	}
-	todo, k := w.todo[c.place], 0
-	for ; k < len(todo) && c.ready(); k++ {
-		n := todo[k]
+	pending, k := w.pending[c.place], 0
+	for ; k < len(pending) && c.ready(); k++ {
+		n := pending[k]
 		op := &w.op
-		w.what = store.WatchOp{Watcher: n}
-		*op = store.Op{Kind: kv.Watch, Tag: watchMark | n, Watch: &w.what}
+		w.watchOp = store.WatchOp{Watcher: n}
+		*op = store.Op{Kind: kv.Watch, Tag: watchMark | n, Watch: &w.watchOp}
 		w.cfg.Fill(n, op)
-		if w.seen[n] > 0 && !w.cfg.Present {
-			w.what.Start = w.seen[n] + 1
+		if w.lastRevision[n] > 0 && !w.cfg.LiveOnly {
+			w.watchOp.Start = w.lastRevision[n] + 1
 		}
-		w.state[n], w.askedAt[n] = asked, now
+		w.state[n], w.requestedAt[n] = requested, now
 		c.codec.Submit(op)
 		w.conns.touch(i)
 	}
-	w.todo[c.place] = todo[:copy(todo, todo[k:])]
+	w.pending[c.place] = pending[:copy(pending, pending[k:])]
 }
 
 // handle processes a codec's event for a watcher, and counts it in the current second, if there is
 // one.
 func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
-	if w.none || w.conns.table[i].moved { // the place's watchers now belong to its new connection
+	if w.isEmpty || w.conns.table[i].moved { // the place's watchers now belong to its new connection
 		return
 	}
-	switch ev.What {
-	case store.Notify:
+	switch ev.Type {
+	case store.WatchChange:
 		w.handleEvent(ev, now, current, secs)
-	case store.Seen:
-		w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
+	case store.WatchProgress:
+		w.lastRevision[ev.Watcher] = max(w.lastRevision[ev.Watcher], ev.Revision)
 		w.recordEvent(ev.Watcher, ev, 0, now)
-	case store.Done:
+	case store.OperationDone:
 		w.conns.noteReply(w.conns.table[i], ev)
 		w.handleCreation(i, ev, now, current)
-	case store.Ended:
+	case store.WatchEnded:
 		w.endWatcher(ev.Watcher, ev, now, current)
 	}
 }
@@ -192,7 +192,7 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 // watcher's only event is its end.
 func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
-		w.cfg.History.WatchEvent(n, ev, w.askedAt[n], from, now)
+		w.cfg.History.WatchEvent(n, ev, w.requestedAt[n], from, now)
 	}
 }
 
@@ -206,38 +206,38 @@ const (
 
 // requestProgress sends a progress request to the next watcher's stream, if a request is due.
 func (w *watchers) requestProgress(now int64) {
-	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.progressAt {
+	if w.isEmpty || w.cfg.History == nil && w.cfg.ProgressInterval == 0 || !w.canCreate || now < w.progressAt {
 		return
 	}
-	n := w.progressNext
+	n := w.nextProgressWatcher
 	w.progressAt = now + max(progressEvery, int64(len(w.state))*progressPerWatcher)
-	if w.cfg.AskEvery > 0 {
-		w.progressAt = now + w.cfg.AskEvery
+	if w.cfg.ProgressInterval > 0 {
+		w.progressAt = now + w.cfg.ProgressInterval
 	}
-	w.progressNext = (n + 1) % uint32(len(w.state))
-	if w.cfg.Silent != nil && w.cfg.Silent(n) {
+	w.nextProgressWatcher = (n + 1) % uint32(len(w.state))
+	if w.cfg.SkipsProgress != nil && w.cfg.SkipsProgress(n) {
 		return
 	}
 	i := w.conns.places[w.cfg.Conns[n]]
 	if c := w.conns.table[i]; w.state[n] == alive && c.ready() {
 		op := &w.op
-		w.what = store.WatchOp{Watcher: n}
-		*op = store.Op{Kind: kv.Watch, Watch: &w.what}
+		w.watchOp = store.WatchOp{Watcher: n}
+		*op = store.Op{Kind: kv.Watch, Watch: &w.watchOp}
 		w.cfg.Fill(n, op)
-		w.what.Progress = true
+		w.watchOp.RequestProgress = true
 		c.codec.Submit(op)
 		w.conns.touch(i)
 	}
 }
 
-// checkCaught calls Watching.CaughtUp once, when the watchers have caught up.
-func (w *watchers) checkCaught() {
-	if w.caught || !w.cfg.Sink.CaughtUp() {
+// checkCaughtUp calls Watching.CaughtUp once, when the watchers have caught up.
+func (w *watchers) checkCaughtUp() {
+	if w.caughtUp || !w.cfg.Sink.CaughtUp() {
 		return
 	}
-	w.caught = true
-	if w.cfg.CaughtUp != nil {
-		w.cfg.CaughtUp()
+	w.caughtUp = true
+	if w.cfg.OnCaughtUp != nil {
+		w.cfg.OnCaughtUp()
 	}
 }
 
@@ -246,36 +246,36 @@ func (w *watchers) handleCreation(i int, ev *store.Event, now int64, s *second) 
 	n := ev.Tag &^ watchMark
 	if ev.Outcome.Failed() {
 		w.endWatcher(n, ev, now, s)
-		if w.state[n] == ended && !w.recreated[n] && w.failed == nil {
-			w.failed = fmt.Errorf("%s refused to create a watcher: %s", w.conns.table[i].endpoint, textOf(ev))
+		if w.state[n] == ended && !w.recreated[n] && w.firstRefusal == nil {
+			w.firstRefusal = fmt.Errorf("%s refused to create a watcher: %s", w.conns.table[i].endpoint, eventText(ev))
 		}
 		return
 	}
-	if w.state[n] != asked {
+	if w.state[n] != requested {
 		return
 	}
 	w.state[n] = alive
 	w.missing--
 	from := int64(0)
-	if w.seen[n] > 0 && !w.cfg.Present {
-		from = w.seen[n] + 1
+	if w.lastRevision[n] > 0 && !w.cfg.LiveOnly {
+		from = w.lastRevision[n] + 1
 	}
 	w.recordEvent(n, ev, from, now)
-	if w.seen[n] == 0 {
-		w.seen[n] = ev.Revision
+	if w.lastRevision[n] == 0 {
+		w.lastRevision[n] = ev.Revision
 	}
-	w.cfg.Sink.Begun(n, ev.Version, cmp.Or(ev.Mod, ev.Revision))
+	w.cfg.Sink.StartAt(n, ev.Version, cmp.Or(ev.ModRevision, ev.Revision))
 	if w.recreated[n] {
-		w.cfg.Sink.Resubscribed()
+		w.cfg.Sink.RecordRecreation()
 		w.noteEnded(true, now, s)
 	} else {
-		w.cfg.Sink.Created(w.askedAt[n], now)
+		w.cfg.Sink.RecordCreation(w.requestedAt[n], now)
 	}
 	w.recreated[n] = true
 }
 
-// textOf returns the text of a failed event, or the name of its outcome if it has no text.
-func textOf(ev *store.Event) string {
+// eventText returns the text of a failed event, or the name of its outcome if it has no text.
+func eventText(ev *store.Event) string {
 	if len(ev.Text) > 0 {
 		return string(ev.Text)
 	}
@@ -283,10 +283,10 @@ func textOf(ev *store.Event) string {
 }
 
 // endWatcher processes the end of a watcher. A watcher that the store refused is not created again.
-// Any other watcher is created again: after retryWatch or, if its connection is down, on its
+// Any other watcher is created again: after watchRetryDelay or, if its connection is down, on its
 // place's next connection.
 func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
-	if w.state[n] != alive && w.state[n] != asked {
+	if w.state[n] != alive && w.state[n] != requested {
 		return
 	}
 	if w.state[n] == alive {
@@ -297,9 +297,9 @@ func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 		w.recordEvent(n, ev, 0, now)
 		w.state[n] = ended
 		w.missing--
-		w.cfg.Sink.Ended(n, ev.Text)
+		w.cfg.Sink.RecordEnd(n, ev.Text)
 		w.noteEnded(false, now, s)
-		w.checkCaught()
+		w.checkCaughtUp()
 		return
 	}
 	w.state[n] = absent
@@ -308,11 +308,11 @@ func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 	}
 	w.retrying = append(w.retrying, n)
 	if w.retryAt == never {
-		w.retryAt = now + retryWatch
+		w.retryAt = now + watchRetryDelay
 	}
 }
 
-// retry creates watchers again after their streams have ended. It does so when retryWatch has
+// retry creates watchers again after their streams have ended. It does so when watchRetryDelay has
 // passed since the first of these ends.
 func (w *watchers) retry(now int64) {
 	if now < w.retryAt {
@@ -322,24 +322,24 @@ func (w *watchers) retry(now int64) {
 	for _, n := range w.retrying {
 		if w.state[n] == absent {
 			place := w.cfg.Conns[n]
-			w.todo[place] = append(w.todo[place], n)
+			w.pending[place] = append(w.pending[place], n)
 		}
 	}
 	w.retrying = w.retrying[:0]
-	for p := range w.todo {
+	for p := range w.pending {
 		if i := w.conns.places[p]; w.conns.table[i].state == up {
 			w.submitPending(i, now)
 		}
 	}
 }
 
-// lost makes all watchers of a lost connection wait for their place's next connection.
-func (w *watchers) lost(i int) {
-	if w.none || w.conns.table[i].moved {
+// connectionLost makes all watchers of a lost connection wait for their place's next connection.
+func (w *watchers) connectionLost(i int) {
+	if w.isEmpty || w.conns.table[i].moved {
 		return
 	}
 	place := w.conns.table[i].place
-	w.todo[place] = w.todo[place][:0]
+	w.pending[place] = w.pending[place][:0]
 	for _, n := range w.byPlace[place] {
 		switch w.state[n] {
 		case ended:
@@ -348,7 +348,7 @@ func (w *watchers) lost(i int) {
 			w.missing++
 		}
 		w.state[n] = absent
-		w.todo[place] = append(w.todo[place], n)
+		w.pending[place] = append(w.pending[place], n)
 	}
 	kept := w.retrying[:0]
 	for _, n := range w.retrying {
@@ -359,19 +359,19 @@ func (w *watchers) lost(i int) {
 	w.retrying = kept
 }
 
-// settled reports whether the watchers have nothing more to wait for: all events of acknowledged
+// isSettled reports whether the watchers have nothing more to wait for: all events of acknowledged
 // writes have arrived, or the timeout has passed since the last operation in any loop ended. It is
 // called during the drain, when the loop has no operation in flight.
-func (w *watchers) settled(now int64) bool {
+func (w *watchers) isSettled(now int64) bool {
 	switch {
 	case w.cfg == nil:
 		return true
-	case w.none:
-		w.cfg.Board.LoopEnded()
+	case w.isEmpty:
+		w.cfg.Board.EndLoop()
 		return true
-	case !w.quiet:
-		w.quiet = true
-		w.cfg.Board.LoopEnded()
+	case !w.loopEnded:
+		w.loopEnded = true
+		w.cfg.Board.EndLoop()
 	}
 	if !w.cfg.Board.AllLoopsEnded() {
 		return false

@@ -12,32 +12,32 @@ import (
 
 // handleEvent processes a watch event that arrived at the time `now`.
 func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *secondQueue) {
-	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
+	w.lastRevision[ev.Watcher] = max(w.lastRevision[ev.Watcher], ev.Revision)
 	w.events++
 	w.recordEvent(ev.Watcher, ev, 0, now)
-	seen := w.cfg.Sink.Take(ev, now)
-	w.checkCaught()
+	seen := w.cfg.Sink.Receive(ev, now)
+	w.checkCaughtUp()
 	w.count(seen, now, s, secs)
 }
 
 // resolve counts earlier events whose writes were unknown when the events arrived, and are known
 // now.
 func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
-	if !w.none {
-		w.cfg.Sink.Resolve(now, func(seen watch.Seen, at int64) { w.count(seen, at, current, secs) })
+	if !w.isEmpty {
+		w.cfg.Sink.Resolve(now, func(seen watch.EventReport, at int64) { w.count(seen, at, current, secs) })
 	}
 }
 
 // count counts an event that arrived at the time `now`. It uses second s or, if the window has
 // closed, the last second of the window.
-func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
-	if w.fine && s != nil {
+func (w *watchers) count(seen watch.EventReport, now int64, s *second, secs *secondQueue) {
+	if w.recordsFine && s != nil {
 		w.recordFine(&seen, now, s)
 	}
 	if s == nil {
 		s = w.tail.second
 	}
-	if s == nil || !seen.Counts || s.Phase != seen.Phase {
+	if s == nil || !seen.Counted || s.Phase != seen.Phase {
 		return
 	}
 	if seen.Duplicate {
@@ -57,30 +57,30 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 }
 
 // recordFine records an event and its time within the second.
-func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
+func (w *watchers) recordFine(seen *watch.EventReport, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {
 		after = now - seen.Sent
 	}
 	if f := s.fine(); !seen.Duplicate {
-		f.EventReceived(after, now-s.start)
-		if seen.ShowsPassed {
-			f.Missed(seen.Passed, seen.MadeUp, now-s.start)
+		f.CountEvent(after, now-s.start)
+		if seen.ShowsMissing {
+			f.CountMissing(seen.NewlyMissing, seen.NoLongerMissing, now-s.start)
 		}
 	}
 }
 
 // noteEnded records that a watcher ended. `again` is set if the watcher was created again. It is
 // unset if the store refused the watcher.
-func (w *watchers) noteEnded(again bool, now int64, s *second) {
-	if w.fine && s != nil {
-		s.fine().WatcherEnded(again, now-s.start)
+func (w *watchers) noteEnded(recreated bool, now int64, s *second) {
+	if w.recordsFine && s != nil {
+		s.fine().CountWatcherEnd(recreated, now-s.start)
 	}
 }
 
 // holdTail keeps the window's last second open for events that arrive after the window.
 func (w *watchers) holdTail(s *second) {
-	if !w.none && s != nil && s.Phase == measure.Measured {
+	if !w.isEmpty && s != nil && s.Phase == measure.Measured {
 		w.tail.hold(s)
 	}
 }
@@ -88,7 +88,7 @@ func (w *watchers) holdTail(s *second) {
 // noteDue records when a write was due. It must be called only if the load has watchers.
 func (w *watchers) noteDue(sl *slot, kind kv.Kind) {
 	if kind.Writes() {
-		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
+		w.cfg.Board.Times.SetDue(sl.acc.Phase, sl.n, sl.due)
 	}
 }
 
@@ -98,19 +98,19 @@ func (w *watchers) noteAcked(sl *slot, ev *store.Event, at int64) {
 	if !sl.kind.Writes() {
 		return
 	}
-	if w.cfg.Board.Answers != nil && ev.At > 0 && ev.Outcome == kv.OK {
-		w.cfg.Board.Answers.Put(ev.At, sl.acc.Phase, sl.n)
+	if w.cfg.Board.RevisionWriters != nil && ev.StoreRevision > 0 && ev.Outcome == kv.OK {
+		w.cfg.Board.RevisionWriters.Put(ev.StoreRevision, sl.acc.Phase, sl.n)
 	}
-	w.cfg.Board.Times.Acked(sl.acc.Phase, sl.n, at)
-	if w.cfg.Acknowledged != nil {
-		w.cfg.Acknowledged(sl.kind, sl.ref, sl.sent, ev)
+	w.cfg.Board.Times.SetAcknowledged(sl.acc.Phase, sl.n, at)
+	if w.cfg.OnAcknowledged != nil {
+		w.cfg.OnAcknowledged(sl.kind, sl.ref, sl.sent, ev)
 	}
 }
 
-// noteUnsure records that a write failed although the store may have executed it.
-func (w *watchers) noteUnsure(sl *slot) {
-	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
-		w.cfg.Unsure(sl.kind, sl.ref)
+// noteUncertain records that a write failed although the store may have executed it.
+func (w *watchers) noteUncertain(sl *slot) {
+	if w.cfg != nil && w.cfg.OnUncertain != nil && sl.kind.Writes() {
+		w.cfg.OnUncertain(sl.kind, sl.ref)
 	}
 }
 
@@ -122,8 +122,8 @@ func (w *watchers) noteSent(c *conn, i int, at int64) {
 		return
 	}
 	for _, u := range c.unsent {
-		if sl := &w.ops.table[u.tag]; sl.state == submitted && int(sl.conn) == i && sl.kind.Writes() {
-			w.cfg.Board.Times.Sent(sl.acc.Phase, sl.n, at)
+		if sl := &w.slots.table[u.tag]; sl.state == submitted && int(sl.conn) == i && sl.kind.Writes() {
+			w.cfg.Board.Times.SetSent(sl.acc.Phase, sl.n, at)
 		}
 	}
 }

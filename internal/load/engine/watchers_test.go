@@ -40,7 +40,7 @@ func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBen
 	w.values = keys.NewValues(32, 1)
 	w.board = watch.NewBoard(1, 1, 0)
 	cfg := watch.Config{Board: w.board, Space: w.space, Values: w.values, WarmupMark: warmupBit}
-	part := &Watching{Board: w.board}
+	part := &WatchSetup{Board: w.board}
 	for range watchers {
 		cfg.Watchers = append(cfg.Watchers, watch.Watcher{Keys: 1})
 		part.Conns = append(part.Conns, 0)
@@ -72,7 +72,9 @@ func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *stor
 	return 0
 }
 
-func (w *watchBench) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+func (w *watchBench) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Put, kv.NoConsistency
+}
 
 func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Fraction: 1}} }
 
@@ -96,7 +98,7 @@ func (w *watchBench) answer(s *sim, conn int, request []byte) {
 	w.revision++
 	for n := range uint32(len(w.watching)) {
 		w.sent = append(w.sent, store.Event{
-			What: store.Notify, Watcher: n, Key: w.space.Append(nil, 0), Value: w.value[tag], Version: w.version, Revision: w.revision,
+			Type: store.WatchChange, Watcher: n, Key: w.space.Append(nil, 0), Value: w.value[tag], Version: w.version, Revision: w.revision,
 		})
 		number := uint32(len(w.sent) - 1)
 		if w.deliver != nil {
@@ -213,7 +215,7 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 	if s := w.window(); s.Delivered != 197 || s.Duplicated != 2 || s.Reordered != 2 {
 		t.Errorf("%+v", s)
 	}
-	if waited := w.now - w.res.Closed; waited < 2*secondNS || waited > 3*secondNS {
+	if waited := w.now - w.res.WindowEnd; waited < 2*secondNS || waited > 3*secondNS {
 		t.Errorf("waited %d ns for what was lost", waited)
 	}
 }
@@ -250,7 +252,7 @@ func TestRefusedWatcherIsReported(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
 	w.cfg.Deliver = func(*measure.Second) {}
-	w.cfg.Codecs = func(store.Dialed) store.Codec { return newSimCodec(100) }
+	w.cfg.Codecs = func(store.ConnectionInfo) store.Codec { return newSimCodec(100) }
 	var got error
 	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { got = err }); r != nil || got == nil || got.Error() != "server refused to create a watcher: denied" {
 		t.Errorf("%v", got)
@@ -269,7 +271,7 @@ type eventCounter struct {
 	events int
 }
 
-func (*eventCounter) Ended(*Completion) {}
+func (*eventCounter) OperationEnded(*Completion) {}
 
 func (h *eventCounter) WatchEvent(uint32, *store.Event, int64, int64, int64) { h.events++ }
 
@@ -282,14 +284,14 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	l.clock.current.Phase = measure.Measured
 	key := w.space.Append(nil, 0)
 	value := w.values.Append(nil, key, 0, 7)
-	w.board.Times.Due(measure.Measured, 7, 1)
-	w.board.Times.Sent(measure.Measured, 7, 2)
+	w.board.Times.SetDue(measure.Measured, 7, 1)
+	w.board.Times.SetSent(measure.Measured, 7, 2)
 	version, ev, history := int64(0), &store.Event{}, eventCounter{}
-	l.watchers.cfg.History, l.watchers.fine = &history, true
+	l.watchers.cfg.History, l.watchers.recordsFine = &history, true
 	once := func() {
 		version++
 		l.now += 1000
-		*ev = store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version}
+		*ev = store.Event{Type: store.WatchChange, Key: key, Value: value, Version: version, Revision: version}
 		l.watchers.handle(0, ev, l.now, l.clock.current, &l.secs)
 	}
 	once()
@@ -307,7 +309,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	bench := newWatchBench(t, 1, 3)
 	p := newPolicy(1, false)
-	p.connections.codecs = func(store.Dialed) store.Codec {
+	p.connections.codecs = func(store.ConnectionInfo) store.Codec {
 		c := newSimCodec(2)
 		bench.setup(c)
 		p.codecs = append(p.codecs, c)
@@ -325,7 +327,7 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	}
 	p.connect(t, 0)
 	w.submitPending(0, 2)
-	if len(bench.creates) != 2 || len(w.todo[0]) != 1 {
+	if len(bench.creates) != 2 || len(w.pending[0]) != 1 {
 		t.Fatalf("%v were created where there is room for 2", bench.creates)
 	}
 	answer(0, 0, kv.OK, 3)
@@ -336,22 +338,22 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 		t.Fatalf("%d missing, %v", w.missing, err)
 	}
 
-	w.handle(0, &store.Event{What: store.Seen, Watcher: 1, Revision: 70}, 6, nil, nil)
-	w.handle(0, &store.Event{What: store.Ended, Watcher: 1, Outcome: kv.ConnectionLost}, 10, nil, nil)
-	w.retry(10 + retryWatch - 1)
+	w.handle(0, &store.Event{Type: store.WatchProgress, Watcher: 1, Revision: 70}, 6, nil, nil)
+	w.handle(0, &store.Event{Type: store.WatchEnded, Watcher: 1, Outcome: kv.ConnectionLost}, 10, nil, nil)
+	w.retry(10 + watchRetryDelay - 1)
 	if len(bench.creates[1]) != 1 {
 		t.Error("created again at once")
 	}
-	w.retry(10 + retryWatch)
+	w.retry(10 + watchRetryDelay)
 	if got := bench.creates[1]; len(got) != 2 || got[1] != 71 {
 		t.Errorf("created from %v", got)
 	}
 
 	p.closeBroken(0, errRefused)
-	w.lost(0)
-	p.settle(0, 20)
-	if w.missing != 3 || len(w.todo[0]) != 3 {
-		t.Errorf("%d missing, to be created: %v", w.missing, w.todo)
+	w.connectionLost(0)
+	p.finishLoss(0, 20)
+	if w.missing != 3 || len(w.pending[0]) != 3 {
+		t.Errorf("%d missing, to be created: %v", w.missing, w.pending)
 	}
 	p.connect(t, 0)
 	w.submitPending(0, 30)
@@ -369,16 +371,16 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 // ended.
 func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 	p := newPolicy(1, false)
-	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
+	for _, cfg := range []*WatchSetup{nil, {Board: newWatchBench(t, 1, 1).board}} {
 		var w watchers
 		w.init(&Config{Watching: cfg}, &p.connections, &p.ops)
 		w.begin(1)
-		w.lost(0)
+		w.connectionLost(0)
 		w.retry(2)
 		s := &second{}
 		s.Phase = measure.Measured
 		w.holdTail(s)
-		if s.open != 0 || !w.settled(3) {
+		if s.open != 0 || !w.isSettled(3) {
 			t.Errorf("%+v", w)
 		}
 	}
@@ -389,7 +391,7 @@ func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 // two. One of these two arrives later.
 func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
-	w.cfg.Fine = true
+	w.cfg.RecordFine = true
 	w.deliver = func(w *watchBench, number uint32) {
 		d := w.wire
 		switch {
@@ -407,7 +409,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	for i := range w.each {
 		timeline.Add(&w.each[i], measure.Figure{})
 	}
-	got := timeline.Watched
+	got := timeline.WatchTimeline
 	if got == nil {
 		t.Fatal("no events are recorded")
 	}
@@ -415,8 +417,8 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 		t.Errorf("the time without an event is %+v, %v", o, ok)
 	}
 	most, passed, madeUp, late := uint32(0), uint32(0), uint32(0), uint32(0)
-	for i := range got.Latest {
-		most, passed, madeUp = max(most, got.Latest[i]), passed+got.Passed[i], madeUp+got.MadeUp[i]
+	for i := range got.MaxDelays {
+		most, passed, madeUp = max(most, got.MaxDelays[i]), passed+got.NewlyMissing[i], madeUp+got.NoLongerMissing[i]
 	}
 	for _, l := range got.Late {
 		late += l.Count
@@ -432,7 +434,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 func TestEndedLeasesAreRecorded(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}
-	gone := store.Event{Outcome: kv.BadRequest, At: 7}
+	gone := store.Event{Outcome: kv.BadRequest, StoreRevision: 7}
 	l.noteReply(1, 15*secondNS, 16*secondNS, &kept, nil)
 	l.noteReply(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before it was due to expire
 	l.noteReply(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
@@ -440,10 +442,10 @@ func TestEndedLeasesAreRecorded(t *testing.T) {
 	l.noteReply(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after it was due to expire
 	l.noteReply(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
 	l.noteReply(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
-	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {
-		t.Fatalf("it is %+v", s.Fine)
+	if s.SlotDetail == nil || s.SlotDetail.Watch == nil || len(s.SlotDetail.Watch.Leases) != 2 {
+		t.Fatalf("it is %+v", s.SlotDetail)
 	}
-	if got := s.Fine.Watch.Leases; got[0] != (measure.LeaseEnd{Lease: 1, At: 5, Early: true}) || got[1] != (measure.LeaseEnd{Lease: 2, At: 7}) {
+	if got := s.SlotDetail.Watch.Leases; got[0] != (measure.LeaseEnd{Lease: 1, At: 5, Early: true}) || got[1] != (measure.LeaseEnd{Lease: 2, At: 7}) {
 		t.Errorf("it is %+v", got)
 	}
 }

@@ -158,9 +158,9 @@ func TestValuesHaveTheExactSizeAndAlphabet(t *testing.T) {
 		if i := bytes.IndexFunc(b, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); i >= 0 {
 			t.Errorf("a value of %d bytes has %q at %d", size, b[i], i)
 		}
-		want := Own
+		want := OriginOwn
 		if size < HeadLen {
-			want = Short
+			want = OriginUnknown
 		}
 		if got := v.Judge([]byte("k"), b); got != want {
 			t.Errorf("a value of %d bytes is judged %d, want %d", size, got, want)
@@ -188,7 +188,7 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		if v.Judge(key, bad) != Foreign {
+		if v.Judge(key, bad) != OriginForeign {
 			t.Errorf("a value damaged at byte %d passes", i)
 		}
 	}
@@ -198,7 +198,7 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 		"a longer value":      v.Judge(key, append(bytes.Clone(good), 'x')),
 		"its head alone":      v.Judge(key, good[:HeadLen]),
 	} {
-		if got != Foreign {
+		if got != OriginForeign {
 			t.Errorf("%s is judged %d", what, got)
 		}
 	}
@@ -207,7 +207,7 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 // The checksum covers only the key and the value, so Judge recognizes values from other runs with
 // any seed, size, client and operation.
 func TestJudgeRecognizesValuesOfEveryRun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	key := []byte("some/key")
 	sizes := []int{0, 1, 8, HeadLen - 1, HeadLen, HeadLen + 1, 64, 256, 1 << 16}
 	for _, mine := range sizes {
@@ -215,12 +215,12 @@ func TestJudgeRecognizesValuesOfEveryRun(t *testing.T) {
 		for i, size := range sizes {
 			for seed := range uint64(5) {
 				value := NewValues(size, seed).Append(nil, key, uint32(seed)*7919, 1<<41|seed<<20|uint64(i))
-				want := Other
+				want := OriginOtherSize
 				switch {
 				case size < HeadLen:
-					want = Short
+					want = OriginUnknown
 				case size == mine:
-					want = Own
+					want = OriginOwn
 				}
 				if got := v.Judge(key, value); got != want {
 					t.Fatalf("a value of %d bytes and seed %d is judged %d by a load of %d bytes, want %d", size, seed, got, mine, want)

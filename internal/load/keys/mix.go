@@ -12,20 +12,20 @@ import (
 // in about three out of four cases.
 type Mix struct {
 	operations []scenario.Operation
-	upTo       []float64 // cumulative shares; the last one is 1
+	cumulative []float64 // cumulative shares; the last one is 1
 	seed       uint64
 }
 
 // NewMix returns a mix. The weights must be positive, but need not add up to a particular number.
 func NewMix(operations []scenario.Operation, seed uint64) Mix {
-	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
+	m := Mix{operations: operations, cumulative: make([]float64, len(operations)), seed: seed}
 	sum := 0.0
 	for i, o := range operations {
 		sum += o.Weight
-		m.upTo[i] = sum
+		m.cumulative[i] = sum
 	}
-	for i := range m.upTo {
-		m.upTo[i] /= sum
+	for i := range m.cumulative {
+		m.cumulative[i] /= sum
 	}
 	return m
 }
@@ -33,8 +33,8 @@ func NewMix(operations []scenario.Operation, seed uint64) Mix {
 // Shares returns the operations' shares in the order of the operations that were passed to NewMix.
 // The sum of the shares is 1.
 func (m *Mix) Shares() []float64 {
-	shares, below := make([]float64, len(m.upTo)), 0.0
-	for i, upTo := range m.upTo {
+	shares, below := make([]float64, len(m.cumulative)), 0.0
+	for i, upTo := range m.cumulative {
 		shares[i], below = upTo-below, upTo
 	}
 	return shares
@@ -46,6 +46,6 @@ func (m *Mix) Operation(n uint64) *scenario.Operation {
 		return &m.operations[0]
 	}
 	u := RandomUnit(m.seed, n)
-	i := sort.Search(len(m.upTo), func(i int) bool { return u < m.upTo[i] })
+	i := sort.Search(len(m.cumulative), func(i int) bool { return u < m.cumulative[i] })
 	return &m.operations[min(i, len(m.operations)-1)]
 }

@@ -48,7 +48,7 @@ func (s Space) Number(key []byte) (number uint64, ok bool) {
 		return 0, false
 	}
 	for _, x := range key[len(s.prefix):] {
-		digit, base := uint64(digitOf[x]), uint64(len(alphabet))
+		digit, base := uint64(digitValues[x]), uint64(len(alphabet))
 		if s.digits {
 			digit, base = digit-1, 10
 		}
@@ -60,8 +60,8 @@ func (s Space) Number(key []byte) (number uint64, ok bool) {
 	return number, number < s.n
 }
 
-// digitOf maps a byte to its position in alphabet, or to 255 if it is not in alphabet.
-var digitOf = func() (v [256]byte) {
+// digitValues maps a byte to its position in alphabet, or to 255 if it is not in alphabet.
+var digitValues = func() (v [256]byte) {
 	for i := range v {
 		v[i] = 255
 	}

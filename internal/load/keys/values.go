@@ -72,10 +72,10 @@ type Origin uint8
 
 // The origins.
 const (
-	Foreign Origin = iota // the value was not written by quorumbench
-	Short                 // the value is too short for a checksum, so its origin is unknown
-	Other                 // the value was written by a run whose values have a different size
-	Own                   // the value was written by a run whose values have this size
+	OriginForeign   Origin = iota // the value was not written by quorumbench
+	OriginUnknown                 // the value is too short for a checksum, so its origin is unknown
+	OriginOtherSize               // the value was written by a run whose values have a different size
+	OriginOwn                     // the value was written by a run whose values have this size
 )
 
 // Judge returns the origin of a value that was read from key. The checksum covers only the key and
@@ -83,19 +83,19 @@ const (
 func (v *Values) Judge(key, value []byte) Origin {
 	if len(value) < HeadLen {
 		if bytes.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }) {
-			return Foreign
+			return OriginForeign
 		}
-		return Short
+		return OriginUnknown
 	}
 	var want [sumLen]byte
 	encodeBits(want[:], uint64(checksum(key, value[sumLen:])))
 	switch {
 	case string(want[:]) != string(value[:sumLen]):
-		return Foreign
+		return OriginForeign
 	case len(value) != v.size:
-		return Other
+		return OriginOtherSize
 	}
-	return Own
+	return OriginOwn
 }
 
 // phaseShift is the position, in an operation's number, of the bits that mark the phase.
@@ -106,17 +106,17 @@ const phaseShift = 40
 // identity is small, too. This keeps the encoded numbers (varints) short.
 func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
 
-// ReadIdentity returns the identity of a value whose origin is Own.
+// ReadIdentity returns the identity of a value whose origin is OriginOwn.
 func ReadIdentity(value []byte) uint64 { return Identity(decodeNumber(value)) }
 
 // NoIdentity is an identity that no value written by an application has. It would belong to an
 // operation of the warm-up, and applications have no warm-up.
 const NoIdentity = 2 // Identity(1 << phaseShift)
 
-// Identity returns the Identity of a key's value if the value's origin is Own. Otherwise it returns
+// Identity returns the Identity of a key's value if the value's origin is OriginOwn. Otherwise it returns
 // NoIdentity.
 func (v *Values) Identity(key, value []byte) uint64 {
-	if v.Judge(key, value) != Own {
+	if v.Judge(key, value) != OriginOwn {
 		return NoIdentity
 	}
 	return ReadIdentity(value)
@@ -126,15 +126,15 @@ func (v *Values) Identity(key, value []byte) uint64 {
 // HeadLen bytes.
 func decodeNumber(value []byte) (n uint64) {
 	for _, x := range value[sumLen+clientLen : HeadLen] {
-		n = n<<6 | uint64(digitOf[x]&63)
+		n = n<<6 | uint64(digitValues[x]&63)
 	}
 	return n
 }
 
 // Number returns the number of the operation that wrote value to key. ok is false if the value's
-// origin is not Own.
+// origin is not OriginOwn.
 func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
-	if v.Judge(key, value) != Own {
+	if v.Judge(key, value) != OriginOwn {
 		return 0, false
 	}
 	return decodeNumber(value), true

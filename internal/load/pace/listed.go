@@ -17,10 +17,10 @@ func (l Listed) Due(n uint64) int64 {
 	return math.MaxInt64
 }
 
-// Rest implements Pacer.
-func (l Listed) Rest(uint64, Point) Rest { return l }
+// Remainder implements Pacer.
+func (l Listed) Remainder(uint64, Point) Remainder { return l }
 
-// First implements Rest.
-func (l Listed) First(at int64) uint64 {
+// FirstDueAt implements Rest.
+func (l Listed) FirstDueAt(at int64) uint64 {
 	return uint64(sort.Search(len(l), func(n int) bool { return l[n] >= at }))
 }

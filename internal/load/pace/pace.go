@@ -22,18 +22,18 @@ type Pacer interface {
 	// Due returns when operation n is due, in nanoseconds since the start of the schedule.
 	// Operations are numbered from 0. math.MaxInt64 means never.
 	Due(n uint64) int64
-	// Rest returns the part of the schedule that starts with operation n. The result is used to
+	// Remainder returns the part of the schedule that starts with operation n. The result is used to
 	// count operations that are not sent. `last` is a known later point of the schedule, or the
 	// zero Point. Rest does not change the pacer.
-	Rest(n uint64, last Point) Rest
+	Remainder(n uint64, last Point) Remainder
 }
 
-// Rest is a part of a schedule whose operations will not be sent. The time to count these
+// Remainder is a part of a schedule whose operations will not be sent. The time to count these
 // operations does not depend on their number. The arguments of successive calls must not decrease.
-type Rest interface {
+type Remainder interface {
 	Pacer
-	// First returns the first operation that is due at or after the given time.
-	First(at int64) uint64
+	// FirstDueAt returns the first operation that is due at or after the given time.
+	FirstDueAt(at int64) uint64
 }
 
 // Point is an operation with its due time. The zero Point means that no point is known.
@@ -56,11 +56,11 @@ func NewConstant(perSecond float64) Constant { return Constant{gap: 1e9 / perSec
 // overflow to a negative number.
 func (c Constant) Due(n uint64) int64 { return saturate(float64(n) * c.gap) }
 
-// Rest returns the schedule itself, because Due does not depend on earlier operations.
-func (c Constant) Rest(uint64, Point) Rest { return c }
+// Remainder returns the schedule itself, because Due does not depend on earlier operations.
+func (c Constant) Remainder(uint64, Point) Remainder { return c }
 
-// First divides the time by the gap, and then corrects the rounding error by means of Due.
-func (c Constant) First(at int64) uint64 {
+// FirstDueAt divides the time by the gap, and then corrects the rounding error by means of Due.
+func (c Constant) FirstDueAt(at int64) uint64 {
 	n := uint64(min(max(float64(at)/c.gap, 0), math.MaxInt64))
 	for n > 0 && c.Due(n-1) >= at {
 		n--

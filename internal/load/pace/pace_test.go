@@ -86,7 +86,7 @@ func TestFirstAgreesWithDue(t *testing.T) {
 		constant, last := NewConstant(rate), uint64(0)
 		for i := range int64(2000) {
 			at := i * i * i * 977
-			n := constant.First(at)
+			n := constant.FirstDueAt(at)
 			if constant.Due(n) < at || n > 0 && constant.Due(n-1) >= at {
 				t.Fatalf("at %v/s the first due at %d is not %d", rate, at, n)
 			}
@@ -96,13 +96,13 @@ func TestFirstAgreesWithDue(t *testing.T) {
 			t.Errorf("at %v/s nothing was due", rate)
 		}
 	}
-	rest, drawn := NewPoisson(1e6, 5).Rest(0, Point{}), NewPoisson(1e6, 5)
+	rest, drawn := NewPoisson(1e6, 5).Remainder(0, Point{}), NewPoisson(1e6, 5)
 	n := uint64(0)
-	for at := int64(1); n < mostWalked-2000; at += 1_234_567 {
+	for at := int64(1); n < maxDrawnGaps-2000; at += 1_234_567 {
 		for drawn.Due(n) < at {
 			n++
 		}
-		if got := rest.First(at); got != n || rest.Due(got) != drawn.Due(n) {
+		if got := rest.FirstDueAt(at); got != n || rest.Due(got) != drawn.Due(n) {
 			t.Fatalf("of a Poisson schedule the first due at %d is %d, not %d", at, got, n)
 		}
 	}
@@ -115,12 +115,12 @@ func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 	for _, last := range []Point{{}, {N: far, Due: 2e15}} {
 		p := NewPoisson(1e6, 5)
 		p.Due(1000)
-		rest := p.Rest(1000, last)
+		rest := p.Remainder(1000, last)
 		before := int64(0)
-		for n := uint64(1000); n < 3*mostWalked; n += 999 {
+		for n := uint64(1000); n < 3*maxDrawnGaps; n += 999 {
 			due := rest.Due(n)
-			if due < before || rest.First(due) > n {
-				t.Fatalf("operation %d is due at %d, after one at %d; the first then is %d", n, due, before, rest.First(due))
+			if due < before || rest.FirstDueAt(due) > n {
+				t.Fatalf("operation %d is due at %d, after one at %d; the first then is %d", n, due, before, rest.FirstDueAt(due))
 			}
 			before = due
 		}

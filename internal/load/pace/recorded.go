@@ -16,14 +16,14 @@ type Recorded struct {
 // must be ascending. They are in nanoseconds since an arbitrary point in time. `speed` must be
 // positive; a speed of 2 makes the schedule twice as fast as the recording. The first operation is
 // due at 0.
-func NewRecorded(at []int64, speed float64) *Recorded {
-	r := &Recorded{due: make([]int64, len(at))}
-	for n := range at {
-		r.due[n] = saturate(float64(at[n]-at[0]) / speed)
+func NewRecorded(times []int64, speed float64) *Recorded {
+	r := &Recorded{due: make([]int64, len(times))}
+	for n := range times {
+		r.due[n] = saturate(float64(times[n]-times[0]) / speed)
 	}
 	// Extend the schedule by the mean gap, so that the last operation has time to run.
 	share := int64(1e9)
-	if last := len(at) - 1; last > 0 {
+	if last := len(times) - 1; last > 0 {
 		r.length = r.due[last]
 		share = max(r.length/int64(last), 1)
 	}
@@ -45,11 +45,11 @@ func (r *Recorded) Due(n uint64) int64 {
 	return math.MaxInt64
 }
 
-// Rest returns the schedule itself.
-func (r *Recorded) Rest(uint64, Point) Rest { return r }
+// Remainder returns the schedule itself.
+func (r *Recorded) Remainder(uint64, Point) Remainder { return r }
 
-// First implements Rest. It uses binary search.
-func (r *Recorded) First(at int64) uint64 {
+// FirstDueAt implements Rest. It uses binary search.
+func (r *Recorded) FirstDueAt(at int64) uint64 {
 	n := sort.Search(len(r.due), func(n int) bool { return r.due[n] >= at })
 	for uint64(n) >= uint64(len(r.due)) && r.Due(uint64(n)) < at {
 		n++

@@ -29,7 +29,7 @@ func TestRecordedKeepsItsDistances(t *testing.T) {
 		}
 		for range 100 {
 			when := r.Int64N(end + 2)
-			first := p.Rest(0, pace.Point{}).First(when)
+			first := p.Remainder(0, pace.Point{}).FirstDueAt(when)
 			if p.Due(first) < when || first > 0 && p.Due(first-1) >= when {
 				t.Fatalf("operation %d is not the first that is due at %d or later", first, when)
 			}

@@ -16,80 +16,80 @@ import (
 // read starts with the request to the worker, and ends when the worker's report of the read
 // arrives. This interval is longer than the actual read. Therefore a violation can remain
 // undetected, but a correct store cannot look wrong.
-func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
+func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, newRecorder load.RecorderFactory) (found uint64, err error) {
 	asked := measure.Now()
-	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
-	if to != nil {
-		r.to = func(time.Time, time.Duration) *history.Recorder { return to(asked, 0) }
+	r := recorders{assignment: a, final: true, clockStart: asked, byLoop: map[uint64]*history.Recorder{}}
+	if newRecorder != nil {
+		r.newRecorder = func(time.Time, time.Duration) *history.Recorder { return newRecorder(asked, 0) }
 	}
 	defer r.flush()
-	s, got, err := w.openCall(ctx, message{Call: readBack, Assignment: a, Level: level, History: to != nil}, r.record)
+	s, got, err := w.openCall(ctx, message{Call: readBack, Assignment: a, Level: level, History: newRecorder != nil}, r.record)
 	if err != nil {
 		return 0, err
 	}
 	_ = s.Close() // we have the reply, so an error does not matter
-	if most := a.MostKeys(); got.Found > most {
+	if most := a.MaxKeys(); got.Found > most {
 		return 0, fmt.Errorf("the worker reports that it found %d keys, but its load has at most %d keys", got.Found, most)
 	}
 	return got.Found, nil
 }
 
-// mostLoops limits the number of event loops that a worker may report.
-const mostLoops = 1024
+// maxLoops limits the number of event loops that a worker may report.
+const maxLoops = 1024
 
-// mostRounds limits how many times a worker reads all keys. A worker may repeat reads because reads
+// maxRounds limits how many times a worker reads all keys. A worker may repeat reads because reads
 // fail during an election.
-const mostRounds = 8
+const maxRounds = 8
 
 // recorders records the operations that a worker reports, with one recorder per event loop of the
 // worker.
 type recorders struct {
-	to load.History // nil if operations are not recorded
-	of *load.Assignment
+	newRecorder load.RecorderFactory // nil if operations are not recorded
+	assignment  *load.Assignment
 	// final is set if the operations are reads of the keys after the load. Their times are on this
 	// machine's clock.
-	final bool
-	count uint64    // number of such reads
-	zero  time.Time // start of the clock for such reads
-	by    map[uint64]*history.Recorder
+	final      bool
+	count      uint64    // number of such reads
+	clockStart time.Time // start of the clock for such reads
+	byLoop     map[uint64]*history.Recorder
 }
 
 func (r *recorders) record(b []byte) error {
 	part, err := readHistory(b)
-	if err != nil || r.to == nil {
+	if err != nil || r.newRecorder == nil {
 		return err
 	}
-	to := r.by[part.loop]
-	if to == nil {
-		if part.loop >= mostLoops {
-			return fmt.Errorf("the worker reports operations of loop %d, but a worker can have at most %d loops", part.loop, mostLoops)
+	recorder := r.byLoop[part.loop]
+	if recorder == nil {
+		if part.loop >= maxLoops {
+			return fmt.Errorf("the worker reports operations of loop %d, but a worker can have at most %d loops", part.loop, maxLoops)
 		}
-		to = r.to(part.zero, 0)
-		r.by[part.loop] = to
+		recorder = r.newRecorder(part.zero, 0)
+		r.byLoop[part.loop] = recorder
 	}
-	heard := int64(0)
+	received := int64(0)
 	if r.final {
-		heard = int64(time.Since(r.zero))
+		received = int64(time.Since(r.clockStart))
 	}
 	for i := range part.ops {
 		o := &part.ops[i]
-		if o.Key >= r.of.KeyNumbers() || r.final && !ofReadBack(o) || !r.final && o.Final || o.Invoked > o.Done {
+		if o.Key >= r.assignment.KeyNumberLimit() || r.final && !isReadBackOp(o) || !r.final && o.Final || o.Invoked > o.Done {
 			return errors.New("the worker reports an operation that its load cannot contain")
 		}
 		if r.final {
-			if r.count++; r.count > mostRounds*r.of.MostKeys() {
+			if r.count++; r.count > maxRounds*r.assignment.MaxKeys() {
 				return errors.New("the worker reports more reads than are possible for the keys of its load")
 			}
-			o.Invoked, o.Done = 0, heard
+			o.Invoked, o.Done = 0, received
 		}
-		to.Add(o)
+		recorder.Add(o)
 	}
 	return nil
 }
 
-// ofReadBack reports whether o is an operation that a worker can record when it reads keys after a
+// isReadBackOp reports whether o is an operation that a worker can record when it reads keys after a
 // load: a read, or the possible deletion of a key that an earlier load had written.
-func ofReadBack(o *history.Op) bool {
+func isReadBackOp(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists
 	}
@@ -97,7 +97,7 @@ func ofReadBack(o *history.Op) bool {
 }
 
 func (r *recorders) flush() {
-	for _, one := range r.by {
-		one.Flush()
+	for _, recorder := range r.byLoop {
+		recorder.Flush()
 	}
 }

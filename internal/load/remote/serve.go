@@ -18,13 +18,13 @@ import (
 // of workers is at most `few`. For more workers, the interval grows in proportion to their number.
 const (
 	progressEvery = 100 * time.Millisecond
-	few           = 8
+	baseWorkers   = 8
 )
 
-// progressOf returns the interval at which each worker reports progress, for the given number of
+// progressInterval returns the interval at which each worker reports progress, for the given number of
 // workers.
-func progressOf(workers int) time.Duration {
-	return max(progressEvery, progressEvery*time.Duration(workers)/few)
+func progressInterval(workers int) time.Duration {
+	return max(progressEvery, progressEvery*time.Duration(workers)/baseWorkers)
 }
 
 // Serve receives a call from the stream, lets w execute the call, sends the reply, and closes the
@@ -66,7 +66,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if second, ok := asSecond(b); ok {
+	if second, ok := cutSecond(b); ok {
 		_, err := measure.ReadSecond(second)
 		return nil, cmp.Or(err, errors.New("received a per-second report, although no such report is expected"))
 	}
@@ -74,7 +74,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 }
 
 // execute executes a call that has a single reply.
-func execute(ctx context.Context, w load.Worker, m *message, to load.History) *reply {
+func execute(ctx context.Context, w load.Worker, m *message, newRecorder load.RecorderFactory) *reply {
 	a := &reply{}
 	var err error
 	switch m.Call {
@@ -92,9 +92,9 @@ func execute(ctx context.Context, w load.Worker, m *message, to load.History) *r
 		a.First, err = w.WriteVersions(ctx, m.Assignment)
 	case readBack:
 		if !m.History {
-			to = nil
+			newRecorder = nil
 		}
-		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, to)
+		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, newRecorder)
 	default:
 		err = fmt.Errorf("unknown call %q of a worker", m.Call)
 	}
@@ -105,17 +105,17 @@ func execute(ctx context.Context, w load.Worker, m *message, to load.History) *r
 }
 
 // serveJob prepares a job, and executes the requests for the job until the stream ends.
-func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, asked *message) error {
-	var to load.History
-	if asked.History {
+func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, request *message) error {
+	var to load.RecorderFactory
+	if request.History {
 		to = out.history
 	}
-	job, err := w.Prepare(ctx, asked.Assignment, load.Reports{
-		History:     to,
-		Second:      func(s *measure.Second) { out.enqueue(encodeSecond(s)) },
-		SecondsOnly: true,
-		Changed:     out.changed,
-		Mark:        func(m load.Mark) { out.queueMessage(message{Mark: &m}) },
+	job, err := w.Prepare(ctx, request.Assignment, load.Reports{
+		NewRecorder:     to,
+		Second:          func(s *measure.Second) { out.enqueue(encodeSecond(s)) },
+		SecondsOnly:     true,
+		OnClusterChange: out.changed,
+		OnPhaseChange:   func(m load.PhaseChange) { out.queueMessage(message{PhaseChange: &m}) },
 	})
 	if err != nil {
 		out.reply(errorReply(err))
@@ -128,7 +128,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	defer cancel()
 	loadCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	begun, connecting, connected := false, false, make(chan struct{})
+	started, connecting, connected := false, false, make(chan struct{})
 	for {
 		m, err := receive(s, nil)
 		switch {
@@ -144,11 +144,11 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 				}
 				out.reply(&reply{})
 			})
-		case m.Run != nil && connecting && !begun:
-			begun = true
+		case m.Run != nil && connecting && !started:
+			started = true
 			running.Go(func() {
 				<-connected
-				runJob(loadCtx, out, job, asked.Assignment, *m.Run)
+				runJob(loadCtx, out, job, request.Assignment, *m.Run)
 			})
 		case m.Stop:
 			stop()
@@ -161,24 +161,24 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 }
 
 // runJob runs a job, and reports the job's progress and ending.
-func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment, begin time.Time) {
-	until := progress(out, job, of)
+func runJob(ctx context.Context, out *sender, job load.Job, assignment *load.Assignment, begin time.Time) {
+	until := reportProgress(out, job, assignment)
 	res, err := job.Run(ctx, begin)
 	until()
 	if err != nil {
 		out.reply(errorReply(err))
 		return
 	}
-	out.queueMessage(message{Ending: endingOf(res.Ending)})
+	out.queueMessage(message{Ending: encodeEnding(res.Ending)})
 }
 
-// progress reports the progress of a job until the returned function is called.
-func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
+// reportProgress reports the progress of a job until the returned function is called.
+func reportProgress(out *sender, job load.Job, assignment *load.Assignment) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		load.LowerPriorityInAgent(&of.Load)
-		ticker := time.NewTicker(progressOf(of.Shard.N))
+		load.LowerPriorityInAgent(&assignment.Load)
+		ticker := time.NewTicker(progressInterval(assignment.Shard.N))
 		defer ticker.Stop()
 		for {
 			p := job.Progress()
@@ -193,9 +193,9 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	return func() { close(quit); <-ended }
 }
 
-// mostQueued limits the number of bytes that wait to be sent. A load that continues while the other
+// maxQueued limits the number of bytes that wait to be sent. A load that continues while the other
 // side receives nothing reaches this limit.
-const mostQueued = 64 << 20
+const maxQueued = 64 << 20
 
 // sender sends messages in its own goroutine, so that the load does not wait for the stream.
 type sender struct {
@@ -204,15 +204,15 @@ type sender struct {
 
 	loops atomic.Uint64 // number of event loops that have a history
 
-	mu      sync.Mutex
-	wake    *sync.Cond
-	queue   [][]byte
-	queued  int
-	lost    changed // reported by the load, but not sent yet
-	hasLost bool    // lost contains a report
-	done    bool
-	err     error
-	ended   chan struct{}
+	mu               sync.Mutex
+	wake             *sync.Cond
+	queue            [][]byte
+	queued           int
+	pendingChange    changed // reported by the load, but not sent yet
+	hasPendingChange bool    // lost contains a report
+	closing          bool
+	err              error
+	ended            chan struct{}
 }
 
 func newSender(s Stream, fail func()) *sender {
@@ -226,39 +226,39 @@ func (o *sender) run() {
 	defer close(o.ended)
 	for {
 		o.mu.Lock()
-		for len(o.queue) == 0 && !o.hasLost && !o.done {
+		for len(o.queue) == 0 && !o.hasPendingChange && !o.closing {
 			o.wake.Wait()
 		}
 		next := o.queue
-		if o.hasLost {
-			c := o.lost
+		if o.hasPendingChange {
+			c := o.pendingChange
 			if b, err := encode(message{Changed: &c}); err == nil {
 				next = append(next, b)
 			}
-			o.lost, o.hasLost = changed{}, false
+			o.pendingChange, o.hasPendingChange = changed{}, false
 		}
 		o.queue, o.queued = nil, 0
-		over := o.done && len(next) == 0
+		over := o.closing && len(next) == 0
 		o.mu.Unlock()
 		if over {
 			return
 		}
 		for _, b := range next {
 			if err := o.stream.Send(b); err != nil {
-				o.broken(err)
+				o.failWith(err)
 				return
 			}
 		}
 	}
 }
 
-// broken records an error. After that, the sender sends nothing.
-func (o *sender) broken(err error) {
+// failWith records an error. After that, the sender sends nothing.
+func (o *sender) failWith(err error) {
 	o.mu.Lock()
 	if o.err == nil {
 		o.err = err
 	}
-	o.done, o.queue, o.hasLost = true, nil, false
+	o.closing, o.queue, o.hasPendingChange = true, nil, false
 	o.wake.Signal()
 	o.mu.Unlock()
 	o.fail()
@@ -286,14 +286,14 @@ func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 
 func (o *sender) enqueue(b []byte) {
 	o.mu.Lock()
-	full := o.queued+len(b) > mostQueued && o.queued > 0
-	if !o.done && !full {
+	full := o.queued+len(b) > maxQueued && o.queued > 0
+	if !o.closing && !full {
 		o.queue, o.queued = append(o.queue, b), o.queued+len(b)
 		o.wake.Signal()
 	}
 	o.mu.Unlock()
 	if full {
-		o.broken(fmt.Errorf("more than %d bytes of the load's reports wait to be sent, because the other side does not receive them", mostQueued))
+		o.failWith(fmt.Errorf("more than %d bytes of the load's reports wait to be sent, because the other side does not receive them", maxQueued))
 	}
 }
 
@@ -301,19 +301,19 @@ func (o *sender) enqueue(b []byte) {
 func (o *sender) queueMessage(m message) {
 	b, err := encode(m)
 	if err != nil {
-		b, _ = encode(message{Answer: errorReply(err)})
+		b, _ = encode(message{Reply: errorReply(err)})
 	}
 	o.enqueue(b)
 }
 
 // reply queues a reply. If the reply cannot be sent, it queues the reason instead.
 func (o *sender) reply(a *reply) {
-	b, err := encode(message{Answer: a})
+	b, err := encode(message{Reply: a})
 	if err == nil && len(b) > MaxMessage {
 		err = tooLong(uint64(len(b)))
 	}
 	if err != nil {
-		b, _ = encode(message{Answer: errorReply(err)})
+		b, _ = encode(message{Reply: errorReply(err)})
 	}
 	o.enqueue(b)
 }
@@ -323,15 +323,15 @@ func (o *sender) reply(a *reply) {
 func (o *sender) changed(term uint64, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lost = changed{Term: max(o.lost.Term, term), Lost: o.lost.Lost || lost}
-	o.hasLost = true
+	o.pendingChange = changed{Term: max(o.pendingChange.Term, term), Lost: o.pendingChange.Lost || lost}
+	o.hasPendingChange = true
 	o.wake.Signal()
 }
 
 // close sends the queued messages and closes the stream. It may be called repeatedly.
 func (o *sender) close() error {
 	o.mu.Lock()
-	o.done = true
+	o.closing = true
 	o.wake.Signal()
 	o.mu.Unlock()
 	<-o.ended

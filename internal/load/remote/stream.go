@@ -108,22 +108,22 @@ type message struct {
 	Retarget []string   `json:"retarget,omitempty"`
 
 	// Fields of messages from the worker.
-	Answer   *reply         `json:"answer,omitempty"`
-	Changed  *changed       `json:"changed,omitempty"`
-	Mark     *load.Mark     `json:"mark,omitempty"`
-	Progress *load.Progress `json:"progress,omitempty"`
-	Ending   *ending        `json:"ending,omitempty"`
+	Reply       *reply            `json:"answer,omitempty"`
+	Changed     *changed          `json:"changed,omitempty"`
+	PhaseChange *load.PhaseChange `json:"mark,omitempty"`
+	Progress    *load.Progress    `json:"progress,omitempty"`
+	Ending      *ending           `json:"ending,omitempty"`
 }
 
 // reply is the reply to a call, to Connect, or to a Run that failed.
 type reply struct {
-	Error       string          `json:"error,omitempty"`
-	NeverOpened bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
-	Clock       time.Time       `json:"clock,omitzero"`
-	Loops       int             `json:"loops,omitempty"`
-	First       int64           `json:"first,omitempty"`
-	Preloaded   *load.Preloaded `json:"preloaded,omitempty"`
-	Found       uint64          `json:"found,omitempty"` // number of keys that exist
+	Error     string          `json:"error,omitempty"`
+	NoWindow  bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
+	Clock     time.Time       `json:"clock,omitzero"`
+	Loops     int             `json:"loops,omitempty"`
+	First     int64           `json:"first,omitempty"`
+	Preloaded *load.Preloaded `json:"preloaded,omitempty"`
+	Found     uint64          `json:"found,omitempty"` // number of keys that exist
 }
 
 type changed struct {
@@ -138,17 +138,17 @@ type ending struct {
 	Last    []byte `json:"last,omitempty"`
 }
 
-func endingOf(e load.Ending) *ending {
+func encodeEnding(e load.Ending) *ending {
 	out := &ending{Ending: e}
 	if w := e.Watching; w != nil {
-		one := *w
+		summary := *w
 		if w.Created != nil {
-			out.Created, one.Created = measure.AppendHistogram(nil, w.Created), nil
+			out.Created, summary.Created = measure.AppendHistogram(nil, w.Created), nil
 		}
 		if w.Last != nil {
-			out.Last, one.Last = measure.AppendHistogram(nil, w.Last), nil
+			out.Last, summary.Last = measure.AppendHistogram(nil, w.Last), nil
 		}
-		out.Watching = &one
+		out.Watching = &summary
 	}
 	return out
 }
@@ -171,22 +171,22 @@ func (e *ending) decode() (*load.Ending, error) {
 
 // The first byte of a message identifies its kind.
 const (
-	isMessage = 'm'
-	isSecond  = 's'
-	isHistory = 'h'
+	messageMark = 'm'
+	secondMark  = 's'
+	historyMark = 'h'
 )
 
 func encode(m message) ([]byte, error) {
 	b, err := json.Marshal(m)
-	return append([]byte{isMessage}, b...), err
+	return append([]byte{messageMark}, b...), err
 }
 
-func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
+func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{secondMark}, s) }
 
-// asSecond returns the encoded second that a message contains. ok is false if the message contains
+// cutSecond returns the encoded second that a message contains. ok is false if the message contains
 // no second.
-func asSecond(b []byte) ([]byte, bool) {
-	if len(b) == 0 || b[0] != isSecond {
+func cutSecond(b []byte) ([]byte, bool) {
+	if len(b) == 0 || b[0] != secondMark {
 		return nil, false
 	}
 	return b[1:], true
@@ -201,15 +201,15 @@ type part struct {
 
 func encodeHistory(loop uint64, zero time.Time, b *history.Block) []byte {
 	out := make([]byte, 1, 1+2*binary.MaxVarintLen64+len(b.Bytes()))
-	out[0] = isHistory
+	out[0] = historyMark
 	out = binary.AppendVarint(binary.AppendUvarint(out, loop), zero.UnixNano())
 	return append(out, b.Bytes()...)
 }
 
-// asHistory returns the encoded part of a history that a message contains. ok is false if the
+// cutHistory returns the encoded part of a history that a message contains. ok is false if the
 // message contains no such part.
-func asHistory(b []byte) ([]byte, bool) {
-	if len(b) == 0 || b[0] != isHistory {
+func cutHistory(b []byte) ([]byte, bool) {
+	if len(b) == 0 || b[0] != historyMark {
 		return nil, false
 	}
 	return b[1:], true
@@ -231,7 +231,7 @@ func readHistory(b []byte) (p part, err error) {
 
 // decode decodes a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
-	if len(b) == 0 || b[0] != isMessage {
+	if len(b) == 0 || b[0] != messageMark {
 		return nil, errors.New("received data that is neither a message nor a second")
 	}
 	m := &message{}
@@ -243,14 +243,14 @@ func decode(b []byte) (*message, error) {
 
 // errorReply returns the reply for an error.
 func errorReply(err error) *reply {
-	return &reply{Error: err.Error(), NeverOpened: errors.Is(err, load.ErrNeverOpened)}
+	return &reply{Error: err.Error(), NoWindow: errors.Is(err, load.ErrNoWindow)}
 }
 
-// err returns the error in a reply, or nil.
-func (a *reply) err() error {
+// asError returns the error in a reply, or nil.
+func (a *reply) asError() error {
 	switch {
-	case a.NeverOpened:
-		return load.ErrNeverOpened
+	case a.NoWindow:
+		return load.ErrNoWindow
 	case a.Error != "":
 		return errors.New(a.Error)
 	}

@@ -84,9 +84,9 @@ func TestAllFieldsAreEncoded(t *testing.T) {
 		assigned := reflect.New(reflect.TypeFor[load.Assignment]())
 		fill(t, r, assigned.Elem(), "assignment")
 		m.Assignment = assigned.Interface().(*load.Assignment)
-		m.Answer, m.Mark, m.Progress = &reply{}, &load.Mark{}, &load.Progress{}
-		fill(t, r, reflect.ValueOf(m.Answer).Elem(), "answer")
-		fill(t, r, reflect.ValueOf(m.Mark).Elem(), "mark")
+		m.Reply, m.PhaseChange, m.Progress = &reply{}, &load.PhaseChange{}, &load.Progress{}
+		fill(t, r, reflect.ValueOf(m.Reply).Elem(), "answer")
+		fill(t, r, reflect.ValueOf(m.PhaseChange).Elem(), "mark")
 		fill(t, r, reflect.ValueOf(m.Progress).Elem(), "progress")
 		b, err := encode(m)
 		if err != nil {
@@ -104,14 +104,14 @@ func TestAllFieldsAreEncoded(t *testing.T) {
 		Loops: 2, Opened: time.Unix(1e9, 123).UTC(), Length: 2e9,
 		InWindow: engine.InWindow{
 			InFlightArea: 1.25e-7, RestingArea: 1e18 / 3,
-			ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberOf: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
+			ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberByEndpoint: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
 			Connections: []measure.Connection{{Endpoint: "a:1", Completed: []uint64{3, 1 << 40}}, {Completed: []uint64{0}}},
 		},
 		Watching: &measure.WatchTotals{Watchers: 3, Created: measure.NewHistogram()}, Used: []load.Usage{{Machine: "m", Process: 3, CPUSeconds: 0.1}},
 	}
 	e.MaxInFlight, e.Paused = 7, 5
 	measure.Record(e.Watching.Created, 12345)
-	b, err := encode(message{Ending: endingOf(e)})
+	b, err := encode(message{Ending: encodeEnding(e)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,19 +174,19 @@ func encoded(m message) []byte {
 // If a worker reports something that no load can report, the connection to the worker is closed,
 // and the error contains the reason.
 func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
-	ok := encoded(message{Answer: &reply{}})
+	ok := encoded(message{Reply: &reply{}})
 	whole := func(change func(*load.Ending)) []byte {
 		e := load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Length: 1e9}
 		change(&e)
-		return encoded(message{Ending: endingOf(e)})
+		return encoded(message{Ending: encodeEnding(e)})
 	}
 	for want, script := range map[string][][]byte{
 		"second 0 of the measured phase follows second 1":       {second(1), second(0)},
 		"second 1 of the measured phase follows":                {second(1), second(1)},
-		"cannot decode a second":                                {{isSecond, 9}},
+		"cannot decode a second":                                {{secondMark, 9}},
 		"neither a message nor a second":                        {{'?'}},
 		"malformed message":                                     {[]byte("m{")},
-		"unknown phase":                                         {encoded(message{Mark: &load.Mark{Phase: 7}})},
+		"unknown phase":                                         {encoded(message{PhaseChange: &load.PhaseChange{Phase: 7}})},
 		"replied without a request":                             {ok},
 		"0 event loops":                                         {whole(func(e *load.Ending) { e.Loops = 0 })},
 		"a window longer than 10 years":                         {whole(func(e *load.Ending) { e.Length = -1 })},
@@ -196,12 +196,12 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 		"1 connections with 30 clients":                         {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"a negative time or number":                             {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
 		"the worker was lost":                                   {},
-		"malformed part of a history":                           {{isHistory}},
-		"the history is damaged":                                {{isHistory, 0, 0, 9}},
+		"malformed part of a history":                           {{historyMark}},
+		"the history is damaged":                                {{historyMark, 0, 0, 9}},
 		"of loop 2000":                                          {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
 		"that its load cannot contain":                          {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
-		"the store said so":                                     {encoded(message{Answer: &reply{Error: "the store said so"}})},
-		load.ErrNeverOpened.Error():                             {encoded(message{Answer: errorReply(load.ErrNeverOpened)})},
+		"the store said so":                                     {encoded(message{Reply: &reply{Error: "the store said so"}})},
+		load.ErrNoWindow.Error():                                {encoded(message{Reply: errorReply(load.ErrNoWindow)})},
 	} {
 		w := scripted(t, func(s Stream) {
 			_ = s.Send(ok) // reply to Prepare
@@ -217,7 +217,7 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 			}
 		})
 		half := &load.Assignment{Load: scenario.Load{Total: 100, Duration: 2 * time.Second, Timeout: 10 * time.Second, Connections: 2, Clients: 20, KeySpace: 5}, Shard: load.Shard{I: 1, N: 2}}
-		job, err := w.Prepare(t.Context(), half, load.Reports{History: forgetful})
+		job, err := w.Prepare(t.Context(), half, load.Reports{NewRecorder: forgetful})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want an error with %q: %v", want, err)
 		}
-		if want == load.ErrNeverOpened.Error() && !errors.Is(err, load.ErrNeverOpened) {
+		if want == load.ErrNoWindow.Error() && !errors.Is(err, load.ErrNoWindow) {
 			t.Errorf("%v is not ErrNeverOpened", err)
 		}
 	}
@@ -241,11 +241,11 @@ func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 		"its load cannot":                               {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
 		"an operation that":                             {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
 		"reports an operation":                          {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
-		"malformed part":                                {{isHistory}},
+		"malformed part":                                {{historyMark}},
 		"neither a message":                             {{'?'}},
-		"found 6 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Answer: &reply{Found: 6}})},
-		"found 7 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
-		"more reads than":                               slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"found 6 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Reply: &reply{Found: 6}})},
+		"found 7 keys, but its load has at most 5 keys": {encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9))), encoded(message{Reply: &reply{Found: 7}})},
+		"more reads than":                               slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.PossibleDelete(4, 0, 0, 9)))}, 5*maxRounds+1),
 		"does not respond":                              {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
 		w := scripted(t, func(s Stream) {
@@ -287,7 +287,7 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := scripted(t, func(s Stream) {
-		_ = s.Send(encoded(message{Answer: &reply{}})) // reply to Prepare
+		_ = s.Send(encoded(message{Reply: &reply{}})) // reply to Prepare
 		_, _ = s.Receive()
 		cancel(why)
 	})
@@ -312,7 +312,7 @@ func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports)
 	for i := range uint64(100) {
 		s.Cells = append(s.Cells, &measure.Cell{Series: measure.Series{Member: i}, Response: h})
 	}
-	for range mostQueued/len(encodeSecond(s)) + 2 {
+	for range maxQueued/len(encodeSecond(s)) + 2 {
 		to.Second(s)
 	}
 	return silent{}, nil
@@ -367,7 +367,7 @@ func TestServeEndsWithTheStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, err := receive(s, nil)
-		if err != nil || m.Answer == nil || m.Answer.Error == "" {
+		if err != nil || m.Reply == nil || m.Reply.Error == "" {
 			t.Errorf("%s: %+v, %v", first, m, err)
 		}
 		<-ended
@@ -404,12 +404,12 @@ func TestMessagesAreBounded(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(second(3))
 	f.Add(encoded(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))
-	f.Add(encoded(message{Ending: endingOf(load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Watching: &measure.WatchTotals{Created: measure.NewHistogram()}})}))
+	f.Add(encoded(message{Ending: encodeEnding(load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Watching: &measure.WatchTotals{Created: measure.NewHistogram()}})}))
 	f.Add([]byte(`m{"answer":{"loops":3},"mark":{"Phase":1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		all := load.NewGathering(&load.Assignment{}, 1, func(*measure.Second) {}, nil)
+		all := load.NewMerger(&load.Assignment{}, 1, func(*measure.Second) {}, nil)
 		var m *message
-		if second, ok := asSecond(b); ok {
+		if second, ok := cutSecond(b); ok {
 			_ = (&measure.Reader{}).Read(bytes.Clone(second), func(s *measure.Second) error {
 				all.Add(0, s)
 				return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// stopWithin is the maximum time from the request to stop a load until the load must have ended.
-const stopWithin = 30 * time.Second
+// maxStopTime is the maximum time from the request to stop a load until the load must have ended.
+const maxStopTime = 30 * time.Second
 
 // Worker is a load.Worker that sends its calls over streams to a load.Worker on the other side.
 type Worker struct {
@@ -31,10 +31,10 @@ func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{op
 // encoded as if they were sent to another machine.
 func NewPiped(w load.Worker) *Worker {
 	return New(func(context.Context) (Stream, error) {
-		here, there := net.Pipe()
+		localEnd, remoteEnd := net.Pipe()
 		// The caller receives the error in the reply.
-		go func() { _ = Serve(context.Background(), NewFramed(there), w) }()
-		return NewFramed(here), nil
+		go func() { _ = Serve(context.Background(), NewFramed(remoteEnd), w) }()
+		return NewFramed(localEnd), nil
 	})
 }
 
@@ -51,7 +51,7 @@ func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
 // openCall opens a stream and makes a call on it. If no error occurs, the caller owns the stream.
 // The function `take` handles the parts of a history that arrive before the reply. If `take` is
 // nil, openCall refuses such parts.
-func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) error) (Stream, *reply, error) {
+func (w *Worker) openCall(ctx context.Context, m message, handlePart func([]byte) error) (Stream, *reply, error) {
 	b, err := encode(m)
 	if err != nil {
 		return nil, nil, err
@@ -64,37 +64,37 @@ func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) erro
 		return nil, nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = s.Close() })
-	var wrong error // an error from take
-	got, err := func() (*message, error) {
+	var partErr error // an error from take
+	response, err := func() (*message, error) {
 		if err := s.Send(b); err != nil {
 			return nil, err
 		}
 		return receive(s, func(b []byte) (taken bool) {
-			part, ok := asHistory(b)
-			if ok = ok && take != nil; ok && wrong == nil {
-				wrong = take(part)
+			part, ok := cutHistory(b)
+			if ok = ok && handlePart != nil; ok && partErr == nil {
+				partErr = handlePart(part)
 			}
-			return ok && wrong == nil
+			return ok && partErr == nil
 		})
 	}()
 	release()
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case wrong != nil:
-		err = wrong
+	case partErr != nil:
+		err = partErr
 	case err != nil:
 		err = fmt.Errorf("the worker does not respond: %w", err)
-	case got.Answer == nil:
+	case response.Reply == nil:
 		err = errors.New("the worker sent a different message instead of the reply")
 	default:
-		err = got.Answer.err()
+		err = response.Reply.asError()
 	}
 	if err != nil {
 		_ = s.Close() // an error does not matter
 		return nil, nil, err
 	}
-	return s, got.Answer, nil
+	return s, response.Reply, nil
 }
 
 // Clock implements load.Worker.
@@ -125,44 +125,44 @@ func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first i
 }
 
 // Prepare implements load.Worker.
-func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	s, _, err := w.openCall(ctx, message{Call: prepare, Assignment: a, History: to.History != nil}, nil)
+func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, reports load.Reports) (load.Job, error) {
+	s, _, err := w.openCall(ctx, message{Call: prepare, Assignment: a, History: reports.NewRecorder != nil}, nil)
 	if err != nil {
 		return nil, err
 	}
-	if to.Reader == nil {
-		to.Reader = &measure.Reader{}
+	if reports.Reader == nil {
+		reports.Reader = &measure.Reader{}
 	}
 	j := &job{
-		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, to.Reader.Recycle),
+		stream: s, reports: reports, assignment: *a, merger: load.NewMerger(a, 1, reports.Second, reports.Reader.Recycle),
 		connected: make(chan error, 1), ended: make(chan struct{}),
 		progress: load.Progress{Phase: "connecting"},
 	}
-	j.history = recorders{to: to.History, of: &j.a, by: map[uint64]*history.Recorder{}}
-	j.all.SecondsOnly(to.SecondsOnly)
+	j.history = recorders{newRecorder: reports.NewRecorder, assignment: &j.assignment, byLoop: map[uint64]*history.Recorder{}}
+	j.merger.SecondsOnly(reports.SecondsOnly)
 	go j.listen()
 	return j, nil
 }
 
 // job is a load that runs on another worker.
 type job struct {
-	stream    Stream
-	to        load.Reports
-	a         load.Assignment
-	all       *load.Gathering
-	connected chan error
-	ended     chan struct{} // closed after the last report
+	stream     Stream
+	reports    load.Reports
+	assignment load.Assignment
+	merger     *load.Merger
+	connected  chan error
+	ended      chan struct{} // closed after the last report
 
-	mu       sync.Mutex
-	progress load.Progress
-	running  bool  // Run was called
-	err      error // why the worker sent no ending
-	over     bool  // the ending has arrived
+	mu        sync.Mutex
+	progress  load.Progress
+	running   bool  // Run was called
+	err       error // why the worker sent no ending
+	hasEnding bool  // the ending has arrived
 
 	history recorders // used only by listen
 
-	last *measure.Second // used only by listen
-	due  uint64          // operations due in the window; used only by listen
+	lastSecond  *measure.Second // used only by listen
+	dueInWindow uint64          // operations due in the window; used only by listen
 }
 
 // listen handles the worker's reports until the job has ended.
@@ -175,20 +175,20 @@ func (j *job) listen() {
 			j.fail(fmt.Errorf("the worker was lost: %w", err))
 			return
 		}
-		over := false
-		if second, ok := asSecond(b); ok {
-			err = j.to.Reader.Read(second, j.second)
-		} else if part, ok := asHistory(b); ok {
+		isLast := false
+		if second, ok := cutSecond(b); ok {
+			err = j.reports.Reader.Read(second, j.second)
+		} else if part, ok := cutHistory(b); ok {
 			err = j.history.record(part)
 		} else if m, failed := decode(b); failed != nil {
 			err = failed
 		} else {
-			over, err = j.handle(m)
+			isLast, err = j.handle(m)
 		}
 		if err != nil {
 			j.fail(err)
 		}
-		if over || err != nil {
+		if isLast || err != nil {
 			_ = j.stream.Close() // no more reports are expected
 			return
 		}
@@ -198,53 +198,53 @@ func (j *job) listen() {
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.err == nil && !j.over {
+	if j.err == nil && !j.hasEnding {
 		j.err = err
 	}
 }
 
 // second handles a per-second report. The reports must arrive in the order of the seconds.
 func (j *job) second(s *measure.Second) error {
-	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
+	if l := j.lastSecond; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
 		return fmt.Errorf("the worker reports seconds out of order: second %d of the %v phase follows second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
 	}
-	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
+	j.lastSecond = &measure.Second{Phase: s.Phase, Index: s.Index}
 	if s.Phase == measure.Measured {
-		j.due += s.Due // cannot overflow
-		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
+		j.dueInWindow += s.Due // cannot overflow
+		if d := j.assignment.Load.Duration; d > 0 && s.Index > int((d+j.assignment.Load.Timeout)/time.Second)+1 {
 			return fmt.Errorf("the worker reports second %d, but the measurement window is only %v long", s.Index, d)
 		}
 	}
-	if err := j.a.Plausible(j.due, nil); err != nil {
+	if err := j.assignment.CheckPlausible(j.dueInWindow, nil); err != nil {
 		return fmt.Errorf("the worker's report is impossible: %w", err)
 	}
-	j.all.Add(0, s)
+	j.merger.Add(0, s)
 	return nil
 }
 
 // handle handles a message. The result `over` is true if the message is the last one.
-func (j *job) handle(m *message) (over bool, err error) {
+func (j *job) handle(m *message) (isLast bool, err error) {
 	switch {
 	case m.Changed != nil:
-		if j.to.Changed != nil {
-			j.to.Changed(m.Changed.Term, m.Changed.Lost)
+		if j.reports.OnClusterChange != nil {
+			j.reports.OnClusterChange(m.Changed.Term, m.Changed.Lost)
 		}
-	case m.Mark != nil:
-		if m.Mark.Phase > measure.Measured {
+	case m.PhaseChange != nil:
+		if m.PhaseChange.Phase > measure.Measured {
 			return false, errors.New("the worker reports an unknown phase")
 		}
-		if j.to.Mark != nil {
-			j.to.Mark(*m.Mark)
+		if j.reports.OnPhaseChange != nil {
+			j.reports.OnPhaseChange(*m.PhaseChange)
 		}
 	case m.Progress != nil:
 		j.mu.Lock()
 		j.progress = *m.Progress
 		j.mu.Unlock()
-	case m.Answer != nil:
+	case m.Reply != nil:
 		j.mu.Lock()
 		running := j.running
 		j.mu.Unlock()
-		err := m.Answer.err()
+		err := m.Reply.asError()
 		if running && err != nil {
 			return false, err
 		}
@@ -260,15 +260,15 @@ func (j *job) handle(m *message) (over bool, err error) {
 	case m.Ending != nil:
 		e, err := m.Ending.decode()
 		if err == nil {
-			err = j.a.Plausible(j.due, e)
+			err = j.assignment.CheckPlausible(j.dueInWindow, e)
 		}
 		if err != nil {
 			return false, fmt.Errorf("the worker reports an impossible ending of its load: %w", err)
 		}
-		j.all.End(0)
-		j.all.Merge(e)
+		j.merger.End(0)
+		j.merger.Merge(e)
 		j.mu.Lock()
-		j.over = true
+		j.hasEnding = true
 		j.mu.Unlock()
 		return true, nil
 	}
@@ -292,7 +292,7 @@ func (j *job) mustSend(m message) error {
 	}
 	j.Close()
 	<-j.ended
-	if err := j.ending(); err != nil {
+	if err := j.endError(); err != nil {
 		return err
 	}
 	return fmt.Errorf("the worker was lost: %w", failed)
@@ -315,7 +315,7 @@ func (j *job) Connect(ctx context.Context) error {
 	case err := <-j.connected: // the worker's last message before the job ended
 		return err
 	default:
-		return j.ending()
+		return j.endError()
 	}
 }
 
@@ -333,24 +333,24 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	case <-ctx.Done():
 		// An error means that the worker no longer exists, so its load has stopped.
 		_ = j.send(message{Stop: true})
-		limit := time.NewTimer(stopWithin)
+		limit := time.NewTimer(maxStopTime)
 		defer limit.Stop()
 		select {
 		case <-j.ended:
 		case <-limit.C:
 			j.Close()
 			<-j.ended // after this, the worker's reports have ended
-			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
+			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", maxStopTime)
 		}
 	}
-	if err := j.ending(); err != nil {
+	if err := j.endError(); err != nil {
 		return nil, err
 	}
-	return j.all.Result()
+	return j.merger.Result()
 }
 
-// ending returns why the job ended, or nil if it ended normally.
-func (j *job) ending() error {
+// endError returns why the job ended, or nil if it ended normally.
+func (j *job) endError() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err

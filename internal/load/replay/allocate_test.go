@@ -27,7 +27,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := planOf(t, one.st, one.calls)
 			if int(plan.Calls()) != len(one.calls) {
-				t.Fatalf("%d of %d calls are replayed, without: %v", plan.Calls(), len(one.calls), plan.Left)
+				t.Fatalf("%d of %d calls are replayed, without: %v", plan.Calls(), len(one.calls), plan.Omitted)
 			}
 			source := plan.Source()
 			reactive := source.(engine.Reactive)
@@ -39,12 +39,12 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 					reactive.Ready(n)
 					ref := source.Fill(measure.Measured, n, 0, &op)
 					op.Tag = uint32(n)
-					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, At: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
+					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, StoreRevision: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
 					if op.Range != nil { // a response to a list does this
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}
-					reactive.Sent(n, 7, false)
+					reactive.OperationSent(n, 7, false)
 					source.Check(op.Kind, ref, &ev)
 				}
 			}
@@ -65,7 +65,7 @@ func TestWritingACallDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := planOf(t, one.st, one.calls)
 			source := plan.Source()
-			codec := one.st.Codecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:1"})
+			codec := one.st.Codecs(store.Access{})(store.ConnectionInfo{Endpoint: "127.0.0.1:1"})
 			var op store.Op
 			pass := func() {
 				for n := range plan.Calls() {
@@ -90,7 +90,7 @@ func planOf(t *testing.T, st store.Replayer, calls []*call.Call) *replay.Plan {
 		t.Fatal(err)
 	}
 	for i, c := range calls {
-		c.At, c.Took, c.Conn = int64(i)*1000, 500, uint32(1+i%3)
+		c.At, c.Duration, c.Conn = int64(i)*1000, 500, uint32(1+i%3)
 		w.Call(c)
 	}
 	if err := w.Close(); err != nil {
@@ -114,18 +114,18 @@ func etcdCalls() (all []*call.Call) {
 		rev := int64(100 + i)
 		switch i % 5 {
 		case 0:
-			all = append(all, &call.Call{Method: "KV/Put", Revision: rev, Keys: 1, Parts: []call.Part{{Action: call.Write, Key: text(i), Value: value(i)}}})
+			all = append(all, &call.Call{Method: "KV/Put", Revision: rev, KeyCount: 1, Parts: []call.Part{{Action: call.Write, Key: text(i), Value: value(i)}}})
 		case 1:
-			all = append(all, &call.Call{Method: "KV/Txn", Guarded: true, Held: true, Revision: rev, Keys: 1, Parts: []call.Part{
+			all = append(all, &call.Call{Method: "KV/Txn", Guarded: true, GuardsHeld: true, Revision: rev, KeyCount: 1, Parts: []call.Part{
 				{Action: call.Compare, Target: call.Modified, Key: text(i - 1), Number: rev - 1},
 				{Action: call.Write, Branch: call.Then, Key: text(i - 1), Value: value(i)},
 				{Action: call.Read, Branch: call.Else, Key: text(i - 1)}}})
 		case 2:
-			all = append(all, &call.Call{Method: "KV/Range", Revision: rev, Keys: 1, Parts: []call.Part{{Action: call.Read, Key: text(i), Number: rev - 1}}})
+			all = append(all, &call.Call{Method: "KV/Range", Revision: rev, KeyCount: 1, Parts: []call.Part{{Action: call.Read, Key: text(i), Number: rev - 1}}})
 		case 3:
 			all = append(all, &call.Call{Method: "Lease/LeaseGrant", Lease: int64(i), Parts: []call.Part{{Action: call.Grant, Number: 60}}})
 		default:
-			all = append(all, &call.Call{Method: "KV/Put", Revision: rev, Keys: 1, Parts: []call.Part{{Action: call.Write, Key: text(i), Value: value(i), Lease: int64(i - 1)}}})
+			all = append(all, &call.Call{Method: "KV/Put", Revision: rev, KeyCount: 1, Parts: []call.Part{{Action: call.Write, Key: text(i), Value: value(i), Lease: int64(i - 1)}}})
 		}
 	}
 	return all
@@ -136,16 +136,16 @@ func consulCalls() (all []*call.Call) {
 		index := int64(100 + i)
 		switch i % 5 {
 		case 0:
-			all = append(all, &call.Call{Method: "GET kv", Keys: 1, Parts: []call.Part{{Action: call.Read, Key: text(i), Version: index}}})
+			all = append(all, &call.Call{Method: "GET kv", KeyCount: 1, Parts: []call.Part{{Action: call.Read, Key: text(i), Version: index}}})
 		case 1:
-			all = append(all, &call.Call{Method: "PUT kv", Guarded: true, Held: true, Keys: 1, Parts: []call.Part{
+			all = append(all, &call.Call{Method: "PUT kv", Guarded: true, GuardsHeld: true, KeyCount: 1, Parts: []call.Part{
 				{Action: call.Compare, Target: call.Modified, Key: text(i - 1), Number: index - 1},
 				{Action: call.Write, Branch: call.Then, Key: text(i - 1), Value: value(i)}}})
 		case 2:
-			all = append(all, &call.Call{Method: "GET kv", Keys: 1, Parts: []call.Part{
-				{Action: call.Read, Scope: call.Prefix, Key: []byte("registry/")}, {Action: call.Found, Key: text(i), Version: index}}})
+			all = append(all, &call.Call{Method: "GET kv", KeyCount: 1, Parts: []call.Part{
+				{Action: call.Read, Scope: call.Prefix, Key: []byte("registry/")}, {Action: call.ListedKey, Key: text(i), Version: index}}})
 		case 3:
-			all = append(all, &call.Call{Method: "PUT txn", Guarded: true, Held: true, Keys: 1, Parts: []call.Part{
+			all = append(all, &call.Call{Method: "PUT txn", Guarded: true, GuardsHeld: true, KeyCount: 1, Parts: []call.Part{
 				{Action: call.Compare, Target: call.Modified, Key: text(i - 1), Number: index - 1},
 				{Action: call.Write, Branch: call.Then, Key: text(i - 1), Value: value(i), Version: index}}})
 		default:
@@ -160,16 +160,16 @@ func zookeeperCalls() (all []*call.Call) {
 		zxid := int64(100 + i)
 		switch i % 4 {
 		case 0:
-			all = append(all, &call.Call{Method: "getData", Revision: zxid, Keys: 1, Parts: []call.Part{{Action: call.Read, Flags: call.Local, Key: text(i), Version: int64(i + 1)}}})
+			all = append(all, &call.Call{Method: "getData", Revision: zxid, KeyCount: 1, Parts: []call.Part{{Action: call.Read, Flags: call.Local, Key: text(i), Version: int64(i + 1)}}})
 		case 1:
-			all = append(all, &call.Call{Method: "setData", Guarded: true, Held: true, Revision: zxid, Keys: 1, Parts: []call.Part{
+			all = append(all, &call.Call{Method: "setData", Guarded: true, GuardsHeld: true, Revision: zxid, KeyCount: 1, Parts: []call.Part{
 				{Action: call.Compare, Target: call.Version, Key: text(i - 1), Number: int64(i)},
-				{Action: call.Write, Branch: call.Then, Flags: call.Existing, Key: text(i - 1), Value: value(i), Version: int64(i + 1)}}})
+				{Action: call.Write, Branch: call.Then, Flags: call.MustExist, Key: text(i - 1), Value: value(i), Version: int64(i + 1)}}})
 		case 2:
-			all = append(all, &call.Call{Method: "create", Revision: zxid, Keys: 1, Parts: []call.Part{
+			all = append(all, &call.Call{Method: "create", Revision: zxid, KeyCount: 1, Parts: []call.Part{
 				{Action: call.Write, Flags: call.Sequential | call.Ephemeral, Key: []byte("registry/lock-"), End: fmt.Appendf(nil, "registry/lock-%010d", i), Value: value(i)}}})
 		default:
-			all = append(all, &call.Call{Method: "delete", Revision: zxid, Keys: 1, Parts: []call.Part{{Action: call.Remove, Key: fmt.Appendf(nil, "registry/lock-%010d", i-1)}}})
+			all = append(all, &call.Call{Method: "delete", Revision: zxid, KeyCount: 1, Parts: []call.Part{{Action: call.Remove, Key: fmt.Appendf(nil, "registry/lock-%010d", i-1)}}})
 		}
 	}
 	return all

@@ -8,58 +8,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// earlier is a key that must have existed before the recording.
-type earlier struct {
+// preexistingKey is a key that must have existed before the recording.
+type preexistingKey struct {
 	size  int // size of the key's value, if known is set
 	known bool
 }
 
-// findBefore finds the keys and leases that must have existed before the recording. These keys are
+// findPreexisting finds the keys and leases that must have existed before the recording. These keys are
 // the ones that, before any recorded call wrote them, were read, removed, or compared with a
 // revision that no recorded call created. These leases are the ones that no recorded call granted.
-func (p *Plan) findBefore() {
-	s := search{plan: p, written: map[string]bool{}, there: map[string]*earlier{}, known: map[int64]bool{0: true}}
+func (p *Plan) findPreexisting() {
+	s := search{plan: p, writtenKeys: map[string]bool{}, preexisting: map[string]*preexistingKey{}, knownLeases: map[int64]bool{0: true}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
 			s.searchPart(c, &c.Parts[i])
 		}
 		for i := range c.Parts {
 			if part := &c.Parts[i]; part.Scope == call.SingleKey && wroteKey(c, part) {
-				s.written[string(writtenKey(part))] = true
+				s.writtenKeys[string(writtenKey(part))] = true
 			}
 		}
 	}
-	seconds := p.Length()/1e9 + leaseBeyond
+	seconds := p.Length()/1e9 + leaseMargin
 	for _, lease := range s.leases {
-		p.before = append(p.before, call.Call{Parts: []call.Part{{Action: call.Grant, Lease: lease, Number: seconds}}})
+		p.preloadCalls = append(p.preloadCalls, call.Call{Parts: []call.Part{{Action: call.Grant, Lease: lease, Number: seconds}}})
 	}
 	for _, key := range s.order {
-		e := s.there[key]
+		e := s.preexisting[key]
 		if !e.known {
 			e.size = p.ValueBytes
 		}
-		p.before = append(p.before, call.Call{Parts: []call.Part{{
-			Action: call.Write, Key: []byte(key), Value: call.Value{Size: e.size, Hash: p.salt ^ uint64(len(p.before))},
+		p.preloadCalls = append(p.preloadCalls, call.Call{Parts: []call.Part{{
+			Action: call.Write, Key: []byte(key), Value: call.Value{Size: e.size, Hash: p.salt ^ uint64(len(p.preloadCalls))},
 		}}})
 	}
 }
 
 // search looks for the keys and leases that must have existed before the calls.
 type search struct {
-	plan    *Plan
-	written map[string]bool // keys that the calls up to now have written
-	there   map[string]*earlier
-	order   []string // the keys in the map there, in the order of their discovery
-	known   map[int64]bool
-	leases  []int64 // leases that were not granted in the recording
+	plan        *Plan
+	writtenKeys map[string]bool // keys that the calls up to now have written
+	preexisting map[string]*preexistingKey
+	order       []string // the keys in the map there, in the order of their discovery
+	knownLeases map[int64]bool
+	leases      []int64 // leases that were not granted in the recording
 }
 
 // noteKey records that a key existed before the recording.
-func (s *search) noteKey(key []byte) *earlier {
-	e := s.there[string(key)]
+func (s *search) noteKey(key []byte) *preexistingKey {
+	e := s.preexisting[string(key)]
 	if e == nil {
-		e = &earlier{}
-		s.there[string(key)] = e
+		e = &preexistingKey{}
+		s.preexisting[string(key)] = e
 		s.order = append(s.order, string(key))
 	}
 	return e
@@ -68,105 +68,105 @@ func (s *search) noteKey(key []byte) *earlier {
 // searchPart records the keys and leases whose earlier existence follows from a part of a call.
 func (s *search) searchPart(c *call.Call, part *call.Part) {
 	if part.Action == call.Grant {
-		s.known[c.Lease] = true
-	} else if !s.known[part.Lease] && c.OK() {
-		s.known[part.Lease] = true
+		s.knownLeases[c.Lease] = true
+	} else if !s.knownLeases[part.Lease] && c.OK() {
+		s.knownLeases[part.Lease] = true
 		s.leases = append(s.leases, part.Lease)
 	}
-	if key := s.plan.store.Requires(part); len(key) > 0 && !s.written[string(key)] && executed(c, part) {
+	if key := s.plan.store.RequiredKey(part); len(key) > 0 && !s.writtenKeys[string(key)] && executed(c, part) {
 		s.noteKey(key)
 	}
-	if part.Scope != call.SingleKey || s.written[string(part.Key)] {
+	if part.Scope != call.SingleKey || s.writtenKeys[string(part.Key)] {
 		return
 	}
 	switch part.Action {
 	case call.Write:
-		if e := s.there[string(part.Key)]; e != nil && !e.known {
+		if e := s.preexisting[string(part.Key)]; e != nil && !e.known {
 			e.size, e.known = part.Value.Size, true
 		}
 	case call.Compare:
-		if s.plan.comparesEarlier(c, part) {
+		if s.plan.comparesPreexisting(c, part) {
 			s.noteKey(part.Key)
 		}
-	case call.Found:
+	case call.ListedKey:
 		s.noteKey(part.Key)
 	case call.Read:
-		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
+		if c.OK() && part.Branch == call.Always && c.KeyCount > 0 {
 			s.plan.learnSize(s.noteKey(part.Key), c, part)
 		}
 	case call.Remove:
-		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
+		if c.OK() && part.Branch == call.Always && c.KeyCount > 0 {
 			s.noteKey(part.Key)
 		}
 	}
 }
 
 // learnSize derives the size of a key's value from a read of the key.
-func (p *Plan) learnSize(e *earlier, c *call.Call, part *call.Part) {
+func (p *Plan) learnSize(e *preexistingKey, c *call.Call, part *call.Part) {
 	switch {
 	case e.known || part.Flags&(call.KeysOnly|call.CountOnly) != 0:
-	case p.versions.any: // the response contains the size
+	case p.versions.hasVersions: // the response contains the size
 		e.size, e.known = part.Value.Size, true
 	default:
-		e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
+		e.size, e.known = max(c.ReplySize-len(part.Key)-responseBytes, 0), true
 	}
 }
 
-// answerBytes is the approximate size of a response to a read of a single key, without the key and
+// responseBytes is the approximate size of a response to a read of a single key, without the key and
 // the value.
-const answerBytes = 45
+const responseBytes = 45
 
-// leaseBeyond is the time, in seconds, for which preloaded leases must remain valid after the load.
-const leaseBeyond = 100
+// leaseMargin is the time, in seconds, for which preloaded leases must remain valid after the load.
+const leaseMargin = 100
 
-// comparesEarlier reports whether a guard shows that its key existed before the recording.
-func (p *Plan) comparesEarlier(c *call.Call, part *call.Part) bool {
+// comparesPreexisting reports whether a guard shows that its key existed before the recording.
+func (p *Plan) comparesPreexisting(c *call.Call, part *call.Part) bool {
 	if part.Number <= 0 || part.Relation != call.Equal {
 		return false
 	}
 	switch part.Target {
 	case call.Modified, call.Created:
-		_, ours := p.writers[part.Number]
-		return !ours
+		_, recorded := p.writers[part.Number]
+		return !recorded
 	case call.Version:
-		return c.OK() && c.Held
+		return c.OK() && c.GuardsHeld
 	}
 	return false
 }
 
-// Before implements app.Script.
-func (p *Plan) Before() (engine.Source, uint64) {
-	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
+// FirstPreload implements app.Script.
+func (p *Plan) FirstPreload() (engine.Source, uint64) {
+	return &preloadSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.preloadCalls))
 }
 
-// beforeSource is the source of the calls that write the keys and request the leases that existed
+// preloadSource is the source of the calls that write the keys and request the leases that existed
 // before the recording.
-type beforeSource struct {
+type preloadSource struct {
 	*Plan
 	translator
 }
 
-func (s *beforeSource) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	*op = store.Op{Kind: kv.Put, Call: s.translate(0, &s.before[n])}
+func (s *preloadSource) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	*op = store.Op{Kind: kv.Put, Call: s.translate(0, &s.preloadCalls[n])}
 	return n
 }
 
-func (s *beforeSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
-	return kv.Put, kv.None
+func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return kv.Put, kv.NoConsistency
 }
 
-func (s *beforeSource) Shares(measure.Phase) []engine.Share {
+func (s *preloadSource) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Put, Fraction: 1}}
 }
 
 // Check implements engine.Source. It stores the revision of a key in this replay, or the name of a
 // lease.
-func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
-	if part := &s.before[n].Parts[0]; part.Action == call.Write {
-		s.preloaded[string(part.Key)] = preloaded{ev.At, ev.Revision}
-		s.base = max(s.base, ev.At)
+func (s *preloadSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	if part := &s.preloadCalls[n].Parts[0]; part.Action == call.Write {
+		s.preloaded[string(part.Key)] = preloaded{ev.StoreRevision, ev.Revision}
+		s.baseRevision = max(s.baseRevision, ev.StoreRevision)
 	} else if ev.Outcome == kv.OK {
-		s.names.keepLease(part.Lease, ev.Value)
+		s.names.storeLease(part.Lease, ev.Value)
 	}
 	return ev.Outcome
 }

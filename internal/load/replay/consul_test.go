@@ -37,11 +37,11 @@ func TestGuardsHoldAgainOnConsul(t *testing.T) {
 			}
 			path := relayed(t, st, address, redactor, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
-			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
+			if o.HeldInRecording < 60 || o.HeldInBoth*100 < o.HeldInRecording*99 || o.HeldInRecording == o.Guarded {
 				t.Errorf("guards held in the replay: %+v", o)
 			}
-			if plan.Prepared() < 5 || len(plan.Left) != 2 {
-				t.Errorf("%d keys and sessions are preloaded; not replayed: %v", plan.Prepared(), plan.Left)
+			if plan.PreloadCount() < 5 || len(plan.Omitted) != 2 {
+				t.Errorf("%d keys and sessions are preloaded; not replayed: %v", plan.PreloadCount(), plan.Omitted)
 			}
 			if !redactor.Plain() {
 				checkHidden(t, path, "registry", "list-", "made ", "secret")

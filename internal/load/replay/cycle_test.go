@@ -30,7 +30,7 @@ type answer struct{ version, at int64 }
 // randomCall executes a random call at the given time.
 func (m *model) randomCall(now int64) *call.Call {
 	c := &call.Call{At: now - 1 - m.Int64N(80)}
-	c.Took = now + 1 + m.Int64N(80) - c.At
+	c.Duration = now + 1 + m.Int64N(80) - c.At
 	names := []string{"j", "k"}
 	if m.IntN(2) == 0 {
 		slices.Reverse(names)
@@ -47,16 +47,16 @@ func (m *model) randomCall(now int64) *call.Call {
 	}
 	write := func(key string, held bool) call.Part {
 		part := call.Part{Action: call.Write, Branch: call.Then, Key: []byte(key)}
-		if c.Guarded, c.Held = true, held; !held {
+		if c.Guarded, c.GuardsHeld = true, held; !held {
 			return part
 		}
-		c.Keys++
+		c.KeyCount++
 		if m.keys[key]++; !m.revisions {
 			m.keys[key] = m.at
 			return part
 		}
 		part.Version = m.keys[key]
-		m.responses[key] = append(m.responses[key], answer{part.Version, c.At + c.Took})
+		m.responses[key] = append(m.responses[key], answer{part.Version, c.At + c.Duration})
 		return part
 	}
 	what := m.IntN(10)
@@ -71,7 +71,7 @@ func (m *model) randomCall(now int64) *call.Call {
 		for _, key := range names {
 			version := m.keys[key]
 			if c.Parts = append(c.Parts, call.Part{Action: call.Read, Key: []byte(key), Version: version}); version > 0 {
-				m.responses[key] = append(m.responses[key], answer{version, c.At + c.Took})
+				m.responses[key] = append(m.responses[key], answer{version, c.At + c.Duration})
 			}
 		}
 	case what < 5: // a write with a guard on the written key's version
@@ -86,7 +86,7 @@ func (m *model) randomCall(now int64) *call.Call {
 		c.Parts = []call.Part{{Action: call.Compare, Target: call.Created, Key: []byte(key)}, write(key, !there)}
 	default: // a removal
 		if _, ok := m.keys[key]; ok {
-			c.Keys = 1
+			c.KeyCount = 1
 		}
 		delete(m.keys, key)
 		c.Parts = []call.Part{{Action: call.Remove, Key: []byte(key)}}
@@ -128,7 +128,7 @@ func cycle(p *Plan) []int32 {
 // itself, no matter how long responses take.
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
-		for seed := range uint64(settle.Drawn(3000, 300)) {
+		for seed := range uint64(settle.RandomCases(3000, 300)) {
 			m := &model{revisions: revisions, keys: map[string]int64{}, responses: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
 			p, order := &Plan{}, map[*call.Call]int{}
 			for n := range 30 {
@@ -142,7 +142,7 @@ func TestNoCallWaitsForItself(t *testing.T) {
 			text := ""
 			for _, n := range cycle(p) {
 				c := p.calls[n]
-				text += fmt.Sprintf("\n  call %d, executed as %d, from %d to %d, revision %d, held %v: %+v", n, order[c], c.At, c.At+c.Took, c.Revision, c.Held, c.Parts)
+				text += fmt.Sprintf("\n  call %d, executed as %d, from %d to %d, revision %d, held %v: %+v", n, order[c], c.At, c.At+c.Duration, c.Revision, c.GuardsHeld, c.Parts)
 			}
 			if text != "" {
 				t.Fatalf("with revisions %v and seed %d, these calls wait for each other:%s", revisions, seed, text)

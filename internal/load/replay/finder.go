@@ -9,49 +9,49 @@ import (
 // finder goes through the recorded calls in order. For each call, it finds the earlier calls for
 // whose responses that call must wait in the replay (see needs).
 type finder struct {
-	plan   *Plan
-	now    int32
-	found  []int32
-	order  map[string][]revision // by key: its writes, in the order of their revisions
-	writes map[string][]int32    // by key: the latest writes, at most mostRecent
-	sweeps []sweep               // the latest multi-key removals, at most mostSweeps
-	grants map[int64]int32
-	// uses contains, by lease, the latest calls that use the lease, at most mostRecent.
+	plan             *Plan
+	current          int32
+	needed           []int32
+	writesByRevision map[string][]revision // by key: its writes, in the order of their revisions
+	writes           map[string][]int32    // by key: the latest writes, at most maxRecent
+	sweeps           []sweep               // the latest multi-key removals, at most maxSweeps
+	grants           map[int64]int32
+	// uses contains, by lease, the latest calls that use the lease, at most maxRecent.
 	uses map[int64][]int32
-	// watches contains the latest calls that started or ended watchers, at most mostWatches.
+	// watches contains the latest calls that started or ended watchers, at most maxWatches.
 	watches []int32
 	// sources contains, by slot, the latest calls whose responses contain the slot's version, at
-	// most mostRecent.
+	// most maxRecent.
 	sources map[int32][]int32
 	// reads contains, by key, the latest reads whose responses contain the key's version, at most
-	// mostRecent.
+	// maxRecent.
 	reads map[string][]int32
 }
 
-// mostRecent limits how many writes of a key the finder considers. If more clients than this write
+// maxRecent limits how many writes of a key the finder considers. If more clients than this write
 // the same key at once, the replay may execute their writes in a different order.
-const mostRecent = 8
+const maxRecent = 8
 
-// mostWatches limits how many starts and ends of watchers a write waits for.
-const mostWatches = 4
+// maxWatches limits how many starts and ends of watchers a write waits for.
+const maxWatches = 4
 
-// mostSweeps limits how many multi-key removals the finder considers. It also limits how many
+// maxSweeps limits how many multi-key removals the finder considers. It also limits how many
 // earlier calls such a removal waits for.
-const mostSweeps = 64
+const maxSweeps = 64
 
 // sweep is a part of a call that removes several keys.
 type sweep struct {
 	part *call.Part
-	by   int32
+	call int32
 }
 
 // needPrevious makes the call wait for the previous write of the key in the store's order.
 func (f *finder) needPrevious(key []byte) {
-	c := f.plan.calls[f.now]
-	writes := f.order[string(key)]
-	for i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }) - 1; i >= 0; i-- {
-		if writes[i].by != f.now {
-			f.found = append(f.found, writes[i].by)
+	c := f.plan.calls[f.current]
+	writes := f.writesByRevision[string(key)]
+	for i := sort.Search(len(writes), func(i int) bool { return writes[i].number > c.Revision }) - 1; i >= 0; i-- {
+		if writes[i].call != f.current {
+			f.needed = append(f.needed, writes[i].call)
 			return
 		}
 	}
@@ -59,7 +59,7 @@ func (f *finder) needPrevious(key []byte) {
 
 // need makes the call wait for a given call, if that call is earlier in the recording.
 func (f *finder) need(call int32) {
-	if call < f.now {
+	if call < f.current {
 		f.wait(call)
 	}
 }
@@ -68,22 +68,22 @@ func (f *finder) need(call int32) {
 // revisions show that the given call was executed later. Such a pair can occur because versions
 // repeat: a key that is removed and created again can have an earlier version again.
 func (f *finder) wait(call int32) bool {
-	other, own := f.plan.calls[call].Revision, f.plan.calls[f.now].Revision
-	if own > 0 && other > own || call == f.now {
+	other, own := f.plan.calls[call].Revision, f.plan.calls[f.current].Revision
+	if own > 0 && other > own || call == f.current {
 		return false
 	}
-	f.found = append(f.found, call)
+	f.needed = append(f.needed, call)
 	return true
 }
 
 // needNewest considers those of the given calls whose responses had arrived when this call was
 // sent. It makes this call wait for the one whose response arrived last.
 func (f *finder) needNewest(calls []int32) {
-	at := f.plan.calls[f.now].At
+	at := f.plan.calls[f.current].At
 	best, end := int32(-1), int64(-1)
 	for _, n := range calls {
 		c := f.plan.calls[n]
-		if ended := c.At + c.Took; c.Answered() && ended <= at && ended > end {
+		if ended := c.At + c.Duration; c.Answered() && ended <= at && ended > end {
 			best, end = n, ended
 		}
 	}
@@ -92,12 +92,12 @@ func (f *finder) needNewest(calls []int32) {
 	}
 }
 
-// recent appends n to a list with at most `most` elements. If the list is full, it first removes
+// appendRecent appends n to a list with at most `most` elements. If the list is full, it first removes
 // the oldest element.
-func recent(list []int32, n int32, most int) []int32 {
-	if len(list) == most {
+func appendRecent(list []int32, n int32, limit int) []int32 {
+	if len(list) == limit {
 		copy(list, list[1:])
-		list = list[:most-1]
+		list = list[:limit-1]
 	}
 	return append(list, n)
 }
@@ -106,7 +106,7 @@ func recent(list []int32, n int32, most int) []int32 {
 // call was sent. It reports whether that response had arrived.
 func (f *finder) needEnded(n int32) bool {
 	c := f.plan.calls[n]
-	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At
+	ok := c.Answered() && c.At+c.Duration <= f.plan.calls[f.current].At
 	if ok {
 		f.need(n)
 	}

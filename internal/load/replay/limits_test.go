@@ -48,11 +48,11 @@ func written(size int) call.Part {
 func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
-			return call.Call{At: int64(i) * 1000, Took: 1000, Conn: 1, Method: "KV/Put", Parts: parts}
+			return call.Call{At: int64(i) * 1000, Duration: 1000, Conn: 1, Method: "KV/Put", Parts: parts}
 		}
 	}
 	read := func(int) call.Call {
-		return call.Call{Took: 1000, Conn: 1, Method: "KV/Range", Keys: 1, Got: 1 << 40, Parts: []call.Part{{Key: []byte("a")}}}
+		return call.Call{Duration: 1000, Conn: 1, Method: "KV/Range", KeyCount: 1, ReplySize: 1 << 40, Parts: []call.Part{{Key: []byte("a")}}}
 	}
 	for name, c := range map[string]struct {
 		calls int
@@ -64,7 +64,7 @@ func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 		"a response of 1 TiB":      {1, read, `reports a response of 1 TiB to the "KV/Range" call at 0s`},
 		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls in flight at once, which need 63 GiB of memory, but a load can need at most 4 GiB; set a smaller --max-in-flight, such as 64"},
 		"73 years": {2, func(i int) call.Call {
-			return call.Call{At: int64(i) << 60, Took: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
+			return call.Call{At: int64(i) << 60, Duration: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
 		}, "takes 320256 hours to replay at a --speed of 1, but a load can last at most 1000 hours; set a higher --speed"},
 		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "calls need more than 512 MiB of memory"},
 	} {
@@ -91,13 +91,13 @@ func repeat(p call.Part, n int) (all []call.Part) {
 // Planning takes a limited time even if all sessions in a recording overlap, or all guards failed.
 // If the time grew with the square of the number of sessions or guards, it would be minutes.
 func TestPlansManyOddCalls(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	sessions := func(i int) call.Call {
-		return call.Call{At: int64(i), Took: 1e12, Conn: uint32(i + 1), Method: "setData", Revision: int64(i + 1), Parts: []call.Part{written(1)}}
+		return call.Call{At: int64(i), Duration: 1e12, Conn: uint32(i + 1), Method: "setData", Revision: int64(i + 1), Parts: []call.Part{written(1)}}
 	}
 	const n = 300_000
 	losers := func(i int) call.Call {
-		return call.Call{At: int64(i), Took: 10, Conn: 1, Method: "KV/Txn", Guarded: true, Held: i >= n/2, Parts: []call.Part{
+		return call.Call{At: int64(i), Duration: 10, Conn: 1, Method: "KV/Txn", Guarded: true, GuardsHeld: i >= n/2, Parts: []call.Part{
 			{Action: call.Compare, Target: call.Version, Key: []byte("a"), Number: 7, Version: 7},
 			{Action: call.Write, Branch: call.Then, Key: []byte("a")},
 		}}

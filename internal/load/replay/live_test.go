@@ -19,7 +19,7 @@ import (
 // recorded is a store whose calls can be recorded and sent again.
 type recorded interface {
 	store.Replayer
-	store.Tapped
+	store.TapProvider
 }
 
 // member starts a real server and returns its address.
@@ -94,8 +94,8 @@ func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*repl
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if a.Preloaded.Written != plan.Prepared() {
-		t.Errorf("%d of %d keys and leases are preloaded", a.Preloaded.Written, plan.Prepared())
+	if a.Preloaded.Written != plan.PreloadCount() {
+		t.Errorf("%d of %d keys and leases are preloaded", a.Preloaded.Written, plan.PreloadCount())
 	}
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 
 func (p *Plan) findNames() {
 	m := &p.names
-	m.keys, m.makers, m.leases = map[string]int32{}, map[string]int32{}, map[int64]int32{}
-	place := func(room int) int32 {
+	m.keys, m.creators, m.leases = map[string]int32{}, map[string]int32{}, map[int64]int32{}
+	addName := func(room int) int32 {
 		m.texts = append(m.texts, make([]byte, 0, room+nameRoom))
 		return int32(len(m.texts) - 1) // #nosec G115 -- a plan has few enough parts
 	}
@@ -19,14 +19,14 @@ func (p *Plan) findNames() {
 				lease = c.Lease
 			}
 			if _, ok := m.leases[lease]; lease != 0 && !ok {
-				m.leases[lease] = place(0)
+				m.leases[lease] = addName(0)
 			}
 			if part.Flags&call.Sequential == 0 || len(part.End) == 0 {
 				continue
 			}
 			if _, ok := m.keys[string(part.End)]; !ok {
-				m.keys[string(part.End)] = place(len(p.prefix) + len(part.Key))
-				m.makers[string(part.End)] = int32(n)
+				m.keys[string(part.End)] = addName(len(p.prefix) + len(part.Key))
+				m.creators[string(part.End)] = int32(n)
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func (p *Plan) findNames() {
 
 // needName makes the call wait for the call that created a given sequential key.
 func (f *finder) needName(key []byte) {
-	if by, ok := f.plan.names.makers[string(key)]; ok {
+	if by, ok := f.plan.names.creators[string(key)]; ok {
 		f.need(by)
 	}
 }

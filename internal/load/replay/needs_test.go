@@ -12,10 +12,10 @@ import (
 func TestOrdersOverlappingCalls(t *testing.T) {
 	key := []byte("k")
 	read := func(at, took, version int64) *call.Call {
-		return &call.Call{At: at, Took: took, Parts: []call.Part{{Action: call.Read, Key: key, Version: version}}}
+		return &call.Call{At: at, Duration: took, Parts: []call.Part{{Action: call.Read, Key: key, Version: version}}}
 	}
 	swap := func(at, took, from int64, held bool) *call.Call {
-		c := &call.Call{At: at, Took: took, Guarded: true, Held: held, Parts: []call.Part{
+		c := &call.Call{At: at, Duration: took, Guarded: true, GuardsHeld: held, Parts: []call.Part{
 			{Action: call.Compare, Target: call.Modified, Number: from, Key: key}, {Action: call.Write, Branch: call.Then, Key: key}}}
 		if from == 0 {
 			c.Parts[0].Target = call.Created

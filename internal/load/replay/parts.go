@@ -19,9 +19,9 @@ func containsKey(part *call.Part, key []byte) bool {
 	switch part.Scope {
 	case call.Prefix:
 		return bytes.HasPrefix(key, part.Key)
-	case call.Rest:
+	case call.LaterPage:
 		return bytes.HasPrefix(key, part.End) && bytes.Compare(key, part.Key) >= 0
-	case call.From:
+	case call.FromKey:
 		return bytes.Compare(key, part.Key) >= 0
 	case call.Interval:
 		return bytes.Compare(key, part.Key) >= 0 && bytes.Compare(key, part.End) < 0
@@ -35,7 +35,7 @@ func wroteKey(c *call.Call, part *call.Part) bool {
 	if part.Action != call.Write && part.Action != call.Remove {
 		return false
 	}
-	if part.Action == call.Remove && c.Keys == 0 {
+	if part.Action == call.Remove && c.KeyCount == 0 {
 		return false // no key was removed
 	}
 	return executed(c, part)
@@ -48,9 +48,9 @@ func executed(c *call.Call, part *call.Part) bool {
 	}
 	switch part.Branch {
 	case call.Then:
-		return c.Held || !c.Guarded
+		return c.GuardsHeld || !c.Guarded
 	case call.Else:
-		return c.Guarded && !c.Held
+		return c.Guarded && !c.GuardsHeld
 	}
 	return true
 }

@@ -13,15 +13,15 @@ import (
 // a recorded session use the same connection, in their recorded order. Sessions that do not overlap
 // may share a connection.
 type places struct {
-	of    []int32   // by call: the index of its connection (its place)
-	lines [][]int32 // by place: the calls on it, in order
-	heads []int     // by place: index in lines[place]; all calls before it were sent
-	sent  []bool    // by call: the call was sent or given up
+	byCall       []int32   // by call: the index of its connection (its place)
+	callsByPlace [][]int32 // by place: the calls on it, in order
+	nextIndexes  []int     // by place: index in lines[place]; all calls before it were sent
+	sent         []bool    // by call: the call was sent or given up
 }
 
-// placesOf assigns the recorded connections to at most `most` places. If `most` is 0, it uses as
+// newPlaces assigns the recorded connections to at most `most` places. If `most` is 0, it uses as
 // many places as the recording needed at the same time.
-func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places {
+func newPlaces(calls []*call.Call, connections map[uint32]span, limit int) *places {
 	order := make([]uint32, 0, len(connections))
 	for conn := range connections {
 		order = append(order, conn)
@@ -33,9 +33,9 @@ func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places
 	var taken takenPlaces
 	for _, conn := range order {
 		span, at := connections[conn], len(taken)
-		if at > 0 && taken[0].until < span.first {
+		if at > 0 && taken[0].end < span.first {
 			at = int(taken[0].place)
-			taken[0].until = span.last
+			taken[0].end = span.last
 			heap.Fix(&taken, 0)
 		} else {
 			heap.Push(&taken, takenPlace{span.last, int32(at)}) // #nosec G115 -- as many as connections
@@ -43,21 +43,21 @@ func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places
 		place[conn] = int32(at) // #nosec G115 -- as many as connections
 	}
 	n := min(len(taken), scenario.MaxConnections)
-	if most > 0 {
-		n = most
+	if limit > 0 {
+		n = limit
 	}
-	p := &places{of: make([]int32, len(calls)), lines: make([][]int32, n), heads: make([]int, n), sent: make([]bool, len(calls))}
+	p := &places{byCall: make([]int32, len(calls)), callsByPlace: make([][]int32, n), nextIndexes: make([]int, n), sent: make([]bool, len(calls))}
 	for i, c := range calls {
 		at := int(place[c.Conn]) % n
-		p.of[i] = int32(at) // #nosec G115 -- below n
-		p.lines[at] = append(p.lines[at], int32(i))
+		p.byCall[i] = int32(at) // #nosec G115 -- below n
+		p.callsByPlace[at] = append(p.callsByPlace[at], int32(i))
 	}
 	return p
 }
 
 // takenPlace is a place, and the time at which the last session on this place ends.
 type takenPlace struct {
-	until int64
+	end   int64
 	place int32
 }
 
@@ -67,7 +67,7 @@ type takenPlaces []takenPlace
 func (t takenPlaces) Len() int { return len(t) }
 
 func (t takenPlaces) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(t[i].until, t[j].until), cmp.Compare(t[i].place, t[j].place)) < 0
+	return cmp.Or(cmp.Compare(t[i].end, t[j].end), cmp.Compare(t[i].place, t[j].place)) < 0
 }
 
 func (t takenPlaces) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
@@ -84,12 +84,12 @@ func (t *takenPlaces) Pop() any {
 
 // isNext reports whether a call is the next one to send on its connection.
 func (p *places) isNext(n uint64) bool {
-	at := p.of[n]
-	line := p.lines[at]
-	for p.heads[at] < len(line) && p.sent[line[p.heads[at]]] {
-		p.heads[at]++
+	at := p.byCall[n]
+	line := p.callsByPlace[at]
+	for p.nextIndexes[at] < len(line) && p.sent[line[p.nextIndexes[at]]] {
+		p.nextIndexes[at]++
 	}
-	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
+	return p.nextIndexes[at] == len(line) || line[p.nextIndexes[at]] == int32(n)
 }
 
 // span is the period that starts with the first call on a connection and ends when the last call
@@ -100,7 +100,7 @@ type span struct {
 }
 
 func (s span) extend(c *call.Call) span {
-	end := c.At + max(c.Took, 0)
+	end := c.At + max(c.Duration, 0)
 	if !s.used {
 		return span{c.At, end, true}
 	}

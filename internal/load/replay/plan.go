@@ -19,10 +19,10 @@ type Plan struct {
 	app.ScriptBase
 	Header  call.Header
 	Problem string // why the recording could not be read to its end; empty if it could
-	// Left is the number of calls that are not sent again, by method. Gaps is the number of gaps in
+	// Omitted is the number of calls that are not sent again, by method. Gaps is the number of gaps in
 	// the recording.
-	Left map[string]uint64
-	Gaps int
+	Omitted map[string]uint64
+	Gaps    int
 	// Connections is the highest number of connections that were in use at the same time. Keys is
 	// the number of different keys in the calls. KeyBytes and ValueBytes are the mean sizes of keys
 	// and of written values.
@@ -36,52 +36,52 @@ type Plan struct {
 	prefix string
 	salt   uint64
 
-	needs   needs
-	before  []call.Call
-	states  []state // by call
-	revised []int64 // by call: the revision that the call created in this replay; 0: unknown
-	// lates contains, by call, how late the call was sent, in nanoseconds. -1 means that the call
+	needs        needs
+	preloadCalls []call.Call
+	states       []state // by call
+	newRevisions []int64 // by call: the revision that the call created in this replay; 0: unknown
+	// lateness contains, by call, how late the call was sent, in nanoseconds. -1 means that the call
 	// was not sent, or had to wait for another call or for a connection.
-	lates     []int64
-	preloaded map[string]preloaded
-	versions  versions
-	names     names
-	places    *places // nil if calls may use any connection
-	watchers  watchers
-	base      int64           // latest revision of the preloaded keys
-	conns     int             // number of connections in this replay
-	writers   map[int64]int32 // by recorded revision: the call that created the revision
-	made      []revision      // all revisions in writers, ascending
-	waited    uint64
+	lateness     []int64
+	preloaded    map[string]preloaded
+	versions     versions
+	names        names
+	places       *places // nil if calls may use any connection
+	watchers     watchers
+	baseRevision int64           // latest revision of the preloaded keys
+	connCount    int             // number of connections in this replay
+	writers      map[int64]int32 // by recorded revision: the call that created the revision
+	revisions    []revision      // all revisions in writers, ascending
+	waitedCount  uint64
 }
 
 // state is how far a call has progressed.
 type state uint8
 
 const (
-	open state = iota
-	held       // completed; if the call has guards, they held
+	unfinished state = iota
+	succeeded        // completed; if the call has guards, they held
 	refused
 	failed
 )
 
 // revision is a recorded revision, and the call that created it.
 type revision struct {
-	at int64
-	by int32
+	number int64
+	call   int32
 }
 
 // Calls returns the number of calls that are sent again.
 func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
 
-// Prepared returns the number of operations that are needed to prepare the store.
-func (p *Plan) Prepared() uint64 { return uint64(len(p.before)) }
+// PreloadCount returns the number of operations that are needed to prepare the store.
+func (p *Plan) PreloadCount() uint64 { return uint64(len(p.preloadCalls)) }
 
-// Kinds returns, for each kind, the number of calls that are sent again.
-func (p *Plan) Kinds() map[Kind]uint64 {
+// CountByKind returns, for each kind, the number of calls that are sent again.
+func (p *Plan) CountByKind() map[Kind]uint64 {
 	out := map[Kind]uint64{}
 	for _, c := range p.calls {
-		out[kindOf(c)]++
+		out[callKind(c)]++
 	}
 	return out
 }
@@ -92,12 +92,12 @@ type Kind struct {
 	Level kv.Consistency
 }
 
-// kindOf returns the kind and consistency of a call. Requests that concern leases count as
+// callKind returns the kind and consistency of a call. Requests that concern leases count as
 // keep-alives.
-func kindOf(c *call.Call) Kind {
+func callKind(c *call.Call) Kind {
 	kind, level, ok := c.Kind()
 	if !ok {
-		kind, level = kv.KeepAlive, kv.None
+		kind, level = kv.KeepAlive, kv.NoConsistency
 	}
 	return Kind{kind, level}
 }
@@ -119,39 +119,39 @@ func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 // Outcome holds the results of a replay.
 //
 // Waited is the number of calls that waited for other calls. Guarded is the number of calls with
-// guards. Held is the number of calls whose guards held in the recording, HeldAgain the
-// number of calls whose guards held in the recording and in the replay, and HeldNow the number of
+// guards. Held is the number of calls whose guards held in the recording, HeldInBoth the
+// number of calls whose guards held in the recording and in the replay, and HeldOnlyInReplay the number of
 // calls whose guards held only in the replay.
 type Outcome struct {
-	Waited                            uint64
-	Guarded, Held, HeldAgain, HeldNow uint64
-	// Watchers is the number of watchers. Events is the number of events that they received in the
-	// recording, and EventsNow is the number of events that they received in the replay.
-	Watchers, Events, EventsNow uint64
-	// Gaps contains timing errors in nanoseconds, in ascending order. Each error is the difference
+	Waited                                                 uint64
+	Guarded, HeldInRecording, HeldInBoth, HeldOnlyInReplay uint64
+	// Watchers is the number of watchers. RecordedEvents is the number of events that they received in the
+	// recording, and ReplayedEvents is the number of events that they received in the replay.
+	Watchers, RecordedEvents, ReplayedEvents uint64
+	// GapErrors contains timing errors in nanoseconds, in ascending order. Each error is the difference
 	// between the actual and the scheduled time between two successive calls. Calls that waited for
 	// a response or a connection are omitted.
-	Gaps []int64
+	GapErrors []int64
 }
 
 // Outcome returns the results of the replay. It must be called after the load has ended.
 func (p *Plan) Outcome() Outcome {
-	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.received}
-	o.Gaps = p.gapErrors()
+	o := Outcome{Waited: p.waitedCount, Watchers: uint64(len(p.watchers.startCalls)), RecordedEvents: p.watchers.total, ReplayedEvents: p.watchers.received}
+	o.GapErrors = p.gapErrors()
 	for n, c := range p.calls {
 		if !c.Guarded {
 			continue
 		}
 		o.Guarded++
-		now := p.states[n] == held
-		switch did := c.OK() && c.Held; {
-		case did && now:
-			o.Held++
-			o.HeldAgain++
-		case did:
-			o.Held++
+		now := p.states[n] == succeeded
+		switch heldInRecording := c.OK() && c.GuardsHeld; {
+		case heldInRecording && now:
+			o.HeldInRecording++
+			o.HeldInBoth++
+		case heldInRecording:
+			o.HeldInRecording++
 		case now:
-			o.HeldNow++
+			o.HeldOnlyInReplay++
 		}
 	}
 	return o
@@ -159,8 +159,8 @@ func (p *Plan) Outcome() Outcome {
 
 // gapErrors returns Outcome.Gaps.
 func (p *Plan) gapErrors() (all []int64) {
-	for n := 1; n < len(p.lates); n++ {
-		if a, b := p.lates[n-1], p.lates[n]; a >= 0 && b >= 0 {
+	for n := 1; n < len(p.lateness); n++ {
+		if a, b := p.lateness[n-1], p.lateness[n]; a >= 0 && b >= 0 {
 			all = append(all, max(a-b, b-a))
 		}
 	}
@@ -177,19 +177,19 @@ type preloaded struct{ at, version int64 }
 // names maps names that the store chose in the recording to the names that the store chose in this
 // replay. The store chooses the names of sequential keys, and of leases that have no numbers.
 type names struct {
-	keys   map[string]int32 // by recorded key: the index of its name in texts
-	makers map[string]int32 // by recorded key: the call that created the key
-	leases map[int64]int32
-	texts  [][]byte // names in this replay; empty: not known yet
+	keys     map[string]int32 // by recorded key: the index of its name in texts
+	creators map[string]int32 // by recorded key: the call that created the key
+	leases   map[int64]int32
+	texts    [][]byte // names in this replay; empty: not known yet
 }
 
 // nameRoom is an upper bound, in bytes, for two lengths: of the text that a store adds to the name
 // of a sequential key, and of a lease's name.
 const nameRoom = 64
 
-// ofKey returns the name that a recorded key has in this replay. The result is empty if the store
+// keyName returns the name that a recorded key has in this replay. The result is empty if the store
 // did not choose the name, or if the name is not known yet.
-func (m *names) ofKey(key []byte) []byte {
+func (m *names) keyName(key []byte) []byte {
 	if len(m.keys) == 0 {
 		return nil
 	}
@@ -199,16 +199,16 @@ func (m *names) ofKey(key []byte) []byte {
 	return nil
 }
 
-// ofLease returns the name that a recorded lease has in this replay.
-func (m *names) ofLease(lease int64) []byte {
+// leaseName returns the name that a recorded lease has in this replay.
+func (m *names) leaseName(lease int64) []byte {
 	if at, ok := m.leases[lease]; ok && lease != 0 {
 		return m.texts[at]
 	}
 	return nil
 }
 
-// keepLease stores the name that a recorded lease has in this replay.
-func (m *names) keepLease(lease int64, name []byte) {
+// storeLease stores the name that a recorded lease has in this replay.
+func (m *names) storeLease(lease int64, name []byte) {
 	if at, ok := m.leases[lease]; ok {
 		m.texts[at] = append(m.texts[at][:0], name...)
 	}
@@ -244,14 +244,14 @@ type needs struct {
 
 func (n *needs) callsFor(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
 
-// revisionOf returns the revision, in this replay, of the write that created a recorded revision of
+// replayRevision returns the revision, in this replay, of the write that created a recorded revision of
 // a key.
-func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
+func (p *Plan) replayRevision(key []byte, recorded int64) int64 {
 	if recorded <= 0 {
 		return recorded
 	}
 	if by, ok := p.writers[recorded]; ok {
-		if now := p.revised[by]; now > 0 {
+		if now := p.newRevisions[by]; now > 0 {
 			return now
 		}
 		return none
@@ -266,11 +266,11 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 // revision. This is the revision that the latest write up to the recorded revision has in this
 // replay. If that write was not sent again, the result is 0, which stands for the current revision.
 func (p *Plan) revisionAt(recorded int64) int64 {
-	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
+	i := sort.Search(len(p.revisions), func(i int) bool { return p.revisions[i].number > recorded })
 	if i == 0 {
 		return 0
 	}
-	return p.revised[p.made[i-1].by]
+	return p.newRevisions[p.revisions[i-1].call]
 }
 
 // versions contains the versions in recorded responses and the guards that use these versions. Each
@@ -282,13 +282,13 @@ func (p *Plan) revisionAt(recorded int64) int64 {
 // slot 0. If the response to call 3 contains version 12 in the replay, now[0] becomes 12, and call
 // 5 is sent with version 12 in its guard.
 type versions struct {
-	any     bool                       // a response contains a version
-	guards  map[guardAt]int32          // the slot of the version that a guard requires
-	learned map[int32][]learnedVersion // by call: the versions in its response that guards require
-	now     []int64                    // by slot: the version in this replay; 0: unknown
-	// enders contains, by slot, the calls that replaced the slot's version under a guard that
+	hasVersions bool                       // a response contains a version
+	guards      map[guardID]int32          // the slot of the version that a guard requires
+	learned     map[int32][]learnedVersion // by call: the versions in its response that guards require
+	replayed    []int64                    // by slot: the version in this replay; 0: unknown
+	// replacers contains, by slot, the calls that replaced the slot's version under a guard that
 	// required this version.
-	enders map[int32][]int32
+	replacers map[int32][]int32
 	// changes contains the same calls by key, in ascending order of the versions that they
 	// replaced.
 	changes map[string][]change
@@ -301,12 +301,12 @@ type versions struct {
 
 // change is the call `by`, which replaced the version `from` of a key.
 type change struct {
-	from int64
-	by   int32
+	replaced int64
+	call     int32
 }
 
-// guardAt identifies a guard: a part of a call.
-type guardAt struct{ call, part int32 }
+// guardID identifies a guard: a part of a call.
+type guardID struct{ call, part int32 }
 
 // learnedVersion is a version of a key that a response contains.
 type learnedVersion struct {
@@ -320,16 +320,16 @@ type learnedVersion struct {
 // watchers holds the watchers that a recording starts. In the replay, all calls for the same
 // watcher use the same connection.
 type watchers struct {
-	of    map[int32]uint32 // by call that starts or ends a watcher: the watcher's number
-	by    []int32          // by watcher: the number of the call that starts it
-	then  []uint64         // by watcher: number of events that it received in the recording
-	now   []uint64         // by watcher: number of events that it has received in the replay
-	ended uint64           // number of watchers that the store has ended in the replay
+	byCall         map[int32]uint32 // by call that starts or ends a watcher: the watcher's number
+	startCalls     []int32          // startCalls watcher: the number of the call that starts it
+	recordedEvents []uint64         // by watcher: number of events that it received in the recording
+	replayedEvents []uint64         // by watcher: number of events that it has received in the replay
+	endedCount     uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of then and of now
-	// asked is the value of `received` at the last call of Awaits. till is the time at which the
+	// lastReceived is the value of `received` at the last call of ExpectsMore. till is the time at which the
 	// wait for more events ends.
-	asked, till int64
+	lastReceived, waitEnd int64
 }
 
 // unknownWatcher stands for a watcher whose start is not in the recording.

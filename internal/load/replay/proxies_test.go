@@ -20,7 +20,7 @@ import (
 // The test records calls from ZooKeeper's Go client to zetcd, and then replays them on zetcd.
 func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	st := zetcd.New()
-	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
+	a := proxied.Start(t, st, servers.InstalledServer(t, st), 1).Access
 	direct := official.ZooKeeper(t, a)
 	make1(t, direct, "/registry", "")
 	for i := range 5 {
@@ -32,7 +32,7 @@ func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 		c.Close()
 	})
 	_, o := resend(t, st, path, a.Endpoints[0], replay.Options{Speed: 2, Prefix: "again/"})
-	if o.Held < 35 || o.HeldAgain*100 < o.Held*99 {
+	if o.HeldInRecording < 35 || o.HeldInBoth*100 < o.HeldInRecording*99 {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
 	checkHidden(t, path, "registry", "made ")
@@ -66,7 +66,7 @@ func TestGuardsHoldAgainOnCetcd(t *testing.T) {
 		}
 	})
 	_, o := resend(t, st, path, address, replay.Options{Speed: 2, Prefix: "again/"})
-	if o.Held < 60 || o.HeldAgain*100 < o.Held*99 {
+	if o.HeldInRecording < 60 || o.HeldInBoth*100 < o.HeldInRecording*99 {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
 	checkHidden(t, path, "registry", "made ")

@@ -29,11 +29,11 @@ type Options struct {
 
 // Read returns a plan with the calls in a recording that the store can repeat.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
-	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, preloaded: map[string]preloaded{}}
+	p := &Plan{Omitted: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, preloaded: map[string]preloaded{}}
 	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
-		limit: limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}}
+		limit: limits{path: path, maxBytes: minPlanLimit, prefix: len(o.Prefix), speed: o.Speed}}
 	if about, err := os.Stat(path); err == nil { // if there is an error, ReadRecording returns it, too
-		r.limit.most = mostPlan(about.Size())
+		r.limit.maxBytes = maxPlanBytes(about.Size())
 	}
 	var err error
 	if p.Header, p.Problem, err = call.ReadRecording(path, r.takeRecord); err != nil {
@@ -47,9 +47,9 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		return nil, err
 	}
 	r.planConnections()
-	p.states, p.revised, p.lates = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
-	for n := range p.lates {
-		p.lates[n] = -1
+	p.states, p.newRevisions, p.lateness = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
+	for n := range p.lateness {
+		p.lateness[n] = -1
 	}
 	p.findWriters()
 	p.findWatchers(r.events)
@@ -57,7 +57,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p.findNames()
 	p.findNeeds()
 	p.measureKeys()
-	p.findBefore()
+	p.findPreexisting()
 	if err := r.limit.checkInFlight(p, o.MaxInFlight); err != nil {
 		return nil, err
 	}
@@ -86,14 +86,14 @@ func (r *reader) takeRecord(record call.Record) error {
 				return err
 			}
 		}
-		r.events[at] += uint64(c.Keys) // #nosec G115 -- not below 0
-	case !p.store.Replays(c), c.Parts[0].Action == call.Compaction && !r.options.Compactions:
-		if _, ok := p.Left[c.Method]; !ok {
+		r.events[at] += uint64(c.KeyCount) // #nosec G115 -- not below 0
+	case !p.store.CanReplay(c), c.Parts[0].Action == call.Compaction && !r.options.Compactions:
+		if _, ok := p.Omitted[c.Method]; !ok {
 			if err := r.limit.addBytes(mapEntryBytes + len(c.Method)); err != nil {
 				return err
 			}
 		}
-		p.Left[c.Method]++
+		p.Omitted[c.Method]++
 	default:
 		if err := r.limit.addCall(c); err != nil {
 			return err
@@ -108,18 +108,18 @@ func (r *reader) takeRecord(record call.Record) error {
 // connection.
 func (r *reader) planConnections() {
 	p := r.plan
-	p.Connections = mostAtOnce(r.connections)
-	if p.store.Capabilities().Ordered {
-		p.places = placesOf(p.calls, r.connections, r.options.Connections)
-		p.Connections = len(p.places.lines)
+	p.Connections = maxConcurrent(r.connections)
+	if p.store.Capabilities().OrderedResponses {
+		p.places = newPlaces(p.calls, r.connections, r.options.Connections)
+		p.Connections = len(p.places.callsByPlace)
 	}
-	if p.conns = min(p.Connections, scenario.MaxConnections); r.options.Connections > 0 {
-		p.conns = r.options.Connections
+	if p.connCount = min(p.Connections, scenario.MaxConnections); r.options.Connections > 0 {
+		p.connCount = r.options.Connections
 	}
 }
 
-// mostAtOnce returns the highest number of connections that were in use at the same time.
-func mostAtOnce(connections map[uint32]span) (most int) {
+// maxConcurrent returns the highest number of connections that were in use at the same time.
+func maxConcurrent(connections map[uint32]span) (highest int) {
 	var begins, ends []int64
 	for _, s := range connections {
 		begins, ends = append(begins, s.first), append(ends, s.last)
@@ -131,9 +131,9 @@ func mostAtOnce(connections map[uint32]span) (most int) {
 		for ends[over] < at {
 			over++
 		}
-		most = max(most, n+1-over)
+		highest = max(highest, n+1-over)
 	}
-	return most
+	return highest
 }
 
 // findWriters finds the calls that created the recorded revisions.
@@ -145,11 +145,11 @@ func (p *Plan) findWriters() {
 		}
 		if _, ok := p.writers[c.Revision]; !ok {
 			p.writers[c.Revision] = int32(n)
-			p.made = append(p.made, revision{c.Revision, int32(n)})
+			p.revisions = append(p.revisions, revision{c.Revision, int32(n)})
 		}
 	}
-	slices.SortFunc(p.made, func(a, b revision) int {
-		if a.at < b.at {
+	slices.SortFunc(p.revisions, func(a, b revision) int {
+		if a.number < b.number {
 			return -1
 		}
 		return 1

@@ -32,8 +32,8 @@ func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redact
 		t.Fatal(err)
 	}
 	r := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, ALPN: st.Capabilities().ALPN,
-		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
+		MemberAddress: to, Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, ALPN: st.Capabilities().ALPN,
+		Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -51,7 +51,7 @@ func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redact
 
 // captured starts a capture of the traffic to and from an address. It returns a function that ends
 // the capture and compares the captured calls with a relay's recording.
-func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Redactor, began time.Time) (compare func(path string)) {
+func captured(t *testing.T, st store.TapProvider, at *net.TCPAddr, redactor *call.Redactor, began time.Time) (compare func(path string)) {
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
 	if err != nil {
@@ -63,7 +63,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Red
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, Began: began})
+	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, StartTime: began})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- c.Serve(ctx, packets) }()
@@ -116,7 +116,7 @@ func textOf(calls ...*call.Call) string {
 	var s strings.Builder
 	for _, c := range calls {
 		other := *c
-		other.At, other.Took, other.Conn = 0, min(c.Took, 0), 0
+		other.At, other.Duration, other.Conn = 0, min(c.Duration, 0), 0
 		fmt.Fprintf(&s, "%+v\n", other)
 	}
 	return s.String()
@@ -136,8 +136,8 @@ func sameCalls(t *testing.T, got, want []*call.Call) {
 			t.Errorf("captured\n%srelayed\n%s", textOf(g), textOf(w))
 		}
 		// The two clocks are read some microseconds apart.
-		if apart := int64(50 * time.Microsecond); !w.Pushed && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
-			t.Errorf("%s lasted from %d to %d in front of the relay, and from %d to %d in the relay", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
+		if apart := int64(50 * time.Microsecond); !w.Pushed && w.Answered() && (g.At > w.At+apart || g.At+g.Duration < w.At+w.Duration-apart) {
+			t.Errorf("%s lasted from %d to %d in front of the relay, and from %d to %d in the relay", w.Method, g.At, g.At+g.Duration, w.At, w.At+w.Duration)
 		}
 	}
 }

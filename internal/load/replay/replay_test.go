@@ -39,10 +39,10 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 		}
 	})
 	plan, o := resend(t, etcd.New(), path, to, replay.Options{Speed: 20, Prefix: "again/", Salt: 7})
-	if plan.Prepared() < 5 {
-		t.Errorf("%d keys and leases are preloaded", plan.Prepared())
+	if plan.PreloadCount() < 5 {
+		t.Errorf("%d keys and leases are preloaded", plan.PreloadCount())
 	}
-	if o.Held < 60 || o.HeldAgain != o.Held || o.HeldNow != 0 || o.Held == o.Guarded {
+	if o.HeldInRecording < 60 || o.HeldInBoth != o.HeldInRecording || o.HeldOnlyInReplay != 0 || o.HeldInRecording == o.Guarded {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
 	checkSameKeys(t, plain, official.Etcd(t, store.Access{Endpoints: []string{to}}))

@@ -15,10 +15,10 @@ type source struct {
 	engine.ReactiveBase
 	*Plan
 	translator
-	asked uint64 // 1 + the number of the latest call that had to wait
-	lists responseKeys
-	keys  store.RangeOp // used by calls whose responses' keys are collected
-	watch store.WatchOp // used by calls that start or end a watcher
+	countedUpTo uint64 // 1 + the number of the latest call that had to wait
+	lists       responseKeys
+	keys        store.RangeOp // used by calls whose responses' keys are collected
+	watch       store.WatchOp // used by calls that start or end a watcher
 }
 
 var _ engine.Reactive = (*source)(nil)
@@ -26,12 +26,12 @@ var _ engine.Reactive = (*source)(nil)
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.calls[n]
-	kind := kindOf(c)
+	kind := callKind(c)
 	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(n, c)}
 	if len(s.versions.learned[int32(n)]) > 0 {
 		op.Range = &s.keys
 	}
-	if watcher, ok := s.watchers.of[int32(n)]; ok {
+	if watcher, ok := s.watchers.byCall[int32(n)]; ok {
 		s.watch.Watcher = watcher
 		op.Watch = &s.watch
 	}
@@ -43,13 +43,13 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 
 // Kind implements engine.Source.
 func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	kind := kindOf(s.calls[n])
+	kind := callKind(s.calls[n])
 	return kind.Kind, kind.Level
 }
 
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) (all []engine.Share) {
-	for kind, n := range s.Kinds() {
+	for kind, n := range s.CountByKind() {
 		all = append(all, engine.Share{Kind: kind.Kind, Consistency: kind.Level, Fraction: float64(n) / float64(len(s.calls))})
 	}
 	return all
@@ -59,44 +59,44 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 // the response contains.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	c := s.calls[n]
-	s.watchers.till = 0 // the wait for more events starts after the last response
-	if s.states[n] = held; ev.Outcome == kv.Conflict {
+	s.watchers.waitEnd = 0 // the wait for more events starts after the last response
+	if s.states[n] = succeeded; ev.Outcome == kv.Conflict {
 		s.states[n] = refused
 	}
-	if did := s.states[n] == held; !c.Guarded || did == c.Held {
-		s.revised[n] = ev.At
+	if guardsHeld := s.states[n] == succeeded; !c.Guarded || guardsHeld == c.GuardsHeld {
+		s.newRevisions[n] = ev.StoreRevision
 	}
 	if ev.Outcome == kv.OK {
-		s.keepVersions(n, c, ev)
+		s.storeVersions(n, c, ev)
 	}
-	if kindOf(c).Kind == kv.Get && ev.Count == 0 && ev.Outcome == kv.OK {
+	if callKind(c).Kind == kv.Get && ev.Count == 0 && ev.Outcome == kv.OK {
 		return kv.Miss
 	}
 	return ev.Outcome
 }
 
-// Failed implements engine.Reactive.
-func (s *source) Failed(n uint64) {
-	s.watchers.till = 0
+// OperationFailed implements engine.Reactive.
+func (s *source) OperationFailed(n uint64) {
+	s.watchers.waitEnd = 0
 	if s.states[n] = failed; s.places != nil {
 		s.places.sent[n] = true // calls after it on the connection no longer wait
 	}
 }
 
-// Sent implements engine.Reactive.
-func (s *source) Sent(n uint64, late int64, waited bool) {
-	if s.lates[n] = max(late, 0); waited {
-		s.lates[n] = -1
+// OperationSent implements engine.Reactive.
+func (s *source) OperationSent(n uint64, late int64, waited bool) {
+	if s.lateness[n] = max(late, 0); waited {
+		s.lateness[n] = -1
 	}
 }
 
 // Ready implements engine.Reactive.
 func (s *source) Ready(n uint64) bool {
 	for _, call := range s.needs.callsFor(n) {
-		if s.states[call] == open {
-			if n >= s.asked { // counted only the first time
-				s.asked = n + 1
-				s.waited++
+		if s.states[call] == unfinished {
+			if n >= s.countedUpTo { // counted only the first time
+				s.countedUpTo = n + 1
+				s.waitedCount++
 			}
 			return false
 		}
@@ -104,8 +104,8 @@ func (s *source) Ready(n uint64) bool {
 	return s.places == nil || s.places.isNext(n)
 }
 
-// keepNames stores the names that a response contains.
-func (s *source) keepNames(c *call.Call, ev *store.Event) {
+// storeNames stores the names that a response contains.
+func (s *source) storeNames(c *call.Call, ev *store.Event) {
 	if len(s.names.texts) == 0 {
 		return
 	}
@@ -113,9 +113,9 @@ func (s *source) keepNames(c *call.Call, ev *store.Event) {
 		part := &c.Parts[i]
 		switch {
 		case part.Action == call.Grant && part.Lease == 0:
-			s.names.keepLease(c.Lease, ev.Value)
+			s.names.storeLease(c.Lease, ev.Value)
 		case part.Action == call.Grant:
-			s.names.keepLease(part.Lease, ev.Value)
+			s.names.storeLease(part.Lease, ev.Value)
 		case part.Flags&call.Sequential != 0 && len(part.End) > 0 && len(ev.Key) > 0:
 			at := s.names.keys[string(part.End)]
 			prefix := s.prefix
@@ -130,17 +130,17 @@ func (s *source) keepNames(c *call.Call, ev *store.Event) {
 	}
 }
 
-// Place implements engine.Reactive. All calls of a session use the same connection, and so do all
+// ConnectionIndex implements engine.Reactive. All calls of a session use the same connection, and so do all
 // calls for a watcher.
-func (s *source) Place(n uint64) int {
+func (s *source) ConnectionIndex(n uint64) int {
 	if s.places != nil {
-		return int(s.places.of[n])
+		return int(s.places.byCall[n])
 	}
-	watcher, ok := s.watchers.of[int32(n)]
+	watcher, ok := s.watchers.byCall[int32(n)]
 	if !ok || watcher == unknownWatcher {
 		return -1
 	}
-	return int(s.calls[s.watchers.by[watcher]].Conn) % s.conns
+	return int(s.calls[s.watchers.startCalls[watcher]].Conn) % s.connCount
 }
 
 // Source implements app.Script.
@@ -150,9 +150,9 @@ func (p *Plan) Source() engine.Source {
 	return s
 }
 
-// keepVersions stores the names and versions that a response contains.
-func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
-	s.keepNames(c, ev)
+// storeVersions stores the names and versions that a response contains.
+func (s *source) storeVersions(n uint64, c *call.Call, ev *store.Event) {
+	s.storeNames(c, ev)
 	learned := s.versions.learned[int32(n)]
 	if len(learned) == 0 {
 		return
@@ -165,39 +165,39 @@ func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
 			version = s.lists.version(ev.Tag, s.prefix, l.key)
 		}
 		if version > 0 {
-			s.versions.now[l.slot] = version
+			s.versions.replayed[l.slot] = version
 		}
 	}
 	s.lists.drop(ev.Tag)
 }
 
-// quiet is the time without events, in nanoseconds, after which the replay stops waiting for
+// maxEventGap is the time without events, in nanoseconds, after which the replay stops waiting for
 // events.
-const quiet = int64(500_000_000)
+const maxEventGap = int64(500_000_000)
 
-// Notified implements engine.Reactive.
-func (s *source) Notified(ev *store.Event) {
+// HandleWatchEvent implements engine.Reactive.
+func (s *source) HandleWatchEvent(ev *store.Event) {
 	w := &s.watchers
-	if int(ev.Watcher) >= len(w.now) {
+	if int(ev.Watcher) >= len(w.replayedEvents) {
 		return
 	}
-	switch ev.What {
-	case store.Notify:
-		w.now[ev.Watcher]++
+	switch ev.Type {
+	case store.WatchChange:
+		w.replayedEvents[ev.Watcher]++
 		w.received++
-	case store.Ended:
-		w.ended++
+	case store.WatchEnded:
+		w.endedCount++
 	}
 }
 
-// Awaits implements engine.Reactive.
-func (s *source) Awaits(now int64) bool {
+// ExpectsMore implements engine.Reactive.
+func (s *source) ExpectsMore(now int64) bool {
 	w := &s.watchers
 	if w.received >= w.total {
 		return false
 	}
-	if received := int64(w.received); w.till == 0 || received != w.asked { // #nosec G115 -- counted one by one
-		w.asked, w.till = received, now+quiet
+	if received := int64(w.received); w.waitEnd == 0 || received != w.lastReceived { // #nosec G115 -- counted one by one
+		w.lastReceived, w.waitEnd = received, now+maxEventGap
 	}
-	return now < w.till
+	return now < w.waitEnd
 }

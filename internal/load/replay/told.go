@@ -15,28 +15,28 @@ import (
 // call in the replay contains the corresponding new version. In guards, the new version replaces
 // the recorded one.
 
-// versionOf is a recorded version of a key.
-type versionOf struct {
+// keyVersion is a recorded version of a key.
+type keyVersion struct {
 	key     string
 	version int64
 }
 
 // findVersions finds the calls whose responses contain the versions that guards require.
 func (p *Plan) findVersions() {
-	p.versions = versions{guards: map[guardAt]int32{}, learned: map[int32][]learnedVersion{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
+	p.versions = versions{guards: map[guardID]int32{}, learned: map[int32][]learnedVersion{}, replacers: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
-			p.versions.any = p.versions.any || c.Parts[i].Version != 0
+			p.versions.hasVersions = p.versions.hasVersions || c.Parts[i].Version != 0
 		}
 	}
-	if !p.versions.any {
+	if !p.versions.hasVersions {
 		return
 	}
-	slots := map[versionOf]int32{}
+	slots := map[keyVersion]int32{}
 	for n, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
-			replaces := c.OK() && c.Held && changesKey(c, part.Key)
+			replaces := c.OK() && c.GuardsHeld && changesKey(c, part.Key)
 			if expectsNoKey(part) {
 				if replaces {
 					p.versions.creators[string(part.Key)] = append(p.versions.creators[string(part.Key)], int32(n))
@@ -46,27 +46,27 @@ func (p *Plan) findVersions() {
 			if part.Action != call.Compare || part.Number <= 0 || part.Target > call.Modified {
 				continue
 			}
-			of := versionOf{string(part.Key), part.Number}
-			slot, ok := slots[of]
+			version := keyVersion{string(part.Key), part.Number}
+			slot, ok := slots[version]
 			if !ok {
 				slot = int32(len(slots)) // #nosec G115 -- a plan has few enough parts
-				slots[of] = slot
+				slots[version] = slot
 			}
-			p.versions.guards[guardAt{int32(n), int32(i)}] = slot
+			p.versions.guards[guardID{int32(n), int32(i)}] = slot
 			if replaces {
-				p.versions.enders[slot] = append(p.versions.enders[slot], int32(n))
-				p.versions.changes[of.key] = append(p.versions.changes[of.key], change{part.Number, int32(n)})
+				p.versions.replacers[slot] = append(p.versions.replacers[slot], int32(n))
+				p.versions.changes[version.key] = append(p.versions.changes[version.key], change{part.Number, int32(n)})
 			}
 		}
 	}
-	for _, of := range p.versions.changes {
-		slices.SortStableFunc(of, func(a, b change) int { return cmp.Compare(a.from, b.from) })
+	for _, changes := range p.versions.changes {
+		slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.replaced, b.replaced) })
 	}
-	p.versions.now = make([]int64, len(slots))
+	p.versions.replayed = make([]int64, len(slots))
 	for n, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
-			slot, named := slots[versionOf{string(writtenKey(part)), part.Version}]
+			slot, named := slots[keyVersion{string(writtenKey(part)), part.Version}]
 			if part.Version == 0 || !named || !c.OK() {
 				continue
 			}
@@ -79,13 +79,13 @@ func (p *Plan) findVersions() {
 	}
 }
 
-// presentGuard returns the version or revision that a guard must require in this replay instead of
+// replayGuardValue returns the version or revision that a guard must require in this replay instead of
 // the recorded one.
-func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
+func (p *Plan) replayGuardValue(at guardID, part *call.Part) int64 {
 	slot, ok := p.versions.guards[at]
 	switch {
-	case ok && p.versions.now[slot] != 0:
-		return p.versions.now[slot]
+	case ok && p.versions.replayed[slot] != 0:
+		return p.versions.replayed[slot]
 	case part.Target == call.Version && ok:
 		if now := p.preloaded[string(part.Key)].version; now > 0 {
 			return now
@@ -94,7 +94,7 @@ func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
 	case part.Target == call.Version:
 		return part.Number
 	}
-	return p.revisionOf(part.Key, part.Number)
+	return p.replayRevision(part.Key, part.Number)
 }
 
 // needGuard makes the call wait for a source of the version that a guard requires. A source is a
@@ -102,12 +102,12 @@ func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
 // sent, the call waits for the latest of these sources. Otherwise it waits for the latest of all
 // sources.
 func (f *finder) needGuard(part int32) {
-	c := f.plan.calls[f.now]
-	held := c.OK() && c.Held
+	c := f.plan.calls[f.current]
+	held := c.OK() && c.GuardsHeld
 	if p := &c.Parts[part]; expectsNoKey(p) && !held {
 		f.needWinner(f.plan.versions.creators[string(p.Key)])
 	}
-	slot, ok := f.plan.versions.guards[guardAt{f.now, part}]
+	slot, ok := f.plan.versions.guards[guardID{f.current, part}]
 	if !ok {
 		return
 	}
@@ -120,7 +120,7 @@ func (f *finder) needGuard(part int32) {
 		return
 	}
 	if !held {
-		f.needWinner(f.plan.versions.enders[slot])
+		f.needWinner(f.plan.versions.replacers[slot])
 	}
 	for i := len(sources) - 1; i >= 0; i-- {
 		if f.needEnded(sources[i]) {
@@ -129,7 +129,7 @@ func (f *finder) needGuard(part int32) {
 	}
 	// Skip a source that waits for this call because the source saw this call's change.
 	for i := len(sources) - 1; i >= 0; i-- {
-		if n := sources[i]; !slices.Contains(f.plan.needs.callsFor(uint64(n)), f.now) {
+		if n := sources[i]; !slices.Contains(f.plan.needs.callsFor(uint64(n)), f.current) {
 			f.need(n)
 			return
 		}
@@ -140,10 +140,10 @@ func (f *finder) needGuard(part int32) {
 // its response arrived, but saw the version that the call replaced. needReaders makes the call wait
 // for these reads, because otherwise they would return the new version.
 func (f *finder) needReaders(slot int32) {
-	c, readers := f.plan.calls[f.now], f.plan.versions.readers[slot]
-	from, _ := slices.BinarySearch(readers, f.now)
-	for _, n := range readers[from:min(from+mostRecent, len(readers))] {
-		if f.plan.calls[n].At < c.At+c.Took {
+	c, readers := f.plan.calls[f.current], f.plan.versions.readers[slot]
+	from, _ := slices.BinarySearch(readers, f.current)
+	for _, n := range readers[from:min(from+maxRecent, len(readers))] {
+		if f.plan.calls[n].At < c.At+c.Duration {
 			f.wait(n)
 		}
 	}
@@ -155,33 +155,33 @@ func (f *finder) needReaders(slot int32) {
 // this call arrived. If this call has several guards, the recording does not show which of them did
 // not hold. This call then waits for the latest winner whose response had arrived when this call
 // was sent.
-func (f *finder) needWinner(enders []int32) {
-	c := f.plan.calls[f.now]
+func (f *finder) needWinner(candidates []int32) {
+	c := f.plan.calls[f.current]
 	several := countGuards(c) > 1
 	// Calls are ordered by time, and calls that were sent later are not considered.
-	last := sort.Search(len(enders), func(i int) bool { return f.plan.calls[enders[i]].At >= c.At+c.Took })
-	for i := last - 1; i >= max(0, last-mostEnders) && c.OK(); i-- {
-		n := enders[i]
+	last := sort.Search(len(candidates), func(i int) bool { return f.plan.calls[candidates[i]].At >= c.At+c.Duration })
+	for i := last - 1; i >= max(0, last-maxWinners) && c.OK(); i-- {
+		n := candidates[i]
 		won := f.plan.calls[n]
-		if before := !several && won.At < c.At+c.Took || won.At+won.Took <= c.At; before && f.wait(n) {
+		if before := !several && won.At < c.At+c.Duration || won.At+won.Duration <= c.At; before && f.wait(n) {
 			return
 		}
 	}
 }
 
-// mostEnders limits how many calls needWinner considers.
-const mostEnders = 1024
+// maxWinners limits how many calls needWinner considers.
+const maxWinners = 1024
 
 // needWritesRead is used for a call that reads a version. It makes the call wait for the write that
 // created this version.
 func (f *finder) needWritesRead(c *call.Call) {
-	for _, l := range f.plan.versions.learned[f.now] {
-		writes := f.order[string(l.key)]
+	for _, l := range f.plan.versions.learned[f.current] {
+		writes := f.writesByRevision[string(l.key)]
 		switch {
 		case !l.read:
 		case c.Revision > 0 && len(writes) > 0:
-			if i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }); i > 0 {
-				f.need(writes[i-1].by)
+			if i := sort.Search(len(writes), func(i int) bool { return writes[i].number > c.Revision }); i > 0 {
+				f.need(writes[i-1].call)
 			}
 		default:
 			f.needNewest(f.writes[string(l.key)])
@@ -194,17 +194,17 @@ func (f *finder) needWritesRead(c *call.Call) {
 // the read saw. The read waits even for writes that had no response yet, or had not been sent yet,
 // when the read was sent.
 func (f *finder) needReplacers(l learnedVersion) {
-	c, changes := f.plan.calls[f.now], f.plan.versions.changes[string(l.key)]
-	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
-	if i > 0 && changes[i-1].by > f.now && f.plan.calls[changes[i-1].by].At < c.At+c.Took {
-		f.wait(changes[i-1].by)
+	c, changes := f.plan.calls[f.current], f.plan.versions.changes[string(l.key)]
+	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.replaced, version) })
+	if i > 0 && changes[i-1].call > f.current && f.plan.calls[changes[i-1].call].At < c.At+c.Duration {
+		f.wait(changes[i-1].call)
 	}
 	for _, n := range f.writes[string(l.key)] {
 		c := f.plan.calls[n]
 		for i := range c.Parts {
 			part := &c.Parts[i]
 			guards := part.Action == call.Compare && part.Target <= call.Modified && bytes.Equal(part.Key, l.key)
-			if guards && c.OK() && c.Held && part.Number < l.version {
+			if guards && c.OK() && c.GuardsHeld && part.Number < l.version {
 				f.need(n)
 			}
 		}
@@ -213,7 +213,7 @@ func (f *finder) needReplacers(l learnedVersion) {
 
 // needReads makes a write wait for the reads of its key that saw the state before the write.
 func (f *finder) needReads(key []byte) {
-	c := f.plan.calls[f.now]
+	c := f.plan.calls[f.current]
 	for _, n := range f.reads[string(key)] {
 		if at := f.plan.calls[n].Revision; c.Revision > 0 && at > 0 {
 			if at < c.Revision {

@@ -20,42 +20,42 @@ func (t *translator) translate(n uint64, c *call.Call) *call.Call {
 		if part := &parts[i]; part.Action == call.Grant && part.Lease == 0 {
 			part.Lease = c.Lease // the store chose the number of the lease
 		}
-		t.part(guardAt{int32(n), int32(i)}, &parts[i])
+		t.translatePart(guardID{int32(n), int32(i)}, &parts[i])
 	}
 	return &t.call
 }
 
-func (t *translator) part(at guardAt, part *call.Part) {
-	part.Name = t.plan.names.ofLease(part.Lease)
-	part.Lease = t.lease(part.Lease)
-	switch part.Action {
+func (t *translator) translatePart(guard guardID, translatePart *call.Part) {
+	translatePart.Name = t.plan.names.leaseName(translatePart.Lease)
+	translatePart.Lease = t.replayLease(translatePart.Lease)
+	switch translatePart.Action {
 	case call.Grant, call.Revoke, call.KeepAlive, call.Unwatch:
 		return
 	case call.Compaction:
-		part.Number = t.plan.compactedAt(part.Number)
+		translatePart.Number = t.plan.replayCompaction(translatePart.Number)
 		return
 	case call.Watch:
-		part.Number = t.plan.watchedFrom(part.Number)
+		translatePart.Number = t.plan.replayWatchStart(translatePart.Number)
 	case call.Compare:
-		switch part.Target {
+		switch translatePart.Target {
 		case call.Modified, call.Created, call.Version:
-			part.Number = t.plan.presentGuard(at, part)
-		case call.ValueIs:
-			part.Value.Text = t.value(&part.Value)
+			translatePart.Number = t.plan.replayGuardValue(guard, translatePart)
+		case call.ValueTarget:
+			translatePart.Value.Text = t.replayValue(&translatePart.Value)
 		}
 	case call.Read:
-		if part.Number > 0 {
-			part.Number = t.plan.revisionAt(part.Number)
+		if translatePart.Number > 0 {
+			translatePart.Number = t.plan.revisionAt(translatePart.Number)
 		}
 	case call.Write:
-		part.Value.Text = t.value(&part.Value)
+		translatePart.Value.Text = t.replayValue(&translatePart.Value)
 	}
-	t.keys(part)
+	t.translateKeys(translatePart)
 }
 
-// keys sets the keys in a part to their names in this replay, including the prefix.
-func (t *translator) keys(part *call.Part) {
-	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
+// translateKeys sets the keys in a part to their names in this replay, including the prefix.
+func (t *translator) translateKeys(part *call.Part) {
+	if name := t.plan.names.keyName(part.Key); len(name) > 0 {
 		part.Key = name
 	}
 	if part.Flags&call.Sequential != 0 {
@@ -65,17 +65,17 @@ func (t *translator) keys(part *call.Part) {
 	if prefix == "" {
 		return
 	}
-	part.Key = t.prefixed(part.Key)
+	part.Key = t.addPrefix(part.Key)
 	switch part.Scope {
-	case call.Rest, call.Interval:
-		part.End = t.prefixed(part.End)
-	case call.From: // the range ends after the last key that has the prefix
-		part.Scope = call.Rest
-		part.End = t.prefixed(nil)
+	case call.LaterPage, call.Interval:
+		part.End = t.addPrefix(part.End)
+	case call.FromKey: // the range ends after the last key that has the prefix
+		part.Scope = call.LaterPage
+		part.End = t.addPrefix(nil)
 	}
 }
 
-func (t *translator) prefixed(key []byte) []byte {
+func (t *translator) addPrefix(key []byte) []byte {
 	at := len(t.bytes)
 	t.bytes = append(append(t.bytes, t.plan.prefix...), key...)
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
@@ -84,9 +84,9 @@ func (t *translator) prefixed(key []byte) []byte {
 // letters contains the characters of base64url, of which the values in all loads consist.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// value returns the recorded value. If only the hash of the value is recorded, it returns a value
+// replayValue returns the recorded value. If only the hash of the value is recorded, it returns a value
 // of the same size that depends only on the hash, so that equal values stay equal.
-func (t *translator) value(v *call.Value) []byte {
+func (t *translator) replayValue(v *call.Value) []byte {
 	if v.Text != nil {
 		return v.Text
 	}
@@ -105,9 +105,9 @@ func (t *translator) value(v *call.Value) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// lease returns the number that a recorded lease has in this replay. The number is positive, and
+// replayLease returns the number that a recorded lease has in this replay. The number is positive, and
 // differs between replays on the same store.
-func (t *translator) lease(recorded int64) int64 {
+func (t *translator) replayLease(recorded int64) int64 {
 	if recorded == 0 {
 		return 0
 	}

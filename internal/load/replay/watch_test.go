@@ -33,11 +33,11 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
 			// The replay may execute writes of other keys in a different order, and may end before
 			// the last events arrive.
-			if o.Watchers != 3 || o.Events != uint64(received) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 {
+			if o.Watchers != 3 || o.RecordedEvents != uint64(received) || o.ReplayedEvents+6 < o.RecordedEvents || o.ReplayedEvents > o.RecordedEvents+6 {
 				t.Errorf("the watchers received %d events: %+v", received, o)
 			}
-			if len(plan.Left) > 0 {
-				t.Errorf("not replayed: %v", plan.Left)
+			if len(plan.Omitted) > 0 {
+				t.Errorf("not replayed: %v", plan.Omitted)
 			}
 			c := official.Etcd(t, store.Access{Endpoints: []string{to}})
 			// Revisions before the compaction no longer exist.
@@ -45,8 +45,8 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 				t.Error("a revision before the compaction still exists")
 			}
 			plan, err := replay.Read(path, st, replay.Options{Speed: 5})
-			if err != nil || plan.Left["KV/Compact"] != 1 {
-				t.Errorf("%v, not replayed: %v", err, plan.Left)
+			if err != nil || plan.Omitted["KV/Compact"] != 1 {
+				t.Errorf("%v, not replayed: %v", err, plan.Omitted)
 			}
 			if !redactor.Plain() {
 				checkHidden(t, path, "registry", "secret")

@@ -16,17 +16,17 @@ type stream struct {
 // number of events that the watcher received in the recording.
 func (p *Plan) findWatchers(events map[stream]uint64) {
 	w := &p.watchers
-	w.of = map[int32]uint32{}
+	w.byCall = map[int32]uint32{}
 	numbers := map[stream]uint32{}
 	for n, c := range p.calls {
 		if c.Parts[0].Action != call.Watch {
 			continue
 		}
-		at, number := stream{c.Conn, c.Stream, c.Lease}, uint32(len(w.by)) // #nosec G115 -- a plan has few enough calls
-		w.of[int32(n)] = number
-		w.by, w.then = append(w.by, int32(n)), append(w.then, 0)
+		at, number := stream{c.Conn, c.Stream, c.Lease}, uint32(len(w.startCalls)) // #nosec G115 -- a plan has few enough calls
+		w.byCall[int32(n)] = number
+		w.startCalls, w.recordedEvents = append(w.startCalls, int32(n)), append(w.recordedEvents, 0)
 		if c.OK() && c.Lease > 0 {
-			numbers[at], w.then[number] = number, events[at]
+			numbers[at], w.recordedEvents[number] = number, events[at]
 			w.total += events[at]
 		}
 	}
@@ -36,10 +36,10 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 			if !ok {
 				number = unknownWatcher
 			}
-			w.of[int32(n)] = number
+			w.byCall[int32(n)] = number
 		}
 	}
-	w.now = make([]uint64, len(w.by))
+	w.replayedEvents = make([]uint64, len(w.startCalls))
 }
 
 // needWatch adds the waits that concern watchers and revisions. The start of a watcher, a
@@ -51,7 +51,7 @@ func (f *finder) needWatch(part *call.Part) {
 	case call.Watch:
 		f.needUntil(part.Number - 1)
 		if part.Number == 0 { // earlier writes are not reported to the watcher
-			f.needUntil(f.plan.calls[f.now].Revision)
+			f.needUntil(f.plan.calls[f.current].Revision)
 		}
 	case call.Compaction: // watchers from earlier revisions must have started before
 		f.needUntil(part.Number)
@@ -59,9 +59,9 @@ func (f *finder) needWatch(part *call.Part) {
 	case call.Read:
 		f.needUntil(part.Number)
 	case call.Unwatch:
-		f.needUntil(f.plan.calls[f.now].Revision) // its last events must arrive before
-		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
-			f.need(w.by[w.of[f.now]])
+		f.needUntil(f.plan.calls[f.current].Revision) // its last events must arrive before
+		if w := &f.plan.watchers; w.byCall[f.current] != unknownWatcher {
+			f.need(w.startCalls[w.byCall[f.current]])
 		}
 	case call.Write, call.Remove: // watchers must report this write
 		f.needWatchers()
@@ -78,30 +78,30 @@ func (f *finder) needWatchers() {
 
 // needUntil makes the call wait for the latest write up to the given revision.
 func (f *finder) needUntil(revision int64) {
-	made := f.plan.made
-	if i := sort.Search(len(made), func(i int) bool { return made[i].at > revision }); revision > 0 && i > 0 {
-		f.need(made[i-1].by)
+	made := f.plan.revisions
+	if i := sort.Search(len(made), func(i int) bool { return made[i].number > revision }); revision > 0 && i > 0 {
+		f.need(made[i-1].call)
 	}
 }
 
-// compactedAt returns the revision to which the replay must compact instead of the recorded
+// replayCompaction returns the revision to which the replay must compact instead of the recorded
 // revision. The result is at most the revision at which a watcher from the recorded revision starts
 // in the replay. The reason is that the replay may execute writes of other keys in a different
 // order, and that the store may not have read the watcher's events yet.
-func (p *Plan) compactedAt(recorded int64) int64 {
+func (p *Plan) replayCompaction(recorded int64) int64 {
 	now := p.revisionAt(recorded)
 	if now <= 0 {
-		return max(p.base, 1)
+		return max(p.baseRevision, 1)
 	}
-	if from := p.watchedFrom(recorded); from > 0 {
+	if from := p.replayWatchStart(recorded); from > 0 {
 		return min(now, from)
 	}
 	return now
 }
 
-// watchedFrom returns the revision at which a watcher starts in the replay, or 0 for the store's
+// replayWatchStart returns the revision at which a watcher starts in the replay, or 0 for the store's
 // current revision.
-func (p *Plan) watchedFrom(recorded int64) int64 {
+func (p *Plan) replayWatchStart(recorded int64) int64 {
 	if recorded > 0 {
 		if now := p.revisionAt(recorded - 1); now > 0 {
 			return now + 1

@@ -42,11 +42,11 @@ func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := relayed(t, st, address, redactor, func(relay string) { changeZooKeeper(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
-			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
+			if o.HeldInRecording < 60 || o.HeldInBoth*100 < o.HeldInRecording*99 || o.HeldInRecording == o.Guarded {
 				t.Errorf("guards held in the replay: %+v", o)
 			}
-			if plan.Prepared() < 4 || plan.Connections < 4 || plan.Left["create"]+plan.Left["multi"]+plan.Left["setData"] > 0 {
-				t.Errorf("%d nodes are preloaded, %d sessions; not replayed: %v", plan.Prepared(), plan.Connections, plan.Left)
+			if plan.PreloadCount() < 4 || plan.Connections < 4 || plan.Omitted["create"]+plan.Omitted["multi"]+plan.Omitted["setData"] > 0 {
+				t.Errorf("%d nodes are preloaded, %d sessions; not replayed: %v", plan.PreloadCount(), plan.Connections, plan.Omitted)
 			}
 			if !redactor.Plain() {
 				checkHidden(t, path, "registry", "queue", "made ", "secret")

@@ -6,46 +6,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Answers stores, for each of the store's latest revisions, the operation that created it. All
-// event loops of a generator share the Answers without locks.
-type Answers struct {
-	of    []answered
-	mask  uint64
-	count atomic.Uint64
+// RevisionWriters stores, for each of the store's latest revisions, the operation that created it. All
+// event loops of a generator share the RevisionWriters without locks.
+type RevisionWriters struct {
+	entries []revisionWriter
+	mask    uint64
+	count   atomic.Uint64
 }
 
-// answered identifies the write that created a revision. If revision is 0, the entry is empty.
-type answered struct {
+// revisionWriter identifies the write that created a revision. If revision is 0, the entry is empty.
+type revisionWriter struct {
 	revision atomic.Int64
 	key      atomic.Uint64 // encoded as in Times
 }
 
-// NewAnswers returns an Answers with space for the latest n writes or more, within bounds. If n is
+// NewRevisionWriters returns an Answers with space for the latest n writes or more, within bounds. If n is
 // 0, it has the maximum space.
-func NewAnswers(n uint64) *Answers {
-	size := uint64(fewestTimes)
-	for size < mostTimes && (size < 2*n || n == 0) {
+func NewRevisionWriters(n uint64) *RevisionWriters {
+	size := uint64(minEntries)
+	for size < maxEntries && (size < 2*n || n == 0) {
 		size *= 2
 	}
-	return &Answers{of: make([]answered, size), mask: size - 1}
+	return &RevisionWriters{entries: make([]revisionWriter, size), mask: size - 1}
 }
 
 // Put stores the revision that operation n of the phase created.
-func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
-	e := &a.of[uint64(revision)&a.mask]
+func (a *RevisionWriters) Put(revision int64, phase measure.Phase, n uint64) {
+	e := &a.entries[uint64(revision)&a.mask]
 	e.revision.Store(0)
-	e.key.Store(key(phase, n))
+	e.key.Store(encodeWrite(phase, n))
 	e.revision.Store(revision)
 	a.count.Add(1)
 }
 
 // Count returns how many times Put was called.
-func (a *Answers) Count() uint64 { return a.count.Load() }
+func (a *RevisionWriters) Count() uint64 { return a.count.Load() }
 
 // Lookup returns the operation that created a revision. ok is false if the operation is unknown or
 // is no longer stored.
-func (a *Answers) Lookup(revision int64) (phase measure.Phase, n uint64, ok bool) {
-	e := &a.of[uint64(revision)&a.mask]
+func (a *RevisionWriters) Lookup(revision int64) (phase measure.Phase, n uint64, ok bool) {
+	e := &a.entries[uint64(revision)&a.mask]
 	if e.revision.Load() != revision {
 		return 0, 0, false
 	}

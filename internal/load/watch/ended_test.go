@@ -19,16 +19,16 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 		Values: keys.NewValues(32, 1), Key: []byte("k"), Expect: 3,
 	})
 	take := func(watcher uint32, version int64) {
-		s.Take(&store.Event{What: store.Notify, Watcher: watcher, Key: []byte("k"), Version: version, Revision: 10 + version}, 1)
+		s.Receive(&store.Event{Type: store.WatchChange, Watcher: watcher, Key: []byte("k"), Version: version, Revision: 10 + version}, 1)
 	}
 	for v := range int64(3) {
 		take(0, v+1)
 	}
 	take(1, 1)
-	if s.Ended(1, []byte("compacted")); s.CaughtUp() {
+	if s.RecordEnd(1, []byte("compacted")); s.CaughtUp() {
 		t.Error("Caught is true before the last watcher has its events")
 	}
-	if s.Ended(2, nil); !s.CaughtUp() {
+	if s.RecordEnd(2, nil); !s.CaughtUp() {
 		t.Error("Caught awaits watchers that have ended")
 	}
 }
@@ -40,7 +40,7 @@ func TestCreationIsTimed(t *testing.T) {
 	for loop := range int64(2) {
 		s := &Sink{cfg: Config{Board: board}}
 		for i := range int64(50) {
-			s.Created(1e6*loop, 1e6*(loop+i+1))
+			s.RecordCreation(1e6*loop, 1e6*(loop+i+1))
 		}
 		sinks = append(sinks, s)
 	}

@@ -16,22 +16,22 @@ type fanOut struct {
 // countBits is the number of lower bits in an element of fanOut.counts that count watchers.
 const countBits = 24
 
-// countLast adds one to the number of watchers that have received write n of the measured phase. It
+// countReceiver adds one to the number of watchers that have received write n of the measured phase. It
 // reports whether all watchers have now received the write. It returns false if a later write has
 // replaced write n in counts.
-func (f *fanOut) countLast(n uint64) bool {
+func (f *fanOut) countReceiver(n uint64) bool {
 	e := &f.counts[n%uint64(len(f.counts))]
 	name := n << countBits
 	for {
-		was := e.Load()
+		old := e.Load()
 		now := name + 1
 		switch {
-		case was>>countBits == n:
-			now = was + 1
-		case was>>countBits > n: // a later write has replaced write n
+		case old>>countBits == n:
+			now = old + 1
+		case old>>countBits > n: // a later write has replaced write n
 			return false
 		}
-		if e.CompareAndSwap(was, now) {
+		if e.CompareAndSwap(old, now) {
 			return uint32(now&(1<<countBits-1)) == f.watchers
 		}
 	}

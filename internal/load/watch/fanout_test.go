@@ -21,7 +21,7 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 		wg.Go(func() {
 			for n := range uint64(writes) {
 				for range each {
-					if b.fan.countLast(n) {
+					if b.fanOut.countReceiver(n) {
 						last[n].Add(1)
 					}
 				}
@@ -34,7 +34,7 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 			t.Fatalf("write %[2]d has %[1]d last events", last[n].Load(), n)
 		}
 	}
-	if b.WatchEveryKey(1); !b.fan.countLast(fewestTimes+7) || b.fan.countLast(7) {
+	if b.WatchEveryKey(1); !b.fanOut.countReceiver(minEntries+7) || b.fanOut.countReceiver(7) {
 		t.Error("a write whose place was taken has a last event")
 	}
 }
@@ -50,11 +50,11 @@ func TestTimesTheLastEvent(t *testing.T) {
 	b.WatchEveryKey(3)
 	values := keys.NewValues(32, 1)
 	s := NewSink(Config{Board: b, Watchers: []Watcher{{Keys: 1}, {Keys: 1}, {Keys: 1}}, Space: space, Values: values, WarmupMark: 1 << 40})
-	b.Times.Due(1, 5, 100)
-	b.Times.Sent(1, 5, 110)
+	b.Times.SetDue(1, 5, 100)
+	b.Times.SetSent(1, 5, 110)
 	key := space.Append(nil, 0)
 	for i, watcher := range []uint32{0, 2, 2, 1} {
-		s.Take(&store.Event{What: store.Notify, Watcher: watcher, Key: key, Value: values.Append(nil, key, 0, 5), Version: 1, Revision: 9}, 1000*int64(i+1))
+		s.Receive(&store.Event{Type: store.WatchChange, Watcher: watcher, Key: key, Value: values.Append(nil, key, 0, 5), Version: 1, Revision: 9}, 1000*int64(i+1))
 	}
 	sum := b.Summarize([]*Sink{s})
 	if sum.Last.TotalCount() != 1 || sum.Last.Max() < 3900 || sum.Last.Max() > 4000 {
@@ -76,8 +76,8 @@ func TestVersionsShowSkippedEvents(t *testing.T) {
 		s := NewSink(Config{Board: NewBoard(1, 1, 1), Watchers: []Watcher{{Keys: 1}}, Space: space, Values: keys.NewValues(32, 1)})
 		shows, passed := false, uint32(0)
 		for i, version := range test.versions {
-			seen := s.Take(&store.Event{What: store.Notify, Key: key, Version: version, Revision: int64(i) + 5}, 1000)
-			shows, passed = shows || seen.ShowsPassed, passed+seen.Passed
+			seen := s.Receive(&store.Event{Type: store.WatchChange, Key: key, Version: version, Revision: int64(i) + 5}, 1000)
+			shows, passed = shows || seen.ShowsMissing, passed+seen.NewlyMissing
 		}
 		if shows != test.shows || (passed > 0) != (test.versions[len(test.versions)-2] == 4) {
 			t.Errorf("versions %v: ShowsPassed %v, Passed %d", test.versions, shows, passed)

@@ -8,13 +8,13 @@ import "github.com/quorumbench/quorumbench/internal/measure"
 
 // pending is an event that waits for the response to its write.
 type pending struct {
-	revision, at int64
-	reordered    bool
+	revision, arrival int64
+	reordered         bool
 }
 
-// timeOrKeep identifies the event's write and times the event, if the response to the write has
+// timeOrStore identifies the event's write and times the event, if the response to the write has
 // arrived. Otherwise it stores the event until Resolve is called.
-func (s *Sink) timeOrKeep(p pending) (seen Seen) {
+func (s *Sink) timeOrStore(p pending) (seen EventReport) {
 	if seen, ok := s.identify(&p); ok {
 		return seen
 	}
@@ -22,42 +22,42 @@ func (s *Sink) timeOrKeep(p pending) (seen Seen) {
 	return seen
 }
 
-func (s *Sink) identify(p *pending) (seen Seen, ok bool) {
-	phase, number, ok := s.cfg.Board.Answers.Lookup(p.revision)
+func (s *Sink) identify(p *pending) (seen EventReport, ok bool) {
+	phase, number, ok := s.cfg.Board.RevisionWriters.Lookup(p.revision)
 	if !ok {
 		return seen, false
 	}
-	seen = Seen{Counts: true, Phase: phase, Reordered: p.reordered}
-	s.time(&seen, number, p.at)
+	seen = EventReport{Counted: true, Phase: phase, Reordered: p.reordered}
+	s.time(&seen, number, p.arrival)
 	return seen, true
 }
 
 // Resolve handles the stored events whose writes have a response by now: it identifies each event's
 // write, and calls `found` with the event's arrival time. If an event has waited for
-// Config.Patience, Resolve assumes that its write was made by another program, and calls `found`
+// Config.MaxWait, Resolve assumes that its write was made by another program, and calls `found`
 // for this event, too.
-func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
+func (s *Sink) Resolve(now int64, handle func(seen EventReport, at int64)) {
 	if len(s.pending) == 0 {
 		return
 	}
-	answers := s.cfg.Board.Answers.Count()
-	if answers == s.answers && now-s.pending[0].at < s.cfg.Patience {
+	answers := s.cfg.Board.RevisionWriters.Count()
+	if answers == s.resolvedCount && now-s.pending[0].arrival < s.cfg.MaxWait {
 		return
 	}
-	s.answers = answers
-	kept := s.pending[:0]
+	s.resolvedCount = answers
+	remaining := s.pending[:0]
 	for i := range s.pending {
 		p := &s.pending[i]
 		switch seen, ok := s.identify(p); {
 		case ok:
-			found(seen, p.at)
-		case now-p.at >= s.cfg.Patience:
+			handle(seen, p.arrival)
+		case now-p.arrival >= s.cfg.MaxWait:
 			s.total.Untimed++
 			s.total.Foreign++
-			found(Seen{Counts: true, Phase: measure.Measured, Reordered: p.reordered}, p.at)
+			handle(EventReport{Counted: true, Phase: measure.Measured, Reordered: p.reordered}, p.arrival)
 		default:
-			kept = append(kept, *p)
+			remaining = append(remaining, *p)
 		}
 	}
-	s.pending = kept
+	s.pending = remaining
 }

@@ -2,7 +2,7 @@ package watch
 
 // CaughtUp reports whether every watcher has received the number of events in Config.Expect. It
 // returns false if Config.Expect is 0.
-func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
+func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.missingEarlier == 0 }
 
 // Settled reports whether all expected events have arrived. If an event has arrived since the last
 // call, the cost of a call is proportional to the number of watchers times their number of keys.
@@ -14,7 +14,7 @@ func (s *Sink) Settled() bool {
 	s.checked = true
 	for i := range s.cfg.Watchers {
 		for k := range s.cfg.Watchers[i].Keys {
-			if s.lacks(i, k) {
+			if s.lacksEvents(i, k) {
 				return false
 			}
 		}
@@ -23,19 +23,19 @@ func (s *Sink) Settled() bool {
 	return true
 }
 
-// lacks reports whether watcher i has not received all expected events for its key k. k is an index
+// lacksEvents reports whether watcher i has not received all expected events for its key k. k is an index
 // in the watcher's range of keys.
-func (s *Sink) lacks(i int, k uint64) bool {
-	place := s.place[i] + int(k)
+func (s *Sink) lacksEvents(i int, k uint64) bool {
+	place := s.firstEntry[i] + int(k)
 	if !s.cfg.States {
 		t := &s.tracks[place]
-		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.skipped())
+		return s.expectedEvents(i, k) > t.received && (!s.cfg.Coalesced || s.expectedEvents(i, k) > t.received+t.skipped())
 	}
 	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }
 
-// due returns how many events watcher i should receive for its key k.
-func (s *Sink) due(i int, k uint64) uint32 {
+// expectedEvents returns how many events watcher i should receive for its key k.
+func (s *Sink) expectedEvents(i int, k uint64) uint32 {
 	if len(s.cfg.Key) > 0 {
 		return s.cfg.Expect
 	}

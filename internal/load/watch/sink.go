@@ -30,12 +30,12 @@ type Config struct {
 	// ByRevision is set if events contain no value. The sink then matches events and writes by the
 	// store's revision.
 	ByRevision bool
-	// Patience is the maximum time, in nanoseconds, for which an event waits for the response to
+	// MaxWait is the maximum time, in nanoseconds, for which an event waits for the response to
 	// its write. It is used only if ByRevision is set.
-	Patience int64
-	// Names identifies the key and the write of an event. If it is nil, the sink uses Space and
+	MaxWait int64
+	// Identifier identifies the key and the write of an event. If it is nil, the sink uses Space and
 	// Values instead.
-	Names Names
+	Identifier EventIdentifier
 	// Expect is the number of events per key that each watcher should receive for writes before the
 	// load. These events are in addition to the events for acknowledged writes.
 	Expect uint32
@@ -44,44 +44,44 @@ type Config struct {
 	States bool
 }
 
-// Names identifies the keys and writes of events in a load with several kinds of keys.
-type Names interface {
+// EventIdentifier identifies the keys and writes of events in a load with several kinds of keys.
+type EventIdentifier interface {
 	// Number returns the number of a key that the watcher watches. ok is false for any other key.
 	Number(watcher uint32, key []byte) (number uint64, ok bool)
-	// Written returns the number of the operation that wrote or deleted an event's key. ours is
+	// WriteNumber returns the number of the operation that wrote or deleted an event's key. ours is
 	// false if the write or delete was not an operation of this load.
-	Written(ev *store.Event) (n uint64, ours bool)
+	WriteNumber(ev *store.Event) (n uint64, ours bool)
 }
 
 // Sink evaluates the events that one event loop's watchers receive. Only that loop may use the
 // sink. The sink allocates no memory for an event.
 type Sink struct {
-	cfg     Config
-	place   []int   // by watcher: the index of its first entry in tracks or states
-	tracks  []track // used for stores that report each write
-	states  []state // used for stores that report states
-	settled bool    // all expected events have arrived
-	awaited uint64  // number of events, of those in Config.Expect, that have not arrived
-	checked bool    // no event has arrived since Settled returned false
-	total   measure.WatchTotals
+	cfg            Config
+	firstEntry     []int   // by watcher: the index of its first entry in tracks or states
+	tracks         []track // used for stores that report each write
+	states         []state // used for stores that report states
+	settled        bool    // all expected events have arrived
+	missingEarlier uint64  // number of events, of those in Config.Expect, that have not arrived
+	checked        bool    // no event has arrived since Settled returned false
+	total          measure.WatchTotals
 
-	pending []pending // events that wait for the responses to their writes
-	answers uint64    // Board.Answers.Count at the last pass of Resolve through pending
+	pending       []pending // events that wait for the responses to their writes
+	resolvedCount uint64    // Board.Answers.Count at the last pass of Resolve through pending
 
 	created *measure.Histogram // nil until the first watcher is created
 	// last contains the times between a write's due time and its last event. It is nil until the
 	// first such event.
-	last                  *measure.Histogram
-	firstAsked, lastKnown int64
+	last                       *measure.Histogram
+	firstRequest, lastCreation int64
 }
 
 // NewSink returns a sink. The memory use of the sink is proportional to the number of watchers
 // times their number of keys.
 func NewSink(cfg Config) *Sink {
-	s := &Sink{cfg: cfg, place: make([]int, len(cfg.Watchers))}
+	s := &Sink{cfg: cfg, firstEntry: make([]int, len(cfg.Watchers))}
 	n := uint64(0)
 	for i, w := range cfg.Watchers {
-		s.place[i] = int(n)
+		s.firstEntry[i] = int(n)
 		n += w.Keys
 	}
 	if cfg.States {
@@ -89,29 +89,29 @@ func NewSink(cfg Config) *Sink {
 	} else {
 		s.tracks = make([]track, n)
 	}
-	s.awaited = n * uint64(cfg.Expect)
+	s.missingEarlier = n * uint64(cfg.Expect)
 	s.total.Watchers = len(cfg.Watchers)
 	return s
 }
 
-// Seen describes an event, so that the event can be counted in the second in which it arrived.
-type Seen struct {
-	Counts    bool // count the event in the seconds of Phase; if unset, its phase is unknown
+// EventReport describes an event, so that the event can be counted in the second in which it arrived.
+type EventReport struct {
+	Counted   bool // count the event in the seconds of Phase; if unset, its phase is unknown
 	Phase     measure.Phase
 	Duplicate bool
 	Reordered bool
 	Timed     bool
 	Due, Sent int64 // when its write was due and sent, if Timed is set
-	// Passed is the number of earlier events for the key that this event shows to be missing.
-	// MadeUp is the number of events that no longer count as missing, because this event is one of
+	// NewlyMissing is the number of earlier events for the key that this event shows to be missing.
+	// NoLongerMissing is the number of events that no longer count as missing, because this event is one of
 	// them or shows that they do not exist.
-	Passed, MadeUp uint32
-	ShowsPassed    bool // if unset, Passed and MadeUp are unknown, and therefore 0
+	NewlyMissing, NoLongerMissing uint32
+	ShowsMissing                  bool // if unset, Passed and NoLongerMissing are unknown, and therefore 0
 }
 
 // time sets the fields Due and Sent of an event to the times at which the event's write was due and
 // sent, if these times are known.
-func (s *Sink) time(seen *Seen, number uint64, at int64) {
+func (s *Sink) time(seen *EventReport, number uint64, at int64) {
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Lookup(seen.Phase, number)
 	switch {
 	case !seen.Timed:
@@ -124,53 +124,53 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	s.recordLast(seen, number, at)
 }
 
-// got returns the number of different events that were received for the entry `place` of tracks or
+// receivedEvents returns the number of different events that were received for the entry `place` of tracks or
 // states.
-func (s *Sink) got(place int) uint32 {
+func (s *Sink) receivedEvents(entry int) uint32 {
 	if s.cfg.States {
-		return s.states[place].got
+		return s.states[entry].received
 	}
-	return s.tracks[place].got
+	return s.tracks[entry].received
 }
 
-// Created records the first creation of a watcher. `asked` is the time of the request, and `known`
+// RecordCreation records the first creation of a watcher. `asked` is the time of the request, and `known`
 // is the arrival time of the response, on the clock that all event loops share.
-func (s *Sink) Created(asked, known int64) {
+func (s *Sink) RecordCreation(requested, created int64) {
 	if s.created == nil {
-		s.created, s.firstAsked = measure.NewHistogram(), asked
+		s.created, s.firstRequest = measure.NewHistogram(), requested
 	}
-	measure.Record(s.created, known-asked)
-	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
+	measure.Record(s.created, created-requested)
+	s.firstRequest, s.lastCreation = min(s.firstRequest, requested), max(s.lastCreation, created)
 }
 
-// Begun sets the version of the key after which a watcher starts. `revision` is the revision of
+// StartAt sets the version of the key after which a watcher starts. `revision` is the revision of
 // that version or, if the key does not exist, the revision in the response. Begun is called when
 // the watcher is first created, and again after each loss of its connection.
-func (s *Sink) Begun(watcher uint32, version, revision int64) {
-	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
-		s.tracks[s.place[watcher]].begin(version, revision)
+func (s *Sink) StartAt(watcher uint32, version, revision int64) {
+	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.firstEntry) {
+		s.tracks[s.firstEntry[watcher]].begin(version, revision)
 	}
 }
 
-// Resubscribed adds one to the count of re-created watchers.
-func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
+// RecordRecreation adds one to the count of re-created watchers.
+func (s *Sink) RecordRecreation() { s.total.Resubscribed++ }
 
-// Ended adds one to the count of watchers that the store ended permanently, and stores the first
+// RecordEnd adds one to the count of watchers that the store ended permanently, and stores the first
 // reason. The sink then no longer waits for this watcher's events.
-func (s *Sink) Ended(watcher uint32, why []byte) {
+func (s *Sink) RecordEnd(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = text.Line(string(why), text.MaxServerText)
 	}
 	for k := range s.cfg.Watchers[watcher].Keys {
-		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.got(s.place[watcher]+int(k))))
+		s.missingEarlier -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.receivedEvents(s.firstEntry[watcher]+int(k))))
 	}
 }
 
 // recordLast records the time until all watchers have received write n, if the event is the last
 // one for this write.
-func (s *Sink) recordLast(seen *Seen, n uint64, at int64) {
-	f := s.cfg.Board.fan
-	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.countLast(n) {
+func (s *Sink) recordLast(seen *EventReport, n uint64, at int64) {
+	f := s.cfg.Board.fanOut
+	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.countReceiver(n) {
 		return
 	}
 	if s.last == nil {

@@ -6,30 +6,30 @@ import "github.com/quorumbench/quorumbench/internal/measure"
 // is the current value of the key; it does not show each write that led to this value. A skipped
 // state does not count as lost. However, if the latest state is missing, it counts as lost.
 type state struct {
-	rev  int64  // highest revision received; 0: none
-	at   int64  // when it was received
-	from uint64 // key (in Times) of the write that led to the state; 0: unknown
-	got  uint32 // number of different events
+	rev      int64  // highest revision received; 0: none
+	at       int64  // when it was received
+	writeKey uint64 // key (in Times) of the write that led to the state; 0: unknown
+	received uint32 // number of different events
 }
 
-// take classifies and counts a state that the watcher received at the given time.
-func (s *state) take(revision, at int64) verdict {
+// receive classifies and counts a state that the watcher received at the given time.
+func (s *state) receive(revision, at int64) arrivalOrder {
 	switch {
-	case revision == s.rev && s.got > 0:
+	case revision == s.rev && s.received > 0:
 		return duplicate
 	case revision < s.rev:
-		s.got++
-		return late
+		s.received++
+		return outOfOrder
 	}
-	s.rev, s.at, s.from = revision, at, 0
-	s.got++
-	return fresh
+	s.rev, s.at, s.writeKey = revision, at, 0
+	s.received++
+	return inOrder
 }
 
 // noteWrite records which write led to the received state.
 func (s *state) noteWrite(revision int64, phase measure.Phase, number uint64) {
 	if revision == s.rev {
-		s.from = key(phase, number)
+		s.writeKey = encodeWrite(phase, number)
 	}
 }
 
@@ -37,8 +37,8 @@ func (s *state) noteWrite(revision int64, phase measure.Phase, number uint64) {
 // revision if the key does not exist (version 0): this is then only the revision in the response,
 // which other watchers need not receive.
 func (b *Board) noteRevision(key uint64, revision, version int64) {
-	if key < uint64(len(b.newest)) && version > 0 {
-		raise(&b.newest[key], revision)
+	if key < uint64(len(b.latestRevision)) && version > 0 {
+		raise(&b.latestRevision[key], revision)
 	}
 }
 
@@ -50,18 +50,18 @@ func (b *Board) noteRevision(key uint64, revision, version int64) {
 // two of its queries.
 func (b *Board) superseded(key uint64, s *state) bool {
 	switch {
-	case key >= uint64(len(b.latest)):
+	case key >= uint64(len(b.latestSend)):
 		return false
-	case s.rev < b.newest[key].Load():
+	case s.rev < b.latestRevision[key].Load():
 		return true
-	case b.deleted[key].Load():
+	case b.maybeDeleted[key].Load():
 		return false
-	case s.got == 0:
-		return b.latest[key].Load() > 0
+	case s.received == 0:
+		return b.latestSend[key].Load() > 0
 	}
 	done := s.at
-	if acked := b.Times.ackedAt(s.from); acked > 0 {
+	if acked := b.Times.acknowledgedAt(s.writeKey); acked > 0 {
 		done = min(done, acked)
 	}
-	return b.latest[key].Load() > done
+	return b.latestSend[key].Load() > done
 }

@@ -20,8 +20,8 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	b := NewBoard(1, 1, 100)
 	b.ExpectStates()
 	for n := range uint64(20) {
-		b.Times.Due(measure.Measured, n, int64(n)*10)
-		b.Times.Sent(measure.Measured, n, int64(n)*10+1)
+		b.Times.SetDue(measure.Measured, n, int64(n)*10)
+		b.Times.SetSent(measure.Measured, n, int64(n)*10+1)
 	}
 	cfg := Config{Board: b, Space: space, Values: keys.NewValues(32, 1), States: true}
 	for range watchers {
@@ -66,13 +66,13 @@ func TestStates(t *testing.T) {
 			case x.maybe:
 				b.MayBeDeleted(0)
 			case x.del:
-				b.AcknowledgeUnsure(0)
+				b.AcknowledgeUncertain(0)
 			case x.acked > 0:
-				b.Times.Acked(measure.Measured, x.acked, int64(x.acked)*10+6)
+				b.Times.SetAcknowledged(measure.Measured, x.acked, int64(x.acked)*10+6)
 				b.AcknowledgeSent(0, int64(x.acked)*10+1)
 			default:
 				key := s.cfg.Space.Append(nil, 0)
-				seen := s.Take(&store.Event{What: store.Notify, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.received)), Version: 1, Revision: 100 + x.received}, x.at)
+				seen := s.Receive(&store.Event{Type: store.WatchChange, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.received)), Version: 1, Revision: 100 + x.received}, x.at)
 				if !seen.Duplicate && (!seen.Timed || seen.Due != x.received*10) {
 					t.Errorf("%s: write %d has %+v", name, x.received, seen)
 				}

@@ -12,15 +12,15 @@ import (
 // loops of a generator share one Times without locks. They share it because one loop sends a write,
 // and another loop may receive the write's event, possibly before the response to the write.
 type Times struct {
-	of   []times
-	mask uint64
+	entries []writeTimes
+	mask    uint64
 }
 
-// times holds the times of the write that the field `key` identifies. If key is 0, the entry is
+// writeTimes holds the times of the write that the field `key` identifies. If key is 0, the entry is
 // empty.
-type times struct {
-	key              atomic.Uint64
-	due, sent, acked atomic.Int64
+type writeTimes struct {
+	key                     atomic.Uint64
+	due, sent, acknowledged atomic.Int64
 }
 
 // These are the bounds for the number of entries. The upper bound takes 32 MiB, which is enough for
@@ -28,60 +28,60 @@ type times struct {
 // reasons: in a load with few operations, the warm-up may have many more operations than the
 // window, and a busy machine handles the warm-up's events late.
 const (
-	fewestTimes = 1 << 16
-	mostTimes   = 1 << 20
+	minEntries = 1 << 16
+	maxEntries = 1 << 20
 )
 
 // NewTimes returns a Times with space for the latest n writes of each phase or more, within bounds.
 // If n is 0, it has the maximum space.
 func NewTimes(n uint64) *Times {
-	size := uint64(fewestTimes)
-	for size < mostTimes && (size < 2*n || n == 0) {
+	size := uint64(minEntries)
+	for size < maxEntries && (size < 2*n || n == 0) {
 		size *= 2
 	}
-	return &Times{of: make([]times, size), mask: size - 1}
+	return &Times{entries: make([]writeTimes, size), mask: size - 1}
 }
 
-// key returns a number that identifies a write. The two phases use different entries, because
+// encodeWrite returns a number that identifies a write. The two phases use different entries, because
 // events for the warm-up may arrive after the start of the window.
-func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
+func encodeWrite(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
 
-func (t *Times) entry(key uint64) *times { return &t.of[key>>1&t.mask] }
+func (t *Times) entry(key uint64) *writeTimes { return &t.entries[key>>1&t.mask] }
 
-// Due stores the time at which operation n of the phase was due. It must be called before the
+// SetDue stores the time at which operation n of the phase was due. It must be called before the
 // operation is sent.
-func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
-	k := key(phase, n)
+func (t *Times) SetDue(phase measure.Phase, n uint64, due int64) {
+	k := encodeWrite(phase, n)
 	e := t.entry(k)
 	e.key.Store(0)
 	e.due.Store(due)
 	e.sent.Store(0)
-	e.acked.Store(0)
+	e.acknowledged.Store(0)
 	e.key.Store(k)
 }
 
-// Acked stores the time at which an operation was acknowledged, if the operation is still stored.
-func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
-	k := key(phase, n)
+// SetAcknowledged stores the time at which an operation was acknowledged, if the operation is still stored.
+func (t *Times) SetAcknowledged(phase measure.Phase, n uint64, at int64) {
+	k := encodeWrite(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
-		e.acked.Store(at)
+		e.acknowledged.Store(at)
 	}
 }
 
-// ackedAt returns the time at which the write with the key `name` was acknowledged, or 0 if this
+// acknowledgedAt returns the time at which the write with the key `name` was acknowledged, or 0 if this
 // time is unknown.
-func (t *Times) ackedAt(name uint64) int64 {
+func (t *Times) acknowledgedAt(name uint64) int64 {
 	e := t.entry(name)
-	at := e.acked.Load()
+	at := e.acknowledged.Load()
 	if name == 0 || e.key.Load() != name {
 		return 0
 	}
 	return at
 }
 
-// Sent stores the time at which an operation was sent, if the operation is still stored.
-func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
-	k := key(phase, n)
+// SetSent stores the time at which an operation was sent, if the operation is still stored.
+func (t *Times) SetSent(phase measure.Phase, n uint64, sent int64) {
+	k := encodeWrite(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
 		e.sent.Store(sent)
 	}
@@ -90,7 +90,7 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 // Lookup returns the times at which an operation was due and sent. ok is false if the operation is
 // no longer stored or was never sent.
 func (t *Times) Lookup(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
-	want := key(phase, n)
+	want := encodeWrite(phase, n)
 	e := t.entry(want)
 	if e.key.Load() != want {
 		return 0, 0, false

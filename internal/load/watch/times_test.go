@@ -16,9 +16,9 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	for loop := range uint64(2) {
 		wg.Go(func() {
 			for i := loop; i < n; i += 2 {
-				times.Due(measure.Measured, i, int64(2*i+1))
-				times.Sent(measure.Measured, i, int64(2*i+2))
-				times.Sent(measure.Measured, i+fewestTimes, 1) // unknown operation, so this is ignored
+				times.SetDue(measure.Measured, i, int64(2*i+1))
+				times.SetSent(measure.Measured, i, int64(2*i+2))
+				times.SetSent(measure.Measured, i+minEntries, 1) // unknown operation, so this is ignored
 			}
 		})
 		wg.Go(func() {
@@ -37,7 +37,7 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	if _, _, ok := times.Lookup(measure.Measured, 0); ok {
 		t.Error("the first operation is not forgotten")
 	}
-	times.Due(measure.Warmup, n-1, 5)
+	times.SetDue(measure.Warmup, n-1, 5)
 	if _, _, ok := times.Lookup(measure.Warmup, n-1); ok {
 		t.Error("an operation that was not sent has a time")
 	}

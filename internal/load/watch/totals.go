@@ -8,12 +8,12 @@ import (
 // loops have ended.
 func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	t := &measure.WatchTotals{}
-	for i := range b.acked {
-		t.Acknowledged += uint64(b.acked[i].Load())
+	for i := range b.acknowledged {
+		t.Acknowledged += uint64(b.acknowledged[i].Load())
 	}
 	var first, last int64
 	for _, s := range sinks {
-		s.addTo(t)
+		s.addTotals(t)
 		if s.last != nil {
 			if t.Last == nil {
 				t.Last = measure.NewHistogram()
@@ -24,39 +24,39 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 		case s.created == nil:
 			continue
 		case t.Created == nil:
-			t.Created, first = measure.NewHistogram(), s.firstAsked
+			t.Created, first = measure.NewHistogram(), s.firstRequest
 		}
 		t.Created.Merge(s.created)
-		first, last = min(first, s.firstAsked), max(last, s.lastKnown)
+		first, last = min(first, s.firstRequest), max(last, s.lastCreation)
 	}
 	t.CreatedSeconds = float64(last-first) / 1e9
 	return t
 }
 
-// missing returns the number of expected events for a key that did not arrive: `lost` events were
+// countMissing returns the number of expected events for a key that did not arrive: `lost` events were
 // lost, and `coalesced` events were replaced by a later event.
-func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
-	place := s.place[i] + int(k)
+func (s *Sink) countMissing(i int, k uint64, due uint32) (lost, coalesced uint32) {
+	place := s.firstEntry[i] + int(k)
 	switch {
 	case s.cfg.Coalesced:
-		return s.tracks[place].lostAndSkipped(due)
+		return s.tracks[place].countMissing(due)
 	case !s.cfg.States:
 		return s.tracks[place].lost(due), 0
-	case !s.settled && s.lacks(i, k):
+	case !s.settled && s.lacksEvents(i, k):
 		lost = 1
 	}
-	if got := s.states[place].got + lost; due > got {
+	if got := s.states[place].received + lost; due > got {
 		coalesced = due - got
 	}
 	return lost, coalesced
 }
 
-func (s *Sink) addTo(t *measure.WatchTotals) {
+func (s *Sink) addTotals(t *measure.WatchTotals) {
 	for i := range s.cfg.Watchers {
 		for k := range s.cfg.Watchers[i].Keys {
-			due := s.due(i, k)
+			due := s.expectedEvents(i, k)
 			t.Expected += uint64(due)
-			lost, coalesced := s.missing(i, k, due)
+			lost, coalesced := s.countMissing(i, k, due)
 			t.Lost += uint64(lost)
 			t.Coalesced += uint64(coalesced)
 		}

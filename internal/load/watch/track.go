@@ -6,28 +6,28 @@ import "math/bits"
 // created, and each write increases it by 1. So a skipped version means that an event was lost,
 // unless the event arrives later.
 type track struct {
-	last int64  // highest version received
-	base int64  // lowest version received
-	rev  int64  // the store's revision at version last; 0: no event has arrived yet
-	seen uint64 // bit i is set if version last-i was received
-	got  uint32 // number of different events
+	lastVersion  int64  // highest version received
+	firstVersion int64  // lowest version received
+	rev          int64  // the store's revision at version last; 0: no event has arrived yet
+	receivedBits uint64 // bit i is set if version last-i was received
+	received     uint32 // number of different events
 	// missing and earlier count versions that were not received. missing counts those between base
 	// and last, and earlier counts those before the key's last deletion.
-	missing, earlier uint32
+	missing, missingBeforeDeletion uint32
 }
 
-// verdict classifies an event.
-type verdict uint8
+// arrivalOrder classifies an event.
+type arrivalOrder uint8
 
 const (
-	fresh     verdict = iota // later than all earlier events
-	late                     // new, but not in order
-	duplicate                // was received before
+	inOrder    arrivalOrder = iota // later than all earlier events
+	outOfOrder                     // new, but not in order
+	duplicate                      // was received before
 )
 
 const window = 64 // number of versions that seen covers
 
-// take classifies and counts an event. `version` is the key's version, and `revision` is the
+// receive classifies and counts an event. `version` is the key's version, and `revision` is the
 // store's revision. Version 0 means that the key was deleted. A negative version means that the
 // version is unknown.
 //
@@ -36,44 +36,44 @@ const window = 64 // number of versions that seen covers
 // the number by one. After that, such an event is classified as a duplicate. For example, if
 // versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified as late twice, and then as
 // a duplicate.
-func (t *track) take(version, revision int64) verdict {
-	v := t.judge(version, revision)
+func (t *track) receive(version, revision int64) arrivalOrder {
+	v := t.classify(version, revision)
 	if v != duplicate {
-		t.got++
+		t.received++
 	}
 	return v
 }
 
-func (t *track) judge(version, revision int64) verdict {
+func (t *track) classify(version, revision int64) arrivalOrder {
 	if version < 0 {
-		return t.judgeRevision(revision)
+		return t.classifyRevision(revision)
 	}
 	switch {
 	case t.rev == 0:
-		t.last, t.base, t.rev, t.seen = version, version, revision, 1
-		return fresh
+		t.lastVersion, t.firstVersion, t.rev, t.receivedBits = version, version, revision, 1
+		return inOrder
 	case revision > t.rev:
 		t.rev = revision
 		t.follow(version)
-		return fresh
+		return inOrder
 	case revision == t.rev:
 		return duplicate
 	}
-	return t.judgeEarlier(version)
+	return t.classifyEarlier(version)
 }
 
-// judgeRevision classifies an event that has no version. An event that is older than the latest one
+// classifyRevision classifies an event that has no version. An event that is older than the latest one
 // is always classified as late, even if it is a duplicate, because the track does not remember
 // earlier events. Such events are rare.
-func (t *track) judgeRevision(revision int64) verdict {
+func (t *track) classifyRevision(revision int64) arrivalOrder {
 	switch {
 	case revision > t.rev:
 		t.rev = revision
-		return fresh
+		return inOrder
 	case revision == t.rev:
 		return duplicate
 	}
-	return late
+	return outOfOrder
 }
 
 // begin records the state of the key when a watcher starts. `revision` is the revision that caused
@@ -82,9 +82,9 @@ func (t *track) judgeRevision(revision int64) verdict {
 func (t *track) begin(version, revision int64) {
 	switch {
 	case t.rev == 0:
-		t.last, t.base, t.rev, t.seen = version, version, max(revision, 1), 1
+		t.lastVersion, t.firstVersion, t.rev, t.receivedBits = version, version, max(revision, 1), 1
 	case revision > t.rev:
-		last := t.last
+		last := t.lastVersion
 		if t.rev = revision; version != last || version > 0 {
 			t.follow(version)
 			t.missing++ // the current version was skipped, too
@@ -93,93 +93,93 @@ func (t *track) begin(version, revision int64) {
 }
 
 // skipped returns the number of versions that were skipped.
-func (t *track) skipped() uint32 { return t.missing + t.earlier }
+func (t *track) skipped() uint32 { return t.missing + t.missingBeforeDeletion }
 
-// lostAndSkipped is used for a watcher that may skip versions. `lost` is the number of expected
+// countMissing is used for a watcher that may skip versions. `lost` is the number of expected
 // events after the last event that arrived. `passed` is the number of skipped versions.
-func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
-	passed = t.skipped()
-	if arrived := t.got + passed; due > arrived {
+func (t *track) countMissing(due uint32) (lost, skipped uint32) {
+	skipped = t.skipped()
+	if arrived := t.received + skipped; due > arrived {
 		lost = due - arrived
 	}
-	return lost, passed
+	return lost, skipped
 }
 
 // follow updates the track for an event that is newer than all earlier events.
 func (t *track) follow(version int64) {
 	switch {
 	case version == 0: // deleted; the next version will be 1
-		t.newLife(0)
-	case version <= t.last: // deleted and created again, and no event for the deletion arrived
-		t.newLife(1)
+		t.restartVersions(0)
+	case version <= t.lastVersion: // deleted and created again, and no event for the deletion arrived
+		t.restartVersions(1)
 		t.shift(version)
 	default:
 		t.shift(version)
 	}
 }
 
-// newLife restarts the count of versions after a deletion. `unseen` is 1 if the event for the
+// restartVersions restarts the count of versions after a deletion. `unseen` is 1 if the event for the
 // deletion did not arrive, and otherwise 0.
-func (t *track) newLife(unseen uint32) {
-	t.earlier += t.missing + unseen
-	t.last, t.base, t.seen, t.missing = 0, 0, 1, 0
+func (t *track) restartVersions(unseen uint32) {
+	t.missingBeforeDeletion += t.missing + unseen
+	t.lastVersion, t.firstVersion, t.receivedBits, t.missing = 0, 0, 1, 0
 }
 
 // shift increases the field `last` to `version`.
 func (t *track) shift(version int64) {
-	d := version - t.last
+	d := version - t.lastVersion
 	t.missing += uint32(d - 1)
-	t.last = version
+	t.lastVersion = version
 	if d < window {
-		t.seen = t.seen<<d | 1
+		t.receivedBits = t.receivedBits<<d | 1
 	} else {
-		t.seen = 1
+		t.receivedBits = 1
 	}
 }
 
-// judgeEarlier classifies an event that is older than the latest event.
-func (t *track) judgeEarlier(version int64) verdict {
-	age := t.last - version
+// classifyEarlier classifies an event that is older than the latest event.
+func (t *track) classifyEarlier(version int64) arrivalOrder {
+	age := t.lastVersion - version
 	switch {
 	case age < 0 || version == 0: // from before the key's last deletion
-		if t.earlier == 0 {
+		if t.missingBeforeDeletion == 0 {
 			return duplicate
 		}
-		t.earlier--
-		return late
+		t.missingBeforeDeletion--
+		return outOfOrder
 	case age >= window:
 		if t.missing <= t.missingInWindow() {
 			return duplicate
 		}
 		t.missing--
-		return late
-	case t.seen&(1<<age) != 0:
+		return outOfOrder
+	case t.receivedBits&(1<<age) != 0:
 		return duplicate
 	}
-	t.seen |= 1 << age
-	if version < t.base { // the versions between version and base are missing
-		t.missing += uint32(t.base - version - 1)
-		t.base = version
+	t.receivedBits |= 1 << age
+	if version < t.firstVersion { // the versions between version and base are missing
+		t.missing += uint32(t.firstVersion - version - 1)
+		t.firstVersion = version
 	} else {
 		t.missing--
 	}
-	return late
+	return outOfOrder
 }
 
 // missingInWindow returns the number of missing versions that the field `seen` covers.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
-	if n := t.last - t.base + 1; n < window {
+	if n := t.lastVersion - t.firstVersion + 1; n < window {
 		known = 1<<n - 1
 	}
-	return uint32(bits.OnesCount64(^t.seen & known))
+	return uint32(bits.OnesCount64(^t.receivedBits & known))
 }
 
 // lost returns how many of the `due` expected events did not arrive.
 func (t *track) lost(due uint32) uint32 {
-	lost := t.missing + t.earlier
-	if due > t.got {
-		lost = max(lost, due-t.got)
+	lost := t.missing + t.missingBeforeDeletion
+	if due > t.received {
+		lost = max(lost, due-t.received)
 	}
 	return lost
 }

@@ -62,7 +62,7 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 		seen, highest, lowest := map[int64]bool{}, int64(0), int64(1<<62)
 		var got, doubled, reordered [2]int
 		for _, e := range disturb(r, events, within) {
-			v := tr.take(e.version, e.revision)
+			v := tr.receive(e.version, e.revision)
 			switch {
 			case seen[e.version]:
 				doubled[1]++
@@ -76,14 +76,14 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 			switch v {
 			case duplicate:
 				doubled[0]++
-			case late:
+			case outOfOrder:
 				reordered[0]++
 				got[0]++
 			default:
 				got[0]++
 			}
 		}
-		if got[0] != got[1] || doubled[0] != doubled[1] || reordered[0] != reordered[1] || int(tr.got) != got[1] {
+		if got[0] != got[1] || doubled[0] != doubled[1] || reordered[0] != reordered[1] || int(tr.received) != got[1] {
 			t.Fatalf("round %d: new, doubled, reordered are %d %d %d, want %d %d %d", round, got[0], doubled[0], reordered[0], got[1], doubled[1], reordered[1])
 		}
 		between := uint32(0)
@@ -109,12 +109,12 @@ func TestTrackFollowsDeletions(t *testing.T) {
 		events := writeEvents(r, 100, true)
 		var whole track
 		for _, e := range events {
-			if whole.take(e.version, e.revision) != fresh {
+			if whole.receive(e.version, e.revision) != inOrder {
 				t.Fatalf("%+v is not new", e)
 			}
 		}
-		if whole.lost(100) != 0 || whole.got != 100 {
-			t.Fatalf("%d lost, %d got", whole.lost(100), whole.got)
+		if whole.lost(100) != 0 || whole.received != 100 {
+			t.Fatalf("%d lost, %d got", whole.lost(100), whole.received)
 		}
 		var part track
 		left := uint32(0)
@@ -123,13 +123,13 @@ func TestTrackFollowsDeletions(t *testing.T) {
 				left++
 				continue
 			}
-			if part.take(e.version, e.revision) != fresh || part.take(e.version, e.revision) != duplicate {
+			if part.receive(e.version, e.revision) != inOrder || part.receive(e.version, e.revision) != duplicate {
 				t.Fatalf("%+v is not new once", e)
 			}
 		}
 		// If all events from a creation to a deletion of the key were omitted, only the number of
 		// writes shows this.
-		if part.missing+part.earlier > left || part.lost(100) != left {
+		if part.missing+part.missingBeforeDeletion > left || part.lost(100) != left {
 			t.Fatalf("%d lost, want %d", part.lost(100), left)
 		}
 	}
@@ -143,14 +143,14 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 		if v == 5 || v == 7 || v == 190 {
 			continue
 		}
-		tr.take(v, v)
+		tr.receive(v, v)
 	}
-	for i, want := range []verdict{late, late, duplicate} {
-		if got := tr.take(5, 5); got != want {
+	for i, want := range []arrivalOrder{outOfOrder, outOfOrder, duplicate} {
+		if got := tr.receive(5, 5); got != want {
 			t.Errorf("old event %d: %d, want %d", i, got, want)
 		}
 	}
-	if tr.missing != 1 || tr.take(190, 190) != late || tr.missing != 0 {
+	if tr.missing != 1 || tr.receive(190, 190) != outOfOrder || tr.missing != 0 {
 		t.Errorf("%d are missing", tr.missing)
 	}
 }
@@ -162,37 +162,37 @@ func TestCountsSkippedVersions(t *testing.T) {
 	tr.begin(5, 100)
 	tr.begin(5, 90) // this is already known
 	for _, e := range []struct{ version, revision int64 }{{6, 110}, {9, 120}} {
-		if v := tr.take(e.version, e.revision); v != fresh {
+		if v := tr.receive(e.version, e.revision); v != inOrder {
 			t.Fatalf("%+v is %v", e, v)
 		}
 	}
-	if lost, passed := tr.lostAndSkipped(4); lost != 0 || passed != 2 || tr.got != 2 {
-		t.Errorf("%d lost, %d skipped, %d received", lost, passed, tr.got)
+	if lost, passed := tr.countMissing(4); lost != 0 || passed != 2 || tr.received != 2 {
+		t.Errorf("%d lost, %d skipped, %d received", lost, passed, tr.received)
 	}
-	if lost, _ := tr.lostAndSkipped(6); lost != 2 {
+	if lost, _ := tr.countMissing(6); lost != 2 {
 		t.Errorf("%d lost of two after the last event", lost)
 	}
-	if v := tr.take(9, 120); v != duplicate {
+	if v := tr.receive(9, 120); v != duplicate {
 		t.Errorf("again: %v", v)
 	}
 	tr.begin(12, 150) // the watcher is created again; three versions were skipped
-	if lost, passed := tr.lostAndSkipped(7); lost != 0 || passed != 5 {
+	if lost, passed := tr.countMissing(7); lost != 0 || passed != 5 {
 		t.Errorf("created again: %d lost, %d skipped", lost, passed)
 	}
 	tr.begin(12, 150) // nothing has changed
-	if _, passed := tr.lostAndSkipped(0); passed != 5 {
+	if _, passed := tr.countMissing(0); passed != 5 {
 		t.Errorf("unchanged: %d skipped", passed)
 	}
 	tr.begin(0, 155)
-	tr.take(12, 160)
+	tr.receive(12, 160)
 	tr.begin(12, 165) // the key was deleted and created again, and has the same version as before
-	if _, passed := tr.lostAndSkipped(0); passed < 7 {
+	if _, passed := tr.countMissing(0); passed < 7 {
 		t.Errorf("the same version after a deletion: %d skipped", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
-	tr.take(2, 170) // the key was deleted and created again, and only the last version was reported
-	if _, passed := tr.lostAndSkipped(0); passed != 2 {
+	tr.receive(2, 170) // the key was deleted and created again, and only the last version was reported
+	if _, passed := tr.countMissing(0); passed != 2 {
 		t.Errorf("a lower version after a deletion: %d skipped", passed)
 	}
 }
@@ -202,13 +202,13 @@ func TestEventsWithoutVersions(t *testing.T) {
 	tr := track{}
 	for _, e := range []struct {
 		revision int64
-		want     verdict
-	}{{10, fresh}, {12, fresh}, {12, duplicate}, {11, late}, {20, fresh}} {
-		if v := tr.take(-1, e.revision); v != e.want {
+		want     arrivalOrder
+	}{{10, inOrder}, {12, inOrder}, {12, duplicate}, {11, outOfOrder}, {20, inOrder}} {
+		if v := tr.receive(-1, e.revision); v != e.want {
 			t.Errorf("revision %d is %v, want %v", e.revision, v, e.want)
 		}
 	}
-	if tr.take(0, 30) != fresh || tr.got != 5 || tr.lost(7) != 2 {
+	if tr.receive(0, 30) != inOrder || tr.received != 5 || tr.lost(7) != 2 {
 		t.Errorf("%+v", tr)
 	}
 }

@@ -43,10 +43,10 @@ const (
 
 // context holds the values of the previous row that are needed to encode or decode the next row.
 type context struct {
-	done, at int64
-	written  uint64
-	members  [maxMembers + 1]uint64
-	known    int
+	done, at    int64
+	written     uint64
+	members     [maxMembers + 1]uint64
+	memberCount int
 }
 
 // Block contains encoded operations in the order in which they ended. Only one goroutine at a time
@@ -65,7 +65,7 @@ func NewBlock() *Block { return &Block{buf: make([]byte, 0, BlockSize)} }
 // Reset removes all operations from the block.
 func (b *Block) Reset() {
 	b.buf, b.count = b.buf[:0], 0
-	b.prev.done, b.prev.at, b.prev.written, b.prev.known = 0, 0, 0, 0
+	b.prev.done, b.prev.at, b.prev.written, b.prev.memberCount = 0, 0, 0, 0
 }
 
 // Bytes returns the encoded operations for Decode. The slice is valid until the next call of Append
@@ -85,19 +85,19 @@ func (b *Block) Append(o *Op) bool {
 	p := &b.prev
 	done := max(o.Done, p.done)
 	// at most one of Consistency, Watch and Lock is not 0
-	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel
-	if o.Joined {
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.LockChange)<<headLevel
+	if o.ContinuesPrevious {
 		head |= headJoined
 	}
 	if o.Outcome != kv.OK {
 		head |= headOutcome
 	}
 	member, isNew := p.member(o.Member)
-	has := flagsOf(o)
+	flags := presenceFlags(o)
 	if isNew {
-		has |= newMember
+		flags |= newMember
 	}
-	w := append(b.buf, head, has)
+	w := append(b.buf, head, flags)
 	if head&headOutcome != 0 {
 		w = append(w, byte(o.Outcome))
 	}
@@ -110,21 +110,21 @@ func (b *Block) Append(o *Op) bool {
 	w = binary.AppendUvarint(w, uint64(o.Session))
 	w = binary.AppendUvarint(w, o.Key)
 	p.done = done
-	if has&hasWritten != 0 {
+	if flags&hasWritten != 0 {
 		w = binary.AppendVarint(w, int64(o.Written-p.written))
 		p.written = o.Written
 	}
-	if has&hasRead != 0 {
+	if flags&hasRead != 0 {
 		w = binary.AppendUvarint(w, o.Read)
 	}
-	if has&hasAt != 0 {
-		w = binary.AppendVarint(w, o.At-p.at)
-		p.at = o.At
+	if flags&hasAt != 0 {
+		w = binary.AppendVarint(w, o.Revision-p.at)
+		p.at = o.Revision
 	}
-	if has&hasMod != 0 {
-		w = binary.AppendVarint(w, p.at-o.Mod)
+	if flags&hasMod != 0 {
+		w = binary.AppendVarint(w, p.at-o.ModRevision)
 	}
-	if has&hasExpected != 0 {
+	if flags&hasExpected != 0 {
 		w = binary.AppendVarint(w, p.at-o.Expected)
 	}
 	b.buf = w
@@ -132,51 +132,51 @@ func (b *Block) Append(o *Op) bool {
 	return true
 }
 
-// flagsOf returns the second byte of flags, without the flag newMember.
-func flagsOf(o *Op) (has byte) {
+// presenceFlags returns the second byte of flags, without the flag newMember.
+func presenceFlags(o *Op) (flags byte) {
 	if o.Written != Absent {
-		has |= hasWritten
+		flags |= hasWritten
 	}
 	switch o.Read {
 	case Absent:
-	case Unseen:
-		has |= hasUnseen
+	case UnknownValue:
+		flags |= hasUnseen
 	default:
-		has |= hasRead
+		flags |= hasRead
 	}
-	if o.At != 0 {
-		has |= hasAt
+	if o.Revision != 0 {
+		flags |= hasAt
 	}
-	if o.Mod != 0 {
-		has |= hasMod
+	if o.ModRevision != 0 {
+		flags |= hasMod
 	}
 	if o.Expected != 0 {
-		has |= hasExpected
+		flags |= hasExpected
 	}
 	if o.Final {
-		has |= isFinal
+		flags |= isFinal
 	}
-	return has
+	return flags
 }
 
 // member returns the index of a member in the block, and adds the member if needed. The index
 // maxMembers stands for an unknown member, and for every member that no longer fits in the block's
 // list.
-func (c *context) member(id uint64) (place byte, isNew bool) {
-	for i, m := range c.members[:c.known] {
+func (c *context) member(id uint64) (index byte, isNew bool) {
+	for i, m := range c.members[:c.memberCount] {
 		if m == id {
 			return byte(i), false
 		}
 	}
-	if c.known == maxMembers {
+	if c.memberCount == maxMembers {
 		return maxMembers, false
 	}
-	c.members[c.known] = id
-	c.known++
-	return byte(c.known - 1), true
+	c.members[c.memberCount] = id
+	c.memberCount++
+	return byte(c.memberCount - 1), true
 }
 
-var errRow = errors.New("the history is damaged: an operation in it cannot be read")
+var errInvalidRow = errors.New("the history is damaged: an operation in it cannot be read")
 
 // Decode decodes the operations in a block and appends them to ops. No input makes Decode panic.
 // All returned operations meet the constraints of Op.
@@ -185,7 +185,7 @@ func Decode(b []byte, ops []Op) ([]Op, error) {
 	for len(r.b) > 0 {
 		ops = append(ops, Op{})
 		if o := &ops[len(ops)-1]; !r.decode(o) {
-			return ops[:len(ops)-1], errRow
+			return ops[:len(ops)-1], errInvalidRow
 		}
 	}
 	return ops, nil
@@ -193,30 +193,30 @@ func Decode(b []byte, ops []Op) ([]Op, error) {
 
 // row decodes rows from the bytes of a block.
 type row struct {
-	b    []byte
-	bad  bool
-	prev context
+	b         []byte
+	isInvalid bool
+	prev      context
 }
 
 // decode decodes one row, and reports whether the row is valid.
 func (r *row) decode(o *Op) bool {
-	head, has := r.byte(), r.byte()
+	head, flags := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
 	switch level := head >> headLevel & 3; o.Kind {
 	case kv.Watch:
 		o.Watch = WatchEvent(level)
 	case kv.KeepAlive:
-		o.Lock = Hold(level)
+		o.LockChange = LockChange(level)
 	default:
 		o.Consistency = kv.Consistency(level)
 	}
-	o.Joined = head&headJoined != 0
-	o.Final = has&isFinal != 0
+	o.ContinuesPrevious = head&headJoined != 0
+	o.Final = flags&isFinal != 0
 	if head&headOutcome != 0 {
 		o.Outcome = kv.Outcome(r.byte())
 	}
 	p := &r.prev
-	if !r.member(o, has&newMember != 0) {
+	if !r.member(o, flags&newMember != 0) {
 		return false
 	}
 	o.Done = addChecked(p.done, int64(r.uvarint()))
@@ -224,54 +224,54 @@ func (r *row) decode(o *Op) bool {
 	session := r.uvarint()
 	o.Session = uint32(session)
 	o.Key = r.uvarint()
-	if has&hasWritten != 0 {
+	if flags&hasWritten != 0 {
 		p.written += uint64(r.varint())
 		o.Written = p.written
 	}
 	switch {
-	case has&hasUnseen != 0:
-		o.Read = Unseen
-	case has&hasRead != 0:
+	case flags&hasUnseen != 0:
+		o.Read = UnknownValue
+	case flags&hasRead != 0:
 		o.Read = r.uvarint()
 	}
-	if has&hasAt != 0 {
-		o.At = addChecked(p.at, r.varint())
-		p.at = o.At
+	if flags&hasAt != 0 {
+		o.Revision = addChecked(p.at, r.varint())
+		p.at = o.Revision
 	}
-	if has&hasMod != 0 {
-		o.Mod = addChecked(p.at, -r.varint())
+	if flags&hasMod != 0 {
+		o.ModRevision = addChecked(p.at, -r.varint())
 	}
-	if has&hasExpected != 0 {
+	if flags&hasExpected != 0 {
 		o.Expected = addChecked(p.at, -r.varint())
 	}
 	p.done = o.Done
-	return !r.bad && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes && o.Lock <= Released &&
-		session < 1<<32 && inRange(o.Done) && inRange(o.Invoked) && inRange(o.At) && inRange(o.Mod) &&
-		(inRange(o.Expected) || o.Expected == AnyMod)
+	return !r.isInvalid && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes && o.LockChange <= Released &&
+		session < 1<<32 && inRange(o.Done) && inRange(o.Invoked) && inRange(o.Revision) && inRange(o.ModRevision) &&
+		(inRange(o.Expected) || o.Expected == UnknownRevision)
 }
 
 // member decodes the member of an operation, and reports whether it is valid.
 func (r *row) member(o *Op, isNew bool) bool {
-	place, p := int(r.byte()), &r.prev
+	index, p := int(r.byte()), &r.prev
 	switch {
 	case isNew:
-		if place != p.known || place >= maxMembers || len(r.b) < 8 {
+		if index != p.memberCount || index >= maxMembers || len(r.b) < 8 {
 			return false
 		}
-		p.members[place] = binary.LittleEndian.Uint64(r.b)
-		p.known++
+		p.members[index] = binary.LittleEndian.Uint64(r.b)
+		p.memberCount++
 		r.b = r.b[8:]
-	case place >= p.known && place != maxMembers:
+	case index >= p.memberCount && index != maxMembers:
 		return false
 	}
-	o.Member = p.members[place]
+	o.Member = p.members[index]
 	return true
 }
 
 // byte decodes one byte.
 func (r *row) byte() byte {
 	if len(r.b) == 0 {
-		r.bad = true
+		r.isInvalid = true
 		return 0
 	}
 	x := r.b[0]
@@ -294,7 +294,7 @@ func (r *row) uvarint() uint64 {
 	}
 	x, n := binary.Uvarint(r.b)
 	if n <= 0 {
-		r.bad, r.b = true, nil
+		r.isInvalid, r.b = true, nil
 		return 0
 	}
 	r.b = r.b[n:]
@@ -323,14 +323,14 @@ func (o *Op) Check() error {
 	switch {
 	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:
 		return fmt.Errorf("operation kind %d, consistency level %d or outcome %d is out of range", o.Kind, o.Consistency, o.Outcome)
-	case o.Watch > Ended, o.Kind == kv.Watch && o.Consistency != kv.None, o.Kind != kv.Watch && o.Watch != 0:
+	case o.Watch > WatchEnded, o.Kind == kv.Watch && o.Consistency != kv.NoConsistency, o.Kind != kv.Watch && o.Watch != 0:
 		return fmt.Errorf("an operation of kind %s cannot have consistency level %d and watch event type %d", o.Kind, o.Consistency, o.Watch)
-	case o.Lock > Released, o.Kind == kv.KeepAlive && o.Consistency != kv.None, o.Kind != kv.KeepAlive && o.Lock != 0:
-		return fmt.Errorf("an operation of kind %s cannot have consistency level %d and lock change %d", o.Kind, o.Consistency, o.Lock)
+	case o.LockChange > Released, o.Kind == kv.KeepAlive && o.Consistency != kv.NoConsistency, o.Kind != kv.KeepAlive && o.LockChange != 0:
+		return fmt.Errorf("an operation of kind %s cannot have consistency level %d and lock change %d", o.Kind, o.Consistency, o.LockChange)
 	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
 		return fmt.Errorf("an operation cannot start at %d and end at %d; both times must be between 0 and 2^62-1, in this order", o.Invoked, o.Done)
-	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:
-		return fmt.Errorf("the revisions %d, %d and %d must be between 0 and 2^62-1", o.At, o.Mod, o.Expected)
+	case !inRange(o.Revision), !inRange(o.ModRevision), !inRange(o.Expected) && o.Expected != UnknownRevision:
+		return fmt.Errorf("the revisions %d, %d and %d must be between 0 and 2^62-1", o.Revision, o.ModRevision, o.Expected)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // Decode returns the operations that Append encoded. The operations use all combinations of fields,
 // with extreme values.
 func TestDecodeReturnsAppendedOperations(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b, want := history.NewBlock(), []history.Op(nil)
@@ -50,23 +50,23 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	*done = min(*done+large()>>r.IntN(30), 1<<62-1)
 	o := history.Op{
 		Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Consistency(r.IntN(int(kv.NumConsistencies))),
-		Outcome: kv.Outcome(r.IntN(int(kv.NumOutcomes))), Joined: r.IntN(4) == 0, Final: r.IntN(4) == 0,
+		Outcome: kv.Outcome(r.IntN(int(kv.NumOutcomes))), ContinuesPrevious: r.IntN(4) == 0, Final: r.IntN(4) == 0,
 		Session: r.Uint32() >> r.IntN(32), Member: uint64(r.IntN(300)) << 40, Key: r.Uint64() >> r.IntN(64),
 		Done: *done, Invoked: max(*done-large(), 0),
-		Written: r.Uint64() >> r.IntN(64), At: large(), Mod: large(), Expected: large() - 1,
+		Written: r.Uint64() >> r.IntN(64), Revision: large(), ModRevision: large(), Expected: large() - 1,
 	}
 	if o.Member>>40 > 200 {
 		o.Member = 7 // so that no block has too many members
 	}
 	if o.Kind == kv.Watch {
-		o.Consistency, o.Watch = kv.None, history.WatchEvent(r.IntN(4))
+		o.Consistency, o.Watch = kv.NoConsistency, history.WatchEvent(r.IntN(4))
 	}
 	if o.Kind == kv.KeepAlive {
-		o.Consistency, o.Lock = kv.None, history.Hold(r.IntN(3))
+		o.Consistency, o.LockChange = kv.NoConsistency, history.LockChange(r.IntN(3))
 	}
 	switch r.IntN(3) {
 	case 0:
-		o.Read = history.Unseen
+		o.Read = history.UnknownValue
 	case 1:
 		o.Read = r.Uint64()
 	}
@@ -133,13 +133,13 @@ func typicalOps(n int) []history.Op {
 		at := int64(1_000_000 + i/2)
 		o := history.Op{
 			Session: uint32(r.IntN(1000)), Member: uint64(r.IntN(3)+1) * 0x9e3779b97f4a7c15, Key: uint64(r.IntN(100_000)),
-			Done: int64(i)*20_000 + r.Int64N(15_000), At: at,
+			Done: int64(i)*20_000 + r.Int64N(15_000), Revision: at,
 		}
 		o.Invoked = max(o.Done-500_000-r.Int64N(20_000_000), 0)
 		if i%2 == 0 {
 			o.Kind, o.Written = kv.Put, uint64(i+r.IntN(50)+1)
 		} else {
-			o.Kind, o.Consistency, o.Read, o.Mod = kv.Get, kv.Linearizable, uint64(r.IntN(i)+1), at-r.Int64N(100_000)
+			o.Kind, o.Consistency, o.Read, o.ModRevision = kv.Get, kv.Linearizable, uint64(r.IntN(i)+1), at-r.Int64N(100_000)
 		}
 		ops[i] = o
 	}
@@ -184,16 +184,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:100])
 	b.Reset()
-	b.Append(&history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Expected: history.AnyMod, Mod: 1<<62 - 1, At: 1<<62 - 1, Read: history.Unseen, Final: true, Joined: true})
+	b.Append(&history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Expected: history.UnknownRevision, ModRevision: 1<<62 - 1, Revision: 1<<62 - 1, Read: history.UnknownValue, Final: true, ContinuesPrevious: true})
 	f.Add(b.Bytes())
 	b.Reset()
-	for watchKind := history.Began; watchKind <= history.Ended; watchKind++ {
-		b.Append(&history.Op{Kind: kv.Watch, Watch: watchKind, Session: 7, Key: 3, Written: 4, At: 12, Mod: 12, Expected: 11, Read: history.Unseen})
+	for watchKind := history.WatchStarted; watchKind <= history.WatchEnded; watchKind++ {
+		b.Append(&history.Op{Kind: kv.Watch, Watch: watchKind, Session: 7, Key: 3, Written: 4, Revision: 12, ModRevision: 12, Expected: 11, Read: history.UnknownValue})
 	}
 	f.Add(b.Bytes())
 	b.Reset()
-	for lock := history.NoHold; lock <= history.Released; lock++ {
-		b.Append(&history.Op{Kind: kv.KeepAlive, Lock: lock, Session: 7, Written: 4, At: 12, Mod: 12})
+	for lock := history.NoLockChange; lock <= history.Released; lock++ {
+		b.Append(&history.Op{Kind: kv.KeepAlive, LockChange: lock, Session: 7, Written: 4, Revision: 12, ModRevision: 12})
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {

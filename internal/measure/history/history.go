@@ -8,10 +8,10 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // field Expected. The identity of a value identifies the write that wrote the value. It is unique
 // among all writes of the same key.
 const (
-	Absent uint64 = 0         // the key did not exist
-	Unseen uint64 = 1<<64 - 1 // the reply contains no value, or a value that identifies no write
-	AnyMod        = int64(-1) // in Expected: the condition of the compare-and-set is unknown
-	maxInt        = 1<<62 - 1 // largest time and revision
+	Absent          uint64 = 0         // the key did not exist
+	UnknownValue    uint64 = 1<<64 - 1 // the reply contains no value, or a value that identifies no write
+	UnknownRevision        = int64(-1) // in Expected: the condition of the compare-and-set is unknown
+	maxInt                 = 1<<62 - 1 // largest time and revision
 )
 
 // Op records one operation, one key of a transaction or range, or one event that a watcher
@@ -24,7 +24,7 @@ const (
 //	{Kind: CAS, Key: 7, Written: 42, Expected: 100, Outcome: Conflict}
 //
 // A range has one record for each key that it covers, even for keys that do not exist. If the reply
-// to the range contains nothing about any key, the range has a single record, with Unseen in Read
+// to the range contains nothing about any key, the range has a single record, with UnknownValue in Read
 // and 0 in Mod.
 //
 // A record with Kind Ephemeral marks the end of a session to which a version of the key was bound.
@@ -37,9 +37,9 @@ type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Outcome     kv.Outcome
-	// Joined is set if this record continues the transaction or range in the previous record. The
+	// ContinuesPrevious is set if this record continues the transaction or range in the previous record. The
 	// two records have different keys, but the same times, outcome and revision.
-	Joined bool
+	ContinuesPrevious bool
 	// Final is set for a read that was sent after the end of the load, when all faults had been
 	// healed.
 	Final   bool
@@ -52,13 +52,13 @@ type Op struct {
 	Invoked, Done int64
 	Written       uint64 // identity of the written value, or Absent; for a KeepAlive, the lease
 	Read          uint64 // identity of the value that was read
-	// At is the store's revision at which the operation was served. For an executed write, it is
+	// Revision is the store's revision at which the operation was served. For an executed write, it is
 	// the revision of the write itself. At is 0 if the store does not report this revision.
-	At int64
-	// Mod is the revision of the version that was read or that caused a conflict. It is 0 if there
+	Revision int64
+	// ModRevision is the revision of the version that was read or that caused a conflict. It is 0 if there
 	// was no such version or if the revision is unknown. For a KeepAlive, it is the lease's
 	// remaining time to live in seconds, or 0 if the lease has ended.
-	Mod int64
+	ModRevision int64
 	// For a compare-and-set, Expected is the Mod that the key must have; 0 means that the key must
 	// not exist. If the store counts versions (store.Promises), Expected is a count of writes to
 	// the key: the required count for a compare-and-set, and the count before the write for any
@@ -69,17 +69,17 @@ type Op struct {
 	// received; Session is the watcher's number. The type determines the meaning of the other
 	// fields.
 	Watch WatchEvent
-	// Lock is used only if Kind is kv.KeepAlive. It describes how the lease's hold on a lock
+	// LockChange is used only if Kind is kv.KeepAlive. It describes how the lease's hold on a lock
 	// changed. Key is the number of the lock, and Mod is the fencing token.
-	Lock Hold
+	LockChange LockChange
 }
 
-// Hold describes a change in whether a client holds a lock.
-type Hold uint8
+// LockChange describes a change in whether a client holds a lock.
+type LockChange uint8
 
 // The values of Hold.
 const (
-	NoHold Hold = iota // no change: the operation is a keep-alive
+	NoLockChange LockChange = iota // no change: the operation is a keep-alive
 	// Granted means that the client requested the lock at Invoked, and knew at Done that it held
 	// the lock.
 	Granted
@@ -92,30 +92,30 @@ type WatchEvent uint8
 
 // The values of WatchEvent.
 const (
-	// Began means that the watcher was created, or created again after its connection was lost. Key
+	// WatchStarted means that the watcher was created, or created again after its connection was lost. Key
 	// is the first watched key, and Written is the number of watched keys. The watcher receives the
 	// writes at revision Mod and later. If Mod is 0, it receives the writes after revision At.
 	// Joined is set if the watcher receives only the newest version of a key and may skip other
 	// versions. If Outcome is Miss, the record is about an existing watcher, which learned that the
 	// key did not exist at revision At; the time of the deletion is unknown.
-	Began WatchEvent = iota
-	// Happened means that the key got the value Read at revision Mod, or was deleted if Read is
+	WatchStarted WatchEvent = iota
+	// KeyChanged means that the key got the value Read at revision Mod, or was deleted if Read is
 	// Absent. Joined is set if the previous event was in the same message. Expected and Written are
-	// the previous version and value, or 0 if unknown. If Outcome is WrongAnswer, the event is
+	// the previous version and value, or 0 if unknown. If Outcome is WrongResponse, the event is
 	// about a key that does not belong to the load.
-	Happened
-	// Reached means that the watcher has received all events up to revision Mod.
-	Reached
-	// Ended means that the store ended the watcher, with the error in Outcome.
-	Ended
+	KeyChanged
+	// ProgressReached means that the watcher has received all events up to revision Mod.
+	ProgressReached
+	// WatchEnded means that the store ended the watcher, with the error in Outcome.
+	WatchEnded
 )
 
 // Acknowledged reports whether the store confirmed the operation. A confirmed write has a position
 // in the store's order of writes.
 func (o *Op) Acknowledged() bool { return o.Outcome == kv.OK || o.Outcome == kv.Stale }
 
-// Answered reports whether the reply contains information about the store's data.
-func (o *Op) Answered() bool {
+// HasStoreData reports whether the reply contains information about the store's data.
+func (o *Op) HasStoreData() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
@@ -126,8 +126,8 @@ func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }
 
-// Changes reports whether the operation is a write that was executed.
-func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
+// IsExecutedWrite reports whether the operation is a write that was executed.
+func (o *Op) IsExecutedWrite() bool { return o.Kind.Writes() && o.Acknowledged() }
 
 // Indefinite reports whether the operation is a write whose execution is uncertain: the store may
 // have executed it, may execute it later, or may never execute it.

@@ -20,7 +20,7 @@ import (
 )
 
 func header() *ops.Header {
-	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[ops.Promise]string{ops.Order: "said there"}}
+	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), BaseRevision: 12, Promises: map[ops.Promise]string{ops.RevisionOrder: "said there"}}
 }
 
 // sampleOps returns operations like those of a load with 50,000 operations per second on 100,000
@@ -32,13 +32,13 @@ func sampleOps(seed uint64, n int) []ops.Op {
 		at := int64(1_000_000 + i/2)
 		o := ops.Op{
 			Session: uint32(r.IntN(1000)), Member: uint64(r.IntN(3)+1) * 0x9e3779b97f4a7c15, Key: uint64(r.IntN(100_000)),
-			Done: int64(i)*20_000 + r.Int64N(15_000), At: at,
+			Done: int64(i)*20_000 + r.Int64N(15_000), Revision: at,
 		}
 		o.Invoked = max(o.Done-500_000-r.Int64N(20_000_000), 0)
 		if i%2 == 0 {
 			o.Kind, o.Written = kv.Put, uint64(i+r.IntN(50)+1)
 		} else {
-			o.Kind, o.Consistency, o.Read, o.Mod = kv.Get, kv.Linearizable, uint64(r.IntN(i)+1), at-r.Int64N(100_000)
+			o.Kind, o.Consistency, o.Read, o.ModRevision = kv.Get, kv.Linearizable, uint64(r.IntN(i)+1), at-r.Int64N(100_000)
 		}
 		all[i] = o
 	}
@@ -103,7 +103,7 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	write(t, a, header(), []ops.Op{
-		{Session: 1, Invoked: 1, Done: 100}, {Session: 1, Done: 100, Joined: true, Kind: kv.Txn}, {Session: 1, Invoked: 150, Done: 200},
+		{Session: 1, Invoked: 1, Done: 100}, {Session: 1, Done: 100, ContinuesPrevious: true, Kind: kv.Txn}, {Session: 1, Invoked: 150, Done: 200},
 	})
 	off := header()
 	off.ClockError = 20
@@ -148,16 +148,16 @@ func TestFilesArePutOnOneClock(t *testing.T) {
 	r := w.Recorder()
 	r.Add(&ops.Op{Session: 2, Invoked: 900, Done: 1000})
 	r.Flush()
-	if err := w.Leave(); err != nil {
+	if err := w.CloseIncomplete(); err != nil {
 		t.Fatal(err)
 	}
 	got, s := read(t, late, early)
 	want := []ops.Op{{Session: 2, Invoked: 900, Done: 1000}, {Session: 1, Invoked: 1e9, Done: 1e9 + 5}}
-	if d := cmp.Diff(want, got); d != "" || len(s.Problems) != 1 || s.Until() != 900 {
-		t.Error(s.Problems, s.Until(), d)
+	if d := cmp.Diff(want, got); d != "" || len(s.Problems) != 1 || s.CompleteUntil() != 900 {
+		t.Error(s.Problems, s.CompleteUntil(), d)
 	}
-	if _, s := read(t, late); s.Until() != math.MaxInt64 {
-		t.Error(s.Until())
+	if _, s := read(t, late); s.CompleteUntil() != math.MaxInt64 {
+		t.Error(s.CompleteUntil())
 	}
 }
 
@@ -174,7 +174,7 @@ func TestEveryPrefixIsRead(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	broken := filepath.Join(dir, "b")
-	for i := range settle.Drawn(60, 8) {
+	for i := range settle.RandomCases(60, 8) {
 		b := bytes.Clone(whole)
 		at := r.IntN(len(b))
 		if i%2 == 0 {

@@ -5,13 +5,13 @@ type Promise string
 
 // The values of Promise. A store cannot violate a promise that it does not make.
 const (
-	// Fitting: each reply belongs to its request. If a reply contains a value for a key, this value
+	// MatchesRequest: each reply belongs to its request. If a reply contains a value for a key, this value
 	// was once written to this key. All protocols promise this, so stores do not list it.
-	Fitting Promise = "a response fits its request"
-	// Order: revisions follow real time. If an operation begins after another one has ended, its
+	MatchesRequest Promise = "a response fits its request"
+	// RevisionOrder: revisions follow real time. If an operation begins after another one has ended, its
 	// revision is not lower. The revision of a write is higher than the revisions of all operations
 	// that were served before it.
-	Order Promise = "order"
+	RevisionOrder Promise = "order"
 	// Linearizable: a linearizable read returns the state at a revision that is not lower than the
 	// last revision that was acknowledged before the read began.
 	Linearizable Promise = "linearizable"
@@ -20,28 +20,28 @@ const (
 	Snapshot Promise = "snapshot"
 	// Durable: an acknowledged write persists until the key is written again.
 	Durable Promise = "durable"
-	// Once: a write is executed at most once, and never partially.
-	Once Promise = "once"
-	// Compare: a compare-and-set succeeds if and only if the current version is the expected
+	// AtMostOnce: a write is executed at most once, and never partially.
+	AtMostOnce Promise = "once"
+	// CompareAndSet: a compare-and-set succeeds if and only if the current version is the expected
 	// version.
-	Compare Promise = "compare-and-set"
-	// Session: the revisions at which a client's operations are served never decrease.
-	Session Promise = "session"
+	CompareAndSet Promise = "compare-and-set"
+	// SessionOrder: the revisions at which a client's operations are served never decrease.
+	SessionOrder Promise = "session"
 	// Lease: a lease does not expire until its time to live has passed since its last keep-alive.
 	Lease Promise = "lease"
-	// Ends: a key that is bound to a session is deleted when the session is closed.
-	Ends Promise = "keys end with their session"
-	// Exclusive: a lock has at most one holder at a time, as long as the holder's lease is alive.
-	Exclusive Promise = "lock"
-	// Fence: of two consecutive lock holders, the later one has the higher fencing token.
-	Fence Promise = "fencing token"
+	// EndsWithSession: a key that is bound to a session is deleted when the session is closed.
+	EndsWithSession Promise = "keys end with their session"
+	// ExclusiveLock: a lock has at most one holder at a time, as long as the holder's lease is alive.
+	ExclusiveLock Promise = "lock"
+	// FencingToken: of two consecutive lock holders, the later one has the higher fencing token.
+	FencingToken Promise = "fencing token"
 	// WatchOrder: a watcher receives events in the order of their revisions.
 	WatchOrder Promise = "watch events in order"
 	// WatchOnce: a watcher never receives an event twice.
 	WatchOnce Promise = "watch events once"
-	// WatchAll: a watcher misses no event, even if it is created again and starts at a revision
+	// WatchComplete: a watcher misses no event, even if it is created again and starts at a revision
 	// that it had already passed.
-	WatchAll Promise = "watch events without a gap"
+	WatchComplete Promise = "watch events without a gap"
 	// WatchFullRevisions: a watcher receives all events of a revision in one message.
 	WatchFullRevisions Promise = "watch events of whole revisions"
 	// WatchProgress: after a progress notification with a revision, a watcher receives no event of
@@ -53,4 +53,4 @@ const (
 )
 
 // Promises lists all promises that a store may make.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Ends, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchFullRevisions, WatchProgress, WatchAccurate}
+var Promises = []Promise{RevisionOrder, Linearizable, Snapshot, Durable, AtMostOnce, CompareAndSet, SessionOrder, Lease, EndsWithSession, ExclusiveLock, FencingToken, WatchOrder, WatchOnce, WatchComplete, WatchFullRevisions, WatchProgress, WatchAccurate}

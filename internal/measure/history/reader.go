@@ -23,7 +23,7 @@ import (
 type reader struct {
 	f       *os.File
 	in      *bufio.Reader
-	code    *zstd.Decoder
+	decoder *zstd.Decoder
 	header  Header
 	shift   int64  // how much later this file's clock started than the earliest clock
 	problem string // a sentence about why the file ended prematurely; empty if it did not
@@ -34,7 +34,7 @@ type reader struct {
 	free, inOrder chan *block
 	cur           *block
 	ops           []Op // the operations in cur
-	at            int  // index of the next operation in ops
+	nextOp        int  // index of the next operation in ops
 }
 
 // block is a frame and its operations. The operations are ready when the channel `decoded` delivers
@@ -57,7 +57,7 @@ func open(path string) (*reader, error) {
 	}
 	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(files.MaxFrame))
 	if err == nil {
-		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), code: code}
+		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), decoder: code}
 		if err = r.begin(); err == nil {
 			return r, nil
 		}
@@ -68,7 +68,7 @@ func open(path string) (*reader, error) {
 }
 
 func (r *reader) close() {
-	r.code.Close()
+	r.decoder.Close()
 	_ = r.f.Close() // the file was only read, so there is nothing to flush
 }
 
@@ -82,15 +82,15 @@ func (r *reader) begin() error {
 	switch {
 	case r.frame(&head) != nil:
 		return errors.New("the header is damaged")
-	case json.Unmarshal(head.Packed, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.Base < 0:
+	case json.Unmarshal(head.Payload, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.BaseRevision < 0:
 		return errors.New("the header cannot be read")
 	}
 	return nil
 }
 
 var (
-	errCut     = errors.New("the history is incomplete; only the operations before its end are used")
-	errDamaged = errors.New("the history is damaged; only the operations before the damage are used")
+	errIncomplete = errors.New("the history is incomplete; only the operations before its end are used")
+	errDamaged    = errors.New("the history is damaged; only the operations before the damage are used")
 )
 
 // frame reads the next frame without decoding it.
@@ -98,8 +98,8 @@ func (r *reader) frame(b *block) error {
 	switch err := b.Read(r.in); err {
 	case nil:
 		return nil
-	case files.ErrCut:
-		return errCut
+	case files.ErrIncomplete:
+		return errIncomplete
 	default:
 		return errDamaged
 	}
@@ -144,7 +144,7 @@ func (r *reader) start(decoders int) {
 
 // decode decodes the operations in a frame.
 func (r *reader) decode(b *block) (err error) {
-	if b.raw, err = r.code.DecodeAll(b.Packed, b.raw[:0]); err == nil {
+	if b.raw, err = r.decoder.DecodeAll(b.Payload, b.raw[:0]); err == nil {
 		b.ops, err = Decode(b.raw, b.ops)
 	}
 	if err != nil || len(b.raw) != b.Size || len(b.ops) != b.Count {
@@ -171,7 +171,7 @@ func (r *reader) next() bool {
 		return false
 	}
 	<-b.decoded
-	r.cur, r.ops, r.at = b, b.ops, 0
+	r.cur, r.ops, r.nextOp = b, b.ops, 0
 	if b.err == nil && len(b.ops) > 0 && b.ops[0].Done < r.last {
 		b.err = errDamaged
 	}
@@ -193,26 +193,26 @@ func (r *reader) next() bool {
 	return true
 }
 
-// mostShift limits the difference between the clocks in one load, because a damaged header may
+// maxShift limits the difference between the clocks in one load, because a damaged header may
 // contain any time.
-const mostShift = int64(100 * 365 * 24 * time.Hour)
+const maxShift = int64(100 * 365 * 24 * time.Hour)
 
 // Set holds all history files of a load, which are read together.
 type Set struct {
-	paths  []string
-	header Header
-	first  time.Time // start of the earliest clock
+	paths         []string
+	header        Header
+	earliestStart time.Time // start of the earliest clock
 	// Problems describes the files that ended prematurely. Read sets it.
-	Problems []string
-	until    int64
+	Problems      []string
+	completeUntil int64
 	// clockError is the largest clock error of all files.
 	clockError int64
 }
 
-// Until returns the time up to which the history is complete. If a file ended prematurely, the
+// CompleteUntil returns the time up to which the history is complete. If a file ended prematurely, the
 // history may lack operations after this time that the store executed. If all files are complete,
 // the time is later than all operations. The result is valid after Read.
-func (s *Set) Until() int64 { return s.until }
+func (s *Set) CompleteUntil() int64 { return s.completeUntil }
 
 // Open opens the files of one load. It returns an error if they come from different loads.
 func Open(paths ...string) (*Set, error) {
@@ -225,12 +225,12 @@ func Open(paths ...string) (*Set, error) {
 		r.close()
 		switch {
 		case i == 0:
-			s.header, s.first = r.header, r.header.Started
-		case r.header.Store != s.header.Store, r.header.Base != s.header.Base:
+			s.header, s.earliestStart = r.header, r.header.Started
+		case r.header.Store != s.header.Store, r.header.BaseRevision != s.header.BaseRevision:
 			return nil, fmt.Errorf("%s and %s are from different loads", paths[0], p)
 		}
-		if r.header.Started.Before(s.first) {
-			s.first = r.header.Started
+		if r.header.Started.Before(s.earliestStart) {
+			s.earliestStart = r.header.Started
 		}
 		s.clockError = max(s.clockError, r.header.ClockError)
 	}
@@ -247,7 +247,7 @@ func (s *Set) Header() *Header { return &s.header }
 // `do` receives several operations, and may change them until it returns. If `do` returns an error,
 // Read stops and returns this error. Each call of Read starts at the first operation.
 func (s *Set) Read(do func([]Op) error) error {
-	s.Problems, s.until = nil, math.MaxInt64
+	s.Problems, s.completeUntil = nil, math.MaxInt64
 	var files []*reader
 	defer func() {
 		for _, r := range files {
@@ -258,64 +258,64 @@ func (s *Set) Read(do func([]Op) error) error {
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}
-				s.until = min(s.until, max(until+r.shift-r.header.ClockError, 0))
+				s.completeUntil = min(s.completeUntil, max(until+r.shift-r.header.ClockError, 0))
 				s.Problems = append(s.Problems, fmt.Sprintf("%s: %s", r.f.Name(), r.problem))
 			}
 		}
 	}()
-	var live []*reader
+	var active []*reader
 	for _, p := range s.paths {
 		r, err := open(p)
 		if err != nil {
 			return err
 		}
-		r.shift = min(int64(r.header.Started.Sub(s.first)), mostShift)
+		r.shift = min(int64(r.header.Started.Sub(s.earliestStart)), maxShift)
 		files = append(files, r)
 		r.start(max(1, runtime.GOMAXPROCS(0)/len(s.paths)))
 		if r.next() {
-			live = append(live, r)
+			active = append(active, r)
 		}
 	}
-	return merge(live, do)
+	return merge(active, do)
 }
 
 // merge merges the operations from several readers by the times at which they ended. It keeps the
 // order within each reader. If two operations ended at the same time, the operation from the
 // earlier reader comes first. So the records of a transaction stay together.
-func merge(live []*reader, do func([]Op) error) error {
-	var inside *reader // set if a transaction of this reader continues in its next block
-	for len(live) > 0 {
+func merge(active []*reader, do func([]Op) error) error {
+	var continuing *reader // set if a transaction of this reader continues in its next block
+	for len(active) > 0 {
 		best, limit := 0, int64(1<<63-1)
-		for i, r := range live[1:] {
-			if r == inside || live[best] != inside && r.ops[r.at].Done < live[best].ops[live[best].at].Done {
+		for i, r := range active[1:] {
+			if r == continuing || active[best] != continuing && r.ops[r.nextOp].Done < active[best].ops[active[best].nextOp].Done {
 				best = i + 1
 			}
 		}
-		for i, r := range live {
+		for i, r := range active {
 			if i != best {
-				limit = min(limit, r.ops[r.at].Done)
+				limit = min(limit, r.ops[r.nextOp].Done)
 			}
 		}
-		r := live[best]
-		end := r.at + 1
-		if len(live) == 1 {
+		r := active[best]
+		end := r.nextOp + 1
+		if len(active) == 1 {
 			end = len(r.ops)
 		}
-		for end < len(r.ops) && (r.ops[end].Done <= limit || r.ops[end].Joined) {
+		for end < len(r.ops) && (r.ops[end].Done <= limit || r.ops[end].ContinuesPrevious) {
 			end++
 		}
-		if err := do(r.ops[r.at:end]); err != nil {
+		if err := do(r.ops[r.nextOp:end]); err != nil {
 			return err
 		}
 		// if a transaction continues, its next record is at the start of the next block
-		inside = nil
-		if r.at = end; end < len(r.ops) {
+		continuing = nil
+		if r.nextOp = end; end < len(r.ops) {
 			continue
 		}
 		if !r.next() {
-			live = append(live[:best], live[best+1:]...)
-		} else if r.ops[0].Joined {
-			inside = r
+			active = append(active[:best], active[best+1:]...)
+		} else if r.ops[0].ContinuesPrevious {
+			continuing = r
 		}
 	}
 	return nil

@@ -31,14 +31,14 @@ type Writer struct {
 // Create creates a history file and returns its Writer. It returns an error if the file already
 // exists.
 func Create(path string, h *Header) (*Writer, error) {
-	head, err := json.Marshal(h)
-	if err == nil && len(head) > maxHeader {
+	header, err := json.Marshal(h)
+	if err == nil && len(header) > maxHeader {
 		err = fmt.Errorf("the header is too long")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	code, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(BlockSize))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(BlockSize))
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
@@ -50,8 +50,8 @@ func Create(path string, h *Header) (*Writer, error) {
 		path: path, f: f, full: make(chan *Block, maxWaitingBlocks),
 		empty: make(chan *Block, maxWaitingBlocks), done: make(chan struct{}),
 	}
-	w.write(files.Append([]byte(magic), head, 0, len(head)))
-	go w.run(code)
+	w.write(files.Append([]byte(magic), header, 0, len(header)))
+	go w.run(encoder)
 	return w, nil
 }
 
@@ -76,16 +76,16 @@ func (w *Writer) Recorder() *Recorder {
 // written. The recorder must have been flushed before, and must not be used afterwards.
 func (w *Writer) Close() error { return w.close(true) }
 
-// Leave syncs and closes a file that does not contain all operations. Readers of the file will
+// CloseIncomplete syncs and closes a file that does not contain all operations. Readers of the file will
 // report that it ends prematurely.
-func (w *Writer) Leave() error { return w.close(false) }
+func (w *Writer) CloseIncomplete() error { return w.close(false) }
 
 // close stops the goroutine and closes the file. If `whole` is set, close first marks the file as
 // complete.
-func (w *Writer) close(whole bool) error {
+func (w *Writer) close(complete bool) error {
 	close(w.full)
 	<-w.done
-	if whole {
+	if complete {
 		w.write(files.Append(nil, nil, 0, 0))
 	}
 	for _, err := range []error{w.f.Sync(), w.f.Close()} {
@@ -98,11 +98,11 @@ func (w *Writer) close(whole bool) error {
 func (w *Writer) Bytes() int64 { return w.bytes }
 
 // run compresses and writes blocks until full is closed.
-func (w *Writer) run(code *zstd.Encoder) {
+func (w *Writer) run(encoder *zstd.Encoder) {
 	defer close(w.done)
 	var packed, frame []byte
 	for b := range w.full {
-		packed = code.EncodeAll(b.Bytes(), packed[:0])
+		packed = encoder.EncodeAll(b.Bytes(), packed[:0])
 		frame = files.Append(frame[:0], packed, b.Len(), len(b.Bytes()))
 		w.write(frame)
 		b.Reset()

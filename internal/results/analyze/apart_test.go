@@ -14,7 +14,7 @@ import (
 func TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear(t *testing.T) {
 	now := Repeated{Values: []record.Value{fig(108), fig(107), fig(109), fig(107.5), fig(108.5), fig(108)}, Effects: []float64{-0.6, -0.7, -0.5, -0.9, -0.6, -0.6}}
 	base := Repeated{Values: []record.Value{fig(100), fig(101), fig(99), fig(100.5), fig(99.5), fig(100)}, Effects: []float64{0, 0, 0, 0, 0, 0}}
-	if c := ChangeOf(now, base, false); c.Interval || c.Judged.Word != stats.Unclear || !strings.Contains(c.Lacking, "disturbances may have changed at least half of the repeats") {
+	if c := ChangeOf(now, base, false); c.Interval || c.Judgement.Word != stats.Unclear || !strings.Contains(c.IntervalLackReason, "disturbances may have changed at least half of the repeats") {
 		t.Errorf("two runs: %+v", c)
 	}
 	if c := ChangeOf(now, base, true); !c.Interval {

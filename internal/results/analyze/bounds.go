@@ -19,12 +19,12 @@ const CauseClients = "number of clients"
 // number of other causes of the same kind. All output formats report exactly the returned causes.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
-	if causes, more = l.Worst(); len(causes) > 0 || t.Open() {
+	if causes, more = l.WorstPerKind(); len(causes) > 0 || t.Open() {
 		return causes, more
 	}
 	// A leader change, or a single pause of the load generator, does not limit a trial with short
 	// response times.
-	once := func(c *Cause) bool { return c.What == CauseElection || c.What == CauseTester && c.Unit == "s" }
+	once := func(c *Cause) bool { return c.Kind == CauseElection || c.Kind == CauseTester && c.Unit == "s" }
 	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !IsSlow(t) }); len(causes) > 0 {
 		return causes, more
 	}
@@ -45,7 +45,7 @@ func clientsBound(t *record.Trial) (Cause, bool) {
 	if t.Clients == 1 {
 		each = "with a mean time of %s completes"
 	}
-	return Cause{What: CauseClients, Figure: float64(t.Clients),
+	return Cause{Kind: CauseClients, Figure: float64(t.Clients),
 		Text: fmt.Sprintf("%s "+each+" at most %s (Little's law)",
 			text.Plural(uint64(t.Clients), "client"), text.Duration(mean.NS), text.PerSecond(float64(t.Clients)/mean.NS*1e9))}, true
 }

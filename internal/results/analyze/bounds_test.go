@@ -11,7 +11,7 @@ func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
 	l := FindLimits(&m.run.Trials[0])
 	b, _ := l.Bounds()
-	if len(b) != 1 || b[0].What != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients with a mean time of ") {
+	if len(b) != 1 || b[0].Kind != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients with a mean time of ") {
 		t.Errorf("a closed loop: %+v", b)
 	}
 	m = shape{seed: 8, seconds: 5, perSecond: 100, idle: -1, open: true}.record(t)

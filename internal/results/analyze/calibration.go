@@ -13,7 +13,7 @@ import (
 // LimitsOfGenerator returns the load generator's limits, measured by a run of the calibration
 // scenario. If a trial has no usable result, the error contains the trial's name.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
-	names := scenario.Calibrated
+	names := scenario.CalibrationTrials
 	all, err := loadsOf(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
 	if err != nil {
 		return g, err
@@ -55,7 +55,7 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 // OneClientTimes returns the p50 and p99 of the service times in the calibration load with a single
 // client.
 func OneClientTimes(run *record.Run) (p50, p99 *record.RoundsSummary, err error) {
-	name := scenario.Calibrated.OneClient
+	name := scenario.CalibrationTrials.OneClient
 	all, err := loadsOf(run, name)
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func OneClientTimes(run *record.Run) (p50, p99 *record.RoundsSummary, err error)
 // loadsOf returns the trials in a run by name. It returns an error if a name has no trials, or if a
 // trial has no usable result.
 func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
-	all := TrialsByName(run).Of
+	all := TrialsByName(run).ByName
 	for _, name := range names {
 		if len(all[name]) == 0 {
 			return nil, fmt.Errorf("load %s against the null server has no result; calibrate again", name)
@@ -75,7 +75,7 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 			switch {
 			case t.State != record.Complete:
 				return nil, fmt.Errorf("load %s against the null server did not complete; calibrate again", name)
-			case t.WrongAnswers > 0:
+			case t.WrongResponses > 0:
 				return nil, fmt.Errorf("load %s got wrong responses from the null server; report this defect of quorumbench", name)
 			case t.Completed == 0:
 				return nil, fmt.Errorf("load %s against the null server completed no operations%s", name, firstError(t))

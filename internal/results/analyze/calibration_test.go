@@ -30,7 +30,7 @@ func calibrating() *record.Run {
 		}
 		run.Trials = append(run.Trials, t)
 	}
-	names := scenario.Calibrated
+	names := scenario.CalibrationTrials
 	for i, x := range []float64{2, 1, 3} {
 		add(names.OneClient, i+1, 10*x, int64(100_000*x), 0)
 		add(names.ManyClients, i+1, 1000*x, int64(100*x), 0)
@@ -67,7 +67,7 @@ func TestLimitsOfGenerator(t *testing.T) {
 func TestOneClient(t *testing.T) {
 	c, run := calibrated(t), calibrating()
 	for i := range run.Trials {
-		if run.Trials[i].Name == scenario.Calibrated.OneClient {
+		if run.Trials[i].Name == scenario.CalibrationTrials.OneClient {
 			run.Trials[i].ServiceTime = timesOf(int64(20_000 * (i + 1)))
 		}
 	}
@@ -77,7 +77,7 @@ func TestOneClient(t *testing.T) {
 	if s := c.Generator.OneProcessorP50NS; s == nil || s.Highest > 200_000 || s.Lowest >= s.Median {
 		t.Errorf("%+v", s)
 	}
-	fast := &record.Trial{State: record.Complete, Latencies: record.Latencies{ServiceTime: timesOf(50_000)}, Opened: &noon, Attached: record.Attached{Calibration: c}}
+	fast := &record.Trial{State: record.Complete, Latencies: record.Latencies{ServiceTime: timesOf(50_000)}, Opened: &noon, AttachedData: record.AttachedData{Calibration: c}}
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
@@ -108,7 +108,7 @@ func TestLimitsOfGeneratorExplainsErrors(t *testing.T) {
 		"load one-client against the null server completed no operations: closed": func(r *record.Run) {
 			r.Trials[0].Completed, r.Trials[0].ErrorsByKind, r.Trials[0].ErrorTexts = 0, map[string]uint64{"x": 1}, map[string]string{"x": "closed"}
 		},
-		"load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongAnswers = 1 },
+		"load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongResponses = 1 },
 	} {
 		run := calibrating()
 		spoil(run)
@@ -148,7 +148,7 @@ func TestCalibrated(t *testing.T) {
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {
-		t := &record.Trial{State: record.Complete, Counts: record.Counts{PerSecond: perSecond}, Latencies: record.Latencies{ServiceTime: timesOf(ns), ResponseTime: timesOf(20 * ns)}, Attached: record.Attached{Calibration: c}}
+		t := &record.Trial{State: record.Complete, Counts: record.Counts{PerSecond: perSecond}, Latencies: record.Latencies{ServiceTime: timesOf(ns), ResponseTime: timesOf(20 * ns)}, AttachedData: record.AttachedData{Calibration: c}}
 		t.Opened = &noon
 		return t
 	}

@@ -24,7 +24,7 @@ const (
 	limitFsyncP99  = 10 * time.Millisecond
 	limitCommitP99 = 25 * time.Millisecond
 	// for a single sync or commit: the longest one determines the time of the slowest write
-	limitLongSync  = mostSlow / 2
+	limitLongSync  = maxSlowShare / 2
 	limitPeerP99   = 150 * time.Millisecond
 	limitRoundTrip = 100 * time.Millisecond // for the median time of TCP connects
 	// for the longest TCP connect: a lost packet is retransmitted after 1 s
@@ -32,14 +32,14 @@ const (
 	limitBusy       = 0.85 // share of all CPUs
 	limitRunDelay   = 0.10 // share of the window
 	limitPause      = 100 * time.Millisecond
-	limitSlowAnswer = mostSlow / 2 // for the time until a member returns its metrics
-	limitForeign    = 0.10         // share of all CPUs above which other programs are reported
+	limitSlowAnswer = maxSlowShare / 2 // for the time until a member returns its metrics
+	limitForeign    = 0.10             // share of all CPUs above which other programs are reported
 )
 
 // Cause describes a resource or an event that limited a trial. Figure is the measured value that
 // shows this.
 type Cause struct {
-	What   string  `json:"what"`             // one of the constants above
+	Kind   string  `json:"what"`             // one of the constants above
 	Member string  `json:"member,omitempty"` // empty if the cause does not concern a single member
 	Text   string  `json:"text"`             // a sentence
 	Figure float64 `json:"figure,omitempty"`
@@ -48,32 +48,32 @@ type Cause struct {
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// excess returns the figure divided by its limit.
-func (c *Cause) excess() float64 {
+// excessRatio returns the figure divided by its limit.
+func (c *Cause) excessRatio() float64 {
 	if c.Limit <= 0 {
 		return c.Figure
 	}
 	return c.Figure / c.Limit
 }
 
-// causeOver returns a cause if the figure exceeds the limit. Otherwise it returns nil.
-func causeOver(what, member string, figure, limit float64, text string) *Cause {
+// causeIfExceeded returns a cause if the figure exceeds the limit. Otherwise it returns nil.
+func causeIfExceeded(kind, member string, figure, limit float64, text string) *Cause {
 	if figure <= limit {
 		return nil
 	}
-	return &Cause{What: what, Member: member, Text: text, Figure: figure, Limit: limit}
+	return &Cause{Kind: kind, Member: member, Text: text, Figure: figure, Limit: limit}
 }
 
-// overLimit does the same as causeOver for a figure that is a duration.
-func overLimit(what, member string, took, limit time.Duration, text string) *Cause {
-	c := causeOver(what, member, took.Seconds(), limit.Seconds(), text)
+// causeIfTooLong does the same as causeIfExceeded for a figure that is a duration.
+func causeIfTooLong(kind, member string, took, limit time.Duration, text string) *Cause {
+	c := causeIfExceeded(kind, member, took.Seconds(), limit.Seconds(), text)
 	if c != nil {
 		c.Unit = "s"
 	}
 	return c
 }
 
-func spent(d time.Duration) string { return text.Duration(float64(d)) }
+func durationText(d time.Duration) string { return text.Duration(float64(d)) }
 
 // DurationOf converts seconds to a time.Duration. The result is at most 1<<62 ns.
 func DurationOf(seconds float64) time.Duration {

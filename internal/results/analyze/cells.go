@@ -7,16 +7,16 @@ type Table struct {
 	Kind TableKind
 	// the load that all closed-loop trials have in common, or the trial to which the table belongs;
 	// may be empty
-	Shared  string
-	Columns []Column
-	Rows    [][]Cell
+	CommonLoad string
+	Columns    []Column
+	Rows       [][]Cell
 	// Footnotes are the sentences to which cells refer. The first footnote has the number 1.
-	Footnotes []string
-	Response  bool // for closed loops: set if the times are response times
-	Repeated  bool // set if a row has several repeats
-	Members   bool // set if a column shows sums over all members
-	LeftOut   bool // set if a row has repeats whose figures are not used
-	Doubted   bool // set if at least one cell is doubted
+	Footnotes     []string
+	ResponseTimes bool // for closed loops: set if the times are response times
+	Repeated      bool // set if a row has several repeats
+	SumsMembers   bool // set if a column shows sums over all members
+	OmitsRepeats  bool // set if a row has repeats whose figures are not used
+	Doubted       bool // set if at least one cell is doubted
 }
 
 // TableKind describes what a table contains.
@@ -27,26 +27,26 @@ const (
 	ClosedLoop TableKind = iota
 	OpenLoop
 	WatchEvents
-	Compares
-	OfWorkers
-	OfCalls
-	OfHosts
-	OfFaults
+	ComparisonKind
+	WorkersKind
+	CallsKind
+	HostsKind
+	FaultsKind
 )
 
 // Column is the heading and the layout of a column.
 type Column struct {
-	Title string
-	Left  bool // set for names, which are left-aligned; figures are right-aligned
-	Wide  bool // shown only in wide output
+	Title       string
+	LeftAligned bool // set for names, which are left-aligned; figures are right-aligned
+	Wide        bool // shown only in wide output
 	// Condition is set if the column contains a condition of the trials. If the condition is the
 	// same for all rows, a narrow terminal shows it once, above the table.
 	Condition bool
 	// Drop determines which columns a narrow terminal omits until the table fits. Columns with the
 	// highest value are omitted first. Columns with 0 are always shown.
 	Drop int
-	// Members is set if the figures are sums over all members.
-	Members bool
+	// SumsMembers is set if the figures are sums over all members.
+	SumsMembers bool
 }
 
 // Cell is one cell of a table: a text or a figure.
@@ -70,10 +70,10 @@ type CellKind uint8
 
 // The values of CellKind.
 const (
-	Words CellKind = iota
-	OneFigure
-	HowSure
-	Changed
-	IntervalOfChange
-	WordOfChange
+	TextCell CellKind = iota
+	FigureValueCell
+	CertaintyCell
+	ChangeCell
+	ChangeIntervalCell
+	JudgementCell
 )

@@ -35,9 +35,9 @@ type Certainty struct {
 	// Seconds is the number of one-second samples from which the confidence interval of a single
 	// run was computed. Effective is the number of independent samples that would give the same
 	// precision. Short is set if the figure varies too much for a run of this length.
-	Seconds   int
-	Effective float64
-	Short     bool
+	Seconds          int
+	EffectiveSeconds float64
+	RunTooShort      bool
 }
 
 // CertaintyOf returns how precise a row's figure is. The result is a confidence interval if there
@@ -46,16 +46,16 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(RepeatedOf(f, r.ComparableTrials()), f.Better, r.First().UntilPrecise())
+		return certaintyOverRepeats(RepeatedOf(f, r.ComparableTrials()), f.Direction, r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
-		return withinRun(r.Done[0], f)
+		return certaintyWithinRun(r.Done[0], f)
 	}
 	return c, false
 }
 
-// overRepeats returns the certainty over several repeats. The parameter `stopped` is set if the run
+// certaintyOverRepeats returns the certainty over several repeats. The parameter `stopped` is set if the run
 // stopped repeating as soon as its figures were precise enough.
-func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
+func certaintyOverRepeats(of Repeated, better record.Direction, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
 		return c, false
@@ -79,40 +79,40 @@ func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, 
 		}
 		if median := Median(all, better).Number; known && i.Low > 0 && i.Low <= median && median <= i.High {
 			c.Basis = OverRepeats
-			c.bound(i, all[0])
+			c.setBounds(i, all[0])
 		}
 	}
 	return c, true
 }
 
-func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
+func certaintyWithinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	seconds := wholeSeconds(t)
 	within, ok := stats.MeanWithinRun(seconds, stats.Level)
 	if !ok {
 		return c, false
 	}
 	// If the throughput is positive but its interval reaches 0, the seconds vary too much.
-	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
-	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	if !c.Short { // the bounds are known only in this case
-		c.bound(within.Interval, f.Value(t))
+	c = Certainty{Basis: WithinRun, Seconds: len(seconds), RunTooShort: within.RunTooShort || within.Low <= 0 && within.Value > 0}
+	c.EffectiveSeconds = min(stats.EffectiveSize(seconds), float64(len(seconds)))
+	if !c.RunTooShort { // the bounds are known only in this case
+		c.setBounds(within.Interval, f.Value(t))
 	}
 	return c, true
 }
 
-// bound sets Low and High to the bounds of the interval, with the unit of the value `like`.
-func (c *Certainty) bound(i stats.Interval, like record.Value) {
-	c.Low, c.High = like, like
+// setBounds sets Low and High to the bounds of the interval, with the unit of the value `like`.
+func (c *Certainty) setBounds(i stats.Interval, example record.Value) {
+	c.Low, c.High = example, example
 	c.Low.Number, c.High.Number = i.Low, i.High
 }
 
-// sayings returns, for each basis that a column of intervals may contain, the footnote that
+// basisFootnotes returns, for each basis that a column of intervals may contain, the footnote that
 // explains the basis.
-func sayings(all map[*Row]*Certainty) map[Basis]string {
+func basisFootnotes(all map[*Row]*Certainty) map[Basis]string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range all {
 		if c.Basis == WithinRun {
-			least, most = min(least, math.Round(c.Effective)), max(most, math.Round(c.Effective))
+			least, most = min(least, math.Round(c.EffectiveSeconds)), max(most, math.Round(c.EffectiveSeconds))
 		}
 	}
 	worth := fmt.Sprint(least)

@@ -39,7 +39,7 @@ func TestCertaintyOf(t *testing.T) {
 	}
 	one := doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99, 101, 100)
 	c, ok = CertaintyOf(row(one), &ops)
-	if !ok || c.Basis != WithinRun || c.Repeats != 0 || c.Seconds != 12 || c.Effective <= 0 || c.Effective > 12 || c.Low.Number >= 100 || c.High.Number <= 100 || c.Low.Number < 90 || c.High.Number > 110 {
+	if !ok || c.Basis != WithinRun || c.Repeats != 0 || c.Seconds != 12 || c.EffectiveSeconds <= 0 || c.EffectiveSeconds > 12 || c.Low.Number >= 100 || c.High.Number <= 100 || c.Low.Number < 90 || c.High.Number > 110 {
 		t.Errorf("one repeat: %+v, %v", c, ok)
 	}
 	one.Timeline[5].Second = 6
@@ -72,12 +72,12 @@ func TestRangeOfRepeats(t *testing.T) {
 		{[]record.Value{fig(1), fig(15), fig(15), fig(16), fig(90)}, RangeOfRepeats, fig(1), fig(90)},
 		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
 	} {
-		if c, ok := overRepeats(Repeated{Values: tt.of}, record.Less, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
+		if c, ok := certaintyOverRepeats(Repeated{Values: tt.of}, record.LowerIsBetter, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
 		// The interval is wider if the run stopped repeating as soon as the interval was narrow
 		// enough.
-		if c, _ := overRepeats(Repeated{Values: tt.of}, record.Less, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
+		if c, _ := certaintyOverRepeats(Repeated{Values: tt.of}, record.LowerIsBetter, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}
 	}
@@ -93,8 +93,8 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 		for i := range values {
 			values[i] = fig(100 * math.Exp(spread*rng.NormFloat64()))
 		}
-		c, ok := overRepeats(Repeated{Values: values}, record.Less, false)
-		shown := Median(values, record.Less).Number
+		c, ok := certaintyOverRepeats(Repeated{Values: values}, record.LowerIsBetter, false)
+		shown := Median(values, record.LowerIsBetter).Number
 		if !ok || c.Low.Number > shown || c.High.Number < shown || c.Low.Number <= 0 || c.Basis == OverRepeats && len(values) < MinRepeats {
 			t.Fatalf("%v of %v: %+v", shown, values, c)
 		}

@@ -25,14 +25,14 @@ type Change struct {
 	// is set.
 	Low, High float64
 	Interval  bool
-	// Judged contains the word that describes the change. If Interval is set, the word is based on
+	// Judgement contains the word that describes the change. If Interval is set, the word is based on
 	// an interval that is corrected for the number of changes judged together. Otherwise, the word
 	// is stats.Unclear.
-	Judged                      stats.Judgement
+	Judgement                   stats.Judgement
 	CorrectedLow, CorrectedHigh float64
-	// Lacking is the reason why the change has no interval, such as "a repeat has no value above
+	// IntervalLackReason is the reason why the change has no interval, such as "a repeat has no value above
 	// 0". It is empty if the only reason is that there are too few repeats.
-	Lacking string
+	IntervalLackReason string
 
 	Ratio stats.Ratio
 	// Disturbed is set if disturbances may have changed the value of a repeat.
@@ -43,13 +43,13 @@ type Change struct {
 // ratio of their geometric means (stats.Ratio). All repeats need a value above 0. The interval
 // needs MinRepeats repeats on both sides. If `rounds` is set, repeats with the same index in `now`
 // and `base` belong to the same round.
-func ChangeOf(now, base Repeated, rounds bool) Change {
-	a, okA := now.Numbers()
+func ChangeOf(current, base Repeated, rounds bool) Change {
+	a, okA := current.Numbers()
 	b, okB := base.Numbers()
-	fewest := min(len(now.Values), len(base.Values))
-	c := Change{Judged: stats.Judgement{Word: stats.Unclear, More: max(MinRepeats-fewest, 0), AtLeast: true}}
+	fewest := min(len(current.Values), len(base.Values))
+	c := Change{Judgement: stats.Judgement{Word: stats.Unclear, MoreRepeats: max(MinRepeats-fewest, 0), MoreIsLowerBound: true}}
 	if !okA || !okB {
-		c.Lacking = "a repeat has no value above 0"
+		c.IntervalLackReason = "a repeat has no value above 0"
 		return c
 	}
 	c.Share, c.Known = stat.GeometricMean(a.Values)/stat.GeometricMean(b.Values)-1, true
@@ -63,21 +63,21 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	if c.Ratio, c.Interval = ratioOf(a, b); c.Interval {
 		i := c.Ratio.Interval(stats.Level)
 		moved := func(effect float64) bool { return math.Abs(effect) >= verdict.NotedEffect }
-		c.Disturbed = slices.ContainsFunc(slices.Concat(now.Effects, base.Effects), moved)
+		c.Disturbed = slices.ContainsFunc(slices.Concat(current.Effects, base.Effects), moved)
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
-	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
+	if !rounds && max(typicalEffect(current.Effects), typicalEffect(base.Effects)) > maxEffectDifference {
 		return c.WithoutInterval(fmt.Sprintf("on one of the two sides, disturbances may have changed at least half of the repeats by more than %s; repeat the measurement on a quieter machine, or measure the baseline in the same run",
-			text.Share(mostApart)))
+			text.Share(maxEffectDifference)))
 	}
 	return c
 }
 
-// mostApart limits the typical effect of disturbances if the two sides were measured at different
+// maxEffectDifference limits the typical effect of disturbances if the two sides were measured at different
 // times. If the effect is larger, the change is not judged, because the effects that were estimated
 // at one time say little about another time. In a test on a fully loaded machine, the estimated
 // effects were 54 to 98 %, and one of ten pairs of equal runs was judged to be better.
-const mostApart = 0.25
+const maxEffectDifference = 0.25
 
 // typicalEffect returns the median of the absolute values of the effects, or 0 if there are none.
 func typicalEffect(effects []float64) float64 {
@@ -96,16 +96,16 @@ func typicalEffect(effects []float64) float64 {
 // why the interval would be wrong.
 func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
-		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}
+		c.Interval, c.IntervalLackReason, c.Judgement = false, lacking, stats.Judgement{Word: stats.Unclear}
 	}
 	return c
 }
 
 // WithShownFigures recomputes a change that has no interval from the two rounded figures that are
 // shown. So a report never shows, for example, an increase next to the figures 23 ms and 20 ms.
-func (c Change) WithShownFigures(now, base record.Value) Change {
-	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
-		c.Share = now.Number/base.Number - 1
+func (c Change) WithShownFigures(current, base record.Value) Change {
+	if !c.Interval && c.Known && current.Known && base.Known && base.Number > 0 {
+		c.Share = current.Number/base.Number - 1
 	}
 	return c
 }

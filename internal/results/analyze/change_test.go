@@ -95,7 +95,7 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 	}
 	// The median of a single repeat is the value of that repeat.
 	one := []record.Value{{Number: 14433.8, Known: true}}
-	if v := Median(one, record.More); v != one[0] {
+	if v := Median(one, record.HigherIsBetter); v != one[0] {
 		t.Errorf("of one repeat: %v", v)
 	}
 	for _, none := range [][]record.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
@@ -115,7 +115,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
 		all := sample(rng, n, 1000, 0.3)
-		slow, rate := Median(all, record.Less), Median(all, record.More)
+		slow, rate := Median(all, record.LowerIsBetter), Median(all, record.HigherIsBetter)
 		if !slices.Contains(all, slow) || !slices.Contains(all, rate) {
 			t.Fatalf("%v and %v are not among %v", slow, rate, all)
 		}
@@ -139,7 +139,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 		p99s, rates = append(p99s, p99.Value(&run.Trials[i])), append(rates, ops.Value(&run.Trials[i]))
 	}
 	slower := func(a, b record.Value) int { return cmp.Compare(a.Number, b.Number) }
-	if m, r := Median(p99s, record.Less), Median(rates, record.More); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
+	if m, r := Median(p99s, record.LowerIsBetter), Median(rates, record.HigherIsBetter); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
 		t.Errorf("p99 %v of %v, throughput %v of %v: none is the slower repeat's", m, p99s, r, rates)
 	}
 }
@@ -148,7 +148,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 // between rounds cancels.
 func TestDriftBetweenRoundsCancels(t *testing.T) {
 	drifting := func(by float64) (all []record.Value) {
-		for round := range stats.FewestRounds {
+		for round := range stats.MinRounds {
 			all = append(all, fig(by*math.Exp(float64(round))))
 		}
 		return all

@@ -13,18 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of `etcdctl check perf`: mostSpread is the largest standard deviation that passes.
-// leastShare is the minimum throughput as a share of the rate. mostSlow is the longest time that a
+// Limits of `etcdctl check perf`: maxSpread is the largest standard deviation that passes.
+// minThroughputShare is the minimum throughput as a share of the rate. maxSlowShare is the longest time that a
 // write may take.
-const mostSpread = 100 * time.Millisecond
+const maxSpread = 100 * time.Millisecond
 
 // PerfCheck is the result of a performance check of a cluster.
 type PerfCheck struct {
 	Trial *record.Trial
 	Pass  bool
-	// NotKnown explains why the check neither passes nor fails: disturbances may have caused every
+	// UndecidedReason explains why the check neither passes nor fails: disturbances may have caused every
 	// missed limit. It is empty if the result is known.
-	NotKnown string
+	UndecidedReason string
 	// Lines contains the result in the words of `etcdctl check perf`, without the last line (PASS
 	// or FAIL).
 	Lines           []string
@@ -85,18 +85,18 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	if len(c.ByError) > 0 {
 		c.Lines = append(c.Lines, errorLines(c.ByError)...)
 	}
-	low := say(t.Rate != nil && t.PerSecond <= leastShare**t.Rate,
+	low := say(t.Rate != nil && t.PerSecond <= minThroughputShare**t.Rate,
 		"FAIL: Throughput too low: %.0f writes/s", "PASS: Throughput is %.0f writes/s", t.PerSecond)
-	slow := say(c.Slowest > mostSlow.Seconds(),
+	slow := say(c.Slowest > maxSlowShare.Seconds(),
 		"Slowest request took too long: %fs", "PASS: Slowest request took %fs", c.Slowest)
-	uneven := say(c.Spread > mostSpread.Seconds(),
+	uneven := say(c.Spread > maxSpread.Seconds(),
 		"Stddev too high: %fs", "PASS: Stddev is %fs", c.Spread)
 	c.Pass = HasFigures(t) && len(c.ByError) == 0 && !low && !slow && !uneven
 	within := func(seconds float64, name string, limit time.Duration) bool {
 		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.ForFigure(name))
 	}
-	if !c.Pass && HasFigures(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", mostSlow) && within(c.Spread, "spread", mostSpread) {
-		c.NotKnown = "the measurement was disturbed, which may explain the figures above their limits: " + t.Verdict.Effect.String()
+	if !c.Pass && HasFigures(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", maxSlowShare) && within(c.Spread, "spread", maxSpread) {
+		c.UndecidedReason = "the measurement was disturbed, which may explain the figures above their limits: " + t.Verdict.Effect.String()
 	}
 	return c
 }
@@ -122,7 +122,7 @@ type ScaleCheck struct {
 type MemberCost struct {
 	Name, Endpoint string
 	Memory, Disk   Growth
-	Unread         string // the reason why the member's memory is unknown
+	UnreadReason   string // the reason why the member's memory is unknown
 }
 
 // Growth holds a value before and after the load. Known is set if both values are known.
@@ -131,19 +131,19 @@ type Growth struct {
 	Known         bool
 }
 
-// Grown returns the difference between the two values.
-func (c Growth) Grown() int64 { return c.After - c.Before }
+// Increase returns the difference between the two values.
+func (c Growth) Increase() int64 { return c.After - c.Before }
 
 // MB returns the difference in MiB, which etcdctl calls MB.
-func (c Growth) MB() float64 { return float64(c.Grown()) / (1 << 20) }
+func (c Growth) MB() float64 { return float64(c.Increase()) / (1 << 20) }
 
-// Each returns the growth per key for n keys. It returns false if the growth is unknown or
+// PerKey returns the growth per key for n keys. It returns false if the growth is unknown or
 // negative, or n is 0.
-func (c Growth) Each(n uint64) (bytes float64, ok bool) {
-	if !c.Known || n == 0 || c.Grown() < 0 {
+func (c Growth) PerKey(n uint64) (bytes float64, ok bool) {
+	if !c.Known || n == 0 || c.Increase() < 0 {
 		return 0, false
 	}
-	return float64(c.Grown()) / float64(n), true
+	return float64(c.Increase()) / float64(n), true
 }
 
 // CheckScale compares the members' memory and disk use before and after a load.
@@ -153,7 +153,7 @@ func CheckScale(t *record.Trial) ScaleCheck {
 		c.Pass, c.Lines = false, errorLines(c.ByError)
 	}
 	for _, m := range MembersMetrics(t) {
-		c.Members = append(c.Members, MemberCost{Name: m.Name, Endpoint: m.Endpoint, Unread: m.Unread,
+		c.Members = append(c.Members, MemberCost{Name: m.Name, Endpoint: m.Endpoint, UnreadReason: m.UnreadReason,
 			Memory: growth(t, m.Endpoint, store.ResidentBytes), Disk: growth(t, m.Endpoint, store.DatabaseBytes)})
 	}
 	return c
@@ -181,12 +181,12 @@ func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 // DiskCheck is the result of writing records to a disk and syncing each record before writing the
 // next. It contains the times of the syncs, and whether these times meet each store's rule.
 type DiskCheck struct {
-	Dir        string
-	Record     int // bytes per record
-	Records    int
-	Seconds    float64
-	FileSystem string
-	Durable    bool
+	Dir         string
+	RecordBytes int // bytes per record
+	Records     int
+	Seconds     float64
+	FileSystem  string
+	Durable     bool
 	// times of fdatasync alone, and of the write including fdatasync
 	Sync, WriteAndSync measure.Summary
 	Opinions           []DiskOpinion
@@ -265,10 +265,10 @@ func (o *DiskOpinion) Unknown() bool { return !o.Known && !o.volatile }
 // Judge applies a store's rule to the disk and adds the result. A file system that is not durable
 // meets no rule.
 func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
-	c.Opinions = append(c.Opinions, c.opinion(store, rule))
+	c.Opinions = append(c.Opinions, c.judgeRule(store, rule))
 }
 
-func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
+func (c *DiskCheck) judgeRule(store string, rule kv.DiskRule) DiskOpinion {
 	o := DiskOpinion{Store: store, Rule: rule, volatile: !c.Durable}
 	if !c.Durable {
 		o.Text = c.FileSystem + " loses its data at power loss, so acknowledged writes are not durable on it"

@@ -45,27 +45,27 @@ func TestPerfIsJudged(t *testing.T) {
 		// The original fails at exactly 0.9 of the rate, but passes at exactly 0.5 s and 0.1 s.
 		{"nine tenths", func(t *record.Trial) { t.PerSecond = 900 }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 		{"above nine tenths", func(t *record.Trial) { t.PerSecond = 900.1 }, []string{"throughput good", "slowest good", "stddev good"}, true},
-		{"half a second", func(t *record.Trial) { t.Slowest = new(5e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},
-		{"above half a second", func(t *record.Trial) { t.Slowest = new(5.001e8) }, []string{"throughput good", "slowest bad", "stddev good"}, false},
-		{"a tenth", func(t *record.Trial) { t.Spread = new(1e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},
-		{"above a tenth", func(t *record.Trial) { t.Spread = new(1.1e8) }, []string{"throughput good", "slowest good", "stddev bad"}, false},
+		{"half a second", func(t *record.Trial) { t.SlowestNS = new(5e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},
+		{"above half a second", func(t *record.Trial) { t.SlowestNS = new(5.001e8) }, []string{"throughput good", "slowest bad", "stddev good"}, false},
+		{"a tenth", func(t *record.Trial) { t.StddevNS = new(1e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},
+		{"above a tenth", func(t *record.Trial) { t.StddevNS = new(1.1e8) }, []string{"throughput good", "slowest good", "stddev bad"}, false},
 		{"an error", func(t *record.Trial) { t.ErrorsByKind["timeout"] = 1 }, []string{"errors", "error", "throughput good", "slowest good", "stddev good"}, false},
 		{"not sent", func(t *record.Trial) { t.ErrorsByKind["not_sent"] = 5 }, []string{"throughput good", "slowest good", "stddev good"}, true},
 		{"not known", func(t *record.Trial) {
-			t.Slowest, t.Verdict.Effect = new(7e8), slowest(0.5)
+			t.SlowestNS, t.Verdict.Effect = new(7e8), slowest(0.5)
 		}, []string{"throughput good", "slowest bad", "stddev good"}, false},
 		{"slower than what disturbed it", func(t *record.Trial) {
-			t.Slowest, t.Verdict.Effect = new(7e8), slowest(0.3)
+			t.SlowestNS, t.Verdict.Effect = new(7e8), slowest(0.3)
 		}, []string{"throughput good", "slowest bad", "stddev good"}, false},
-		{"nothing", func(t *record.Trial) { t.PerSecond, t.Slowest, t.Spread = 0, nil, nil }, []string{"throughput bad", "slowest good", "stddev good"}, false},
+		{"nothing", func(t *record.Trial) { t.PerSecond, t.SlowestNS, t.StddevNS = 0, nil, nil }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 	} {
 		rate := 1000.0
-		trial := &record.Trial{State: record.Complete, Seconds: 60, Counts: record.Counts{PerSecond: 1000, ErrorsByKind: map[string]uint64{}}, Latencies: record.Latencies{Slowest: new(2e7), Spread: new(1e6)},
+		trial := &record.Trial{State: record.Complete, Seconds: 60, Counts: record.Counts{PerSecond: 1000, ErrorsByKind: map[string]uint64{}}, Latencies: record.Latencies{SlowestNS: new(2e7), StddevNS: new(1e6)},
 			Conditions: record.Conditions{Rate: &rate, Load: scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200}}}
 		test.change(trial)
 		c := CheckPerf(trial)
-		if known := c.NotKnown == ""; known == (test.name == "not known") {
-			t.Errorf("%s: not known because %q", test.name, c.NotKnown)
+		if known := c.UndecidedReason == ""; known == (test.name == "not known") {
+			t.Errorf("%s: not known because %q", test.name, c.UndecidedReason)
 		}
 		if c.Pass != test.pass || len(c.Lines) != len(test.lines) {
 			t.Errorf("%s: pass %v, %q", test.name, c.Pass, c.Lines)
@@ -99,7 +99,7 @@ func TestErrorsAreListedWithTheirCounts(t *testing.T) {
 // order of the endpoints. A member that did not respond at the end has no cost.
 func TestKeysCost(t *testing.T) {
 	row := func(second int, name string, memory, disk float64) record.StoreRow {
-		return record.StoreRow{Time: noon.Add(time.Duration(second) * time.Second), Name: name, Endpoint: name + ":1", Answer: time.Millisecond,
+		return record.StoreRow{Time: noon.Add(time.Duration(second) * time.Second), Name: name, Endpoint: name + ":1", ResponseTime: time.Millisecond,
 			Metrics: store.Sample{store.ResidentBytes: {Value: memory}, store.DatabaseBytes: {Value: disk}}}
 	}
 	gone := row(9, "m3", 0, 0)
@@ -109,22 +109,22 @@ func TestKeysCost(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Seconds: 5, Counts: record.Counts{Operations: 10, ErrorsByKind: map[string]uint64{}},
 		Conditions: record.Conditions{Endpoints: []string{"m3:1"}},
 		Parts:      record.Parts{ByMember: []record.ByMember{{Endpoint: "m2:1"}, {Endpoint: "m1:1"}, {Endpoint: "m3:1"}}},
-		Attached: record.Attached{Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
+		AttachedData: record.AttachedData{Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
 			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone, row(0, "m4", 300, 10), stated}}}
 	c := CheckScale(trial)
 	want := []MemberCost{
 		{Name: "m2", Endpoint: "m2:1", Memory: Growth{200, 180, true}},
 		{Name: "m1", Endpoint: "m1:1", Memory: Growth{100, 150, true}, Disk: Growth{10, 30, true}},
-		{Name: "m3", Endpoint: "m3:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 10, false}, Unread: "no answer"},
-		{Name: "m4", Endpoint: "m4:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 25, true}, Unread: "no answer"},
+		{Name: "m3", Endpoint: "m3:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 10, false}, UnreadReason: "no answer"},
+		{Name: "m4", Endpoint: "m4:1", Memory: Growth{300, 300, false}, Disk: Growth{10, 25, true}, UnreadReason: "no answer"},
 	}
 	if diff := cmp.Diff(want, c.Members); diff != "" || !c.Pass {
 		t.Errorf("pass %v; -want +got:\n%s", c.Pass, diff)
 	}
-	if each, ok := c.Members[1].Memory.Each(10); !ok || each != 5 {
+	if each, ok := c.Members[1].Memory.PerKey(10); !ok || each != 5 {
 		t.Errorf("each key takes %v (%v)", each, ok)
 	}
-	if _, ok := c.Members[0].Memory.Each(10); ok {
+	if _, ok := c.Members[0].Memory.PerKey(10); ok {
 		t.Error("keys whose memory use shrank have a cost")
 	}
 }

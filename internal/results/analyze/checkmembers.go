@@ -28,18 +28,18 @@ type CheckedMember struct {
 	// and Commit are the p99s of the timers that the member reports. Each is unknown if there are
 	// no values.
 	RoundTrip, Fsync, Commit measure.Figure
-	// Slow contains a phrase for each figure that shows that the member is slow, and a phrase about
+	// SlowReasons contains a phrase for each figure that shows that the member is slow, and a phrase about
 	// the member's errors.
-	Slow []string
+	SlowReasons []string
 }
 
 // A member is slow if one of its figures is more than slowRatio times the members' median and also
-// at least slowApart above the median. For round trips, slowRoundTrip is used instead of slowApart.
+// at least minSlowDifference above the median. For round trips, slowRoundTrip is used instead of minSlowDifference.
 // The absolute limits are needed because the members of a healthy cluster differ by small amounts.
 const (
-	slowRatio     = 2
-	slowApart     = 5 * time.Millisecond
-	slowRoundTrip = 2 * time.Millisecond
+	slowRatio         = 2
+	minSlowDifference = 5 * time.Millisecond
+	slowRoundTrip     = 2 * time.Millisecond
 )
 
 // CheckMembers compares the members in a trial whose load went to each member in turn.
@@ -48,7 +48,7 @@ func CheckMembers(t *record.Trial) MembersCheck {
 	metrics := MembersMetrics(t)
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		if b.Name == "" || b.Operations+b.Errors == 0 && b.Links == nil {
+		if b.Name == "" || b.Operations+b.Errors == 0 && b.Connections == nil {
 			continue
 		}
 		m := CheckedMember{Name: b.Name, Endpoint: b.Endpoint, Role: roleOf(t, b.ID), Operations: b.Operations, Errors: b.Errors}
@@ -63,7 +63,7 @@ func CheckMembers(t *record.Trial) MembersCheck {
 			m.addMetrics(&metrics[at])
 		}
 		if b.Errors > 0 {
-			m.Slow = append(m.Slow, fmt.Sprintf("%s of its %s failed", text.Count(b.Errors), text.Plural(b.Operations+b.Errors, "operation")))
+			m.SlowReasons = append(m.SlowReasons, fmt.Sprintf("%s of its %s failed", text.Count(b.Errors), text.Plural(b.Operations+b.Errors, "operation")))
 		}
 		c.Members = append(c.Members, m)
 	}
@@ -71,7 +71,7 @@ func CheckMembers(t *record.Trial) MembersCheck {
 		markSlow(c.Members, f)
 	}
 	for i := range c.Members {
-		c.Pass = c.Pass && len(c.Members[i].Slow) == 0
+		c.Pass = c.Pass && len(c.Members[i].SlowReasons) == 0
 	}
 	return c
 }
@@ -88,11 +88,11 @@ func roleOf(t *record.Trial, id record.ID) (role string) {
 }
 
 // addMetrics adds figures that the member itself reported, and the round trip.
-func (m *CheckedMember) addMetrics(of *MemberMetrics) {
-	if of.Connect.Min > 0 {
-		m.RoundTrip = measure.Figure{NS: float64(of.Connect.Min), Known: true}
+func (m *CheckedMember) addMetrics(metrics *MemberMetrics) {
+	if metrics.ConnectTimes.Min > 0 {
+		m.RoundTrip = measure.Figure{NS: float64(metrics.ConnectTimes.Min), Known: true}
 	}
-	m.Fsync, m.Commit = timerP99(of.Metrics[store.FsyncSeconds]), timerP99(of.Metrics[store.CommitSeconds])
+	m.Fsync, m.Commit = timerP99(metrics.Metrics[store.FsyncSeconds]), timerP99(metrics.Metrics[store.CommitSeconds])
 }
 
 func timerP99(r store.Reading) measure.Figure {
@@ -103,9 +103,9 @@ func timerP99(r store.Reading) measure.Figure {
 // memberFigure is a figure in which members are compared. A member is slow only if its figure is at
 // least `apart` above the median.
 type memberFigure struct {
-	name  string
-	of    func(*CheckedMember) measure.Figure
-	apart time.Duration
+	name          string
+	value         func(*CheckedMember) measure.Figure
+	minDifference time.Duration
 }
 
 // memberFigures returns the figures in which members are compared. For response times, these are
@@ -113,8 +113,8 @@ type memberFigure struct {
 func memberFigures(members []CheckedMember) []memberFigure {
 	all := []memberFigure{
 		{"round trip", func(m *CheckedMember) measure.Figure { return m.RoundTrip }, slowRoundTrip},
-		{"fsync p99", func(m *CheckedMember) measure.Figure { return m.Fsync }, slowApart},
-		{"commit p99", func(m *CheckedMember) measure.Figure { return m.Commit }, slowApart},
+		{"fsync p99", func(m *CheckedMember) measure.Figure { return m.Fsync }, minSlowDifference},
+		{"commit p99", func(m *CheckedMember) measure.Figure { return m.Commit }, minSlowDifference},
 	}
 	for _, kind := range []struct {
 		name string
@@ -125,7 +125,7 @@ func memberFigures(members []CheckedMember) []memberFigure {
 			p = 90
 		}
 		for _, p := range []float64{p, 50} {
-			all = slices.Insert(all, 0, memberFigure{fmt.Sprintf("%s p%g", kind.name, p), func(m *CheckedMember) measure.Figure { return kind.of(m).Percentile(p) }, slowApart})
+			all = slices.Insert(all, 0, memberFigure{fmt.Sprintf("%s p%g", kind.name, p), func(m *CheckedMember) measure.Figure { return kind.of(m).Percentile(p) }, minSlowDifference})
 		}
 	}
 	return all
@@ -135,7 +135,7 @@ func memberFigures(members []CheckedMember) []memberFigure {
 func markSlow(members []CheckedMember, f memberFigure) {
 	var known []float64
 	for i := range members {
-		if at := f.of(&members[i]); at.Known {
+		if at := f.value(&members[i]); at.Known {
 			known = append(known, at.NS)
 		}
 	}
@@ -145,9 +145,9 @@ func markSlow(members []CheckedMember, f memberFigure) {
 	slices.Sort(known)
 	median := known[(len(known)-1)/2]
 	for i := range members {
-		at := f.of(&members[i])
-		if at.Known && at.NS > slowRatio*median && at.NS-median >= float64(f.apart) {
-			members[i].Slow = append(members[i].Slow, fmt.Sprintf("%s %s (median of the members: %s)", f.name, at.Text(), text.Duration(median)))
+		at := f.value(&members[i])
+		if at.Known && at.NS > slowRatio*median && at.NS-median >= float64(f.minDifference) {
+			members[i].SlowReasons = append(members[i].SlowReasons, fmt.Sprintf("%s %s (median of the members: %s)", f.name, at.Text(), text.Duration(median)))
 		}
 	}
 }

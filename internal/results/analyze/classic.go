@@ -34,10 +34,10 @@ type ClassicPart struct {
 	Lost        uint64         // number of lost watch events
 	Seconds     []ClassicSecond
 
-	length float64 // length of the window in seconds
-	times  *measure.Histogram
-	failed uint64
-	each   uint64 // events per write; 0 if the summary is about operations
+	length         float64 // length of the window in seconds
+	times          *measure.Histogram
+	failed         uint64
+	eventsPerWrite uint64 // events per write; 0 if the summary is about operations
 }
 
 // ClassicTimes describes the times of the successes in seconds.
@@ -49,12 +49,12 @@ type ClassicTimes struct {
 }
 
 // ClassicBin is a bar in the histogram. The bin contains the measured times above the previous
-// bin's UpTo and at most UpTo, in seconds. Count is the number of these times. Bar is the length of
+// bin's UpperBound and at most UpperBound, in seconds. Count is the number of these times. Bar is the length of
 // the bar in characters, at most ClassicBar.
 type ClassicBin struct {
-	UpTo  float64
-	Count int64
-	Bar   int
+	UpperBound float64
+	Count      int64
+	Bar        int
 }
 
 // ClassicBar is the length of the longest bar in characters. classicSteps is the number of bins
@@ -84,7 +84,7 @@ func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 // percentiles returns percentiles over all successes and failures.
 func (p *ClassicPart) percentiles(at ...float64) []measure.Figure {
 	count := uint64(p.times.TotalCount()) + p.failed
-	return measure.Grouped(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.each, 1), at...)
+	return measure.DropUnsupported(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.eventsPerWrite, 1), at...)
 }
 
 // ClassicError holds the text of one kind of error and the number of these errors.
@@ -118,7 +118,7 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 		all = append(all, p)
 	}
 	if s.Created != nil && t.Watch != nil {
-		headed(s.Created, watcherPart(t, files, record.WatchMade, t.Watch.CreationSeconds, 0))
+		headed(s.Created, watcherPart(t, files, record.WatchCreation, t.Watch.CreationSeconds, 0))
 	}
 	if s.Operations != nil {
 		for _, p := range operationParts(t, files) {
@@ -140,11 +140,11 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 // have been created then.
 func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
 	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
-	if time != record.WatchMade {
-		p.each = t.EventsPerWrite()
+	if time != record.WatchCreation {
+		p.eventsPerWrite = t.EventsPerWrite()
 	}
 	for _, in := range files.Intervals {
-		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchMade) {
+		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchCreation) {
 			p.add(in)
 		}
 	}
@@ -195,20 +195,20 @@ func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 }
 
 // add adds the histogram of an interval to the summary and to the matching entry in Seconds.
-func (p *ClassicPart) add(in record.Interval) {
-	p.times = in.AddTo(p.times)
-	s := p.second(in.Start, func(s ClassicSecond) bool { return s.start.Equal(in.Start) })
+func (p *ClassicPart) add(interval record.Interval) {
+	p.times = interval.AddTo(p.times)
+	s := p.findSecond(interval.Start, func(s ClassicSecond) bool { return s.start.Equal(interval.Start) })
 	if s.times == nil {
 		s.times = measure.NewHistogram()
 	}
-	s.times = in.AddTo(s.times)
-	s.Done += uint64(in.Total())
+	s.times = interval.AddTo(s.times)
+	s.Done += uint64(interval.Total())
 }
 
-// second returns the first entry in Seconds that meets a condition. If there is none, it adds a new
+// findSecond returns the first entry in Seconds that meets a condition. If there is none, it adds a new
 // entry.
-func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *ClassicSecond {
-	i := slices.IndexFunc(p.Seconds, is)
+func (p *ClassicPart) findSecond(start time.Time, matches func(ClassicSecond) bool) *ClassicSecond {
+	i := slices.IndexFunc(p.Seconds, matches)
 	if i < 0 {
 		i = len(p.Seconds)
 		p.Seconds = append(p.Seconds, ClassicSecond{start: start})
@@ -235,7 +235,7 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	}
 	for _, row := range timeline {
 		if row.Phase == measure.Measured.String() {
-			p.second(row.Time, func(s ClassicSecond) bool { return near(s.start, row.Time) }).Done = row.Done
+			p.findSecond(row.Time, func(s ClassicSecond) bool { return inSameSecond(s.start, row.Time) }).Done = row.Done
 		}
 	}
 	slices.SortFunc(p.Seconds, func(a, b ClassicSecond) int { return a.start.Compare(b.start) })
@@ -249,9 +249,9 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	}
 }
 
-// near reports whether two start times belong to the same one-second interval. One of them may be
+// inSameSecond reports whether two start times belong to the same one-second interval. One of them may be
 // rounded to milliseconds.
-func near(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
+func inSameSecond(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
 
 // classicBins divides the measured times into bins. The upper bound of the first bin is the fastest
 // time, and the upper bound of the last bin is the slowest time.
@@ -272,7 +272,7 @@ func classicBins(h *measure.Histogram) []ClassicBin {
 		most = max(most, bins[at].Count)
 	}
 	for i := range bins {
-		bins[i].UpTo, bins[i].Bar = bounds[i]/1e9, int(bins[i].Count*ClassicBar/most)
+		bins[i].UpperBound, bins[i].Bar = bounds[i]/1e9, int(bins[i].Count*ClassicBar/most)
 	}
 	return bins
 }

@@ -24,7 +24,7 @@ func TestClassicBinsCountEverything(t *testing.T) {
 		for i, bin := range bins {
 			sum += bin.Count
 			longest = max(longest, bin.Bar)
-			if i > 0 && bin.UpTo < bins[i-1].UpTo {
+			if i > 0 && bin.UpperBound < bins[i-1].UpperBound {
 				t.Fatalf("seed %d: the bounds of %v fall", seed, bins)
 			}
 		}
@@ -52,7 +52,7 @@ func TestClassicPartsHoldEverything(t *testing.T) {
 		if time == record.ErrorTime {
 			tag.Error = kv.TimedOut
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(secondsOf(second)), Steps: measure.StepsOf(h)})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(secondsOf(second)), Steps: measure.NonEmptySteps(h)})
 	}
 	add(measure.Warmup, record.Service, kv.Get, 0, 1000)
 	add(measure.Measured, record.Service, kv.Get, 0, 100)

@@ -13,8 +13,8 @@ import (
 
 // Fact is a line in a report: a label and a text.
 type Fact struct {
-	What, Text string
-	Wide       bool // shown only in wide output
+	Label, Text string
+	Wide        bool // shown only in wide output
 }
 
 // facts returns the facts whose text is not empty.
@@ -29,15 +29,15 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	shared := facets()
 	one := shared[0].shared(all)
 	if one && shared[1].shared(all) {
-		list = append(list, Fact{What: "store", Text: Store(first) + ", " + text.Plural(uint64(first.Members), "member")})
+		list = append(list, Fact{Label: "store", Text: Store(first) + ", " + text.Plural(uint64(first.Members), "member")})
 	}
 	for i, words := range durabilities(all, !one) {
-		list = append(list, Fact{What: []string{"durability", ""}[min(i, 1)], Text: words})
+		list = append(list, Fact{Label: []string{"durability", ""}[min(i, 1)], Text: words})
 	}
 	var load []string
 	for _, f := range shared {
-		if f.above != nil && f.shared(all) && f.above(first) != "" {
-			load = append(load, f.above(first))
+		if f.textAbove != nil && f.shared(all) && f.textAbove(first) != "" {
+			load = append(load, f.textAbove(first))
 		}
 	}
 	var done []*record.Trial
@@ -56,8 +56,8 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	}
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
-	return facts(append(list, Fact{What: "machine", Text: ofParts(run, machine)}, Fact{"calibrated", calibratedBy(all), true}, Fact{"clocks", Clocks(done), true},
-		Fact{What: "load", Text: strings.Join(load, ", ")}, Fact{"seed", ofParts(run, seed), true}, Fact{"tool", ofParts(run, tool), true}, Fact{What: "resumed", Text: ofParts(run, ResumptionText)})...)
+	return facts(append(list, Fact{Label: "machine", Text: textOfParts(run, machine)}, Fact{"calibrated", calibratedBy(all), true}, Fact{"clocks", Clocks(done), true},
+		Fact{Label: "load", Text: strings.Join(load, ", ")}, Fact{"seed", textOfParts(run, seed), true}, Fact{"tool", textOfParts(run, tool), true}, Fact{Label: "resumed", Text: textOfParts(run, ResumptionText)})...)
 }
 
 // calibratedBy returns the calibrations of all trials. Each calibration is listed only once.
@@ -71,9 +71,9 @@ func calibratedBy(all []*Row) string {
 	return strings.Join(texts, "; ")
 }
 
-// ofParts returns a text about the parts of a run. If the text is the same for all parts, ofParts
+// textOfParts returns a text about the parts of a run. If the text is the same for all parts, textOfParts
 // returns it only once. Otherwise, it adds the name of the part to each text.
-func ofParts(run *record.Run, of func(*record.Run) string) string {
+func textOfParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
 	for _, p := range run.PartsOrSelf() {
 		if text := of(p); text != "" {
@@ -89,8 +89,8 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 // Conditions returns the conditions of a single trial.
 func Conditions(t *record.Trial) []Fact {
 	// if the durability is unknown, only wide output shows it here, because a note also says so
-	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil},
-		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
+	return facts(Fact{Label: "load", Text: load(t)}, Fact{Label: "consistency", Text: strings.Join(weakerReads(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil},
+		Fact{Label: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
 }
 
@@ -108,10 +108,10 @@ func load(t *record.Trial) string {
 		parts = append(parts, "closed loop, "+text.Plural(uint64(t.Clients), "client"))
 	}
 	for _, f := range facets() {
-		if f.above == nil {
+		if f.textAbove == nil {
 			continue
 		}
-		if words := f.above(t); words != "" {
+		if words := f.textAbove(t); words != "" {
 			parts = append(parts, words)
 		}
 	}
@@ -187,8 +187,8 @@ func Machine(t *record.Trial) string {
 		words += fmt.Sprintf(", limited to %g CPUs", *m.CPULimit)
 	}
 	switch {
-	case t.Shared == nil:
-	case *t.Shared:
+	case t.SharesMachine == nil:
+	case *t.SharesMachine:
 		words += "; shared by load generator and members"
 	default:
 		words += "; used by the load generator only; the members run on other machines"
@@ -202,23 +202,23 @@ type facet struct {
 	title string // the title of the column
 	cell  func(*record.Trial) string
 	// the text above the table; nil if SharedConditions creates the text
-	above func(*record.Trial) string
+	textAbove func(*record.Trial) string
 }
 
 // facets returns the store, the number of members, and the parameters of a load
-// (scenario.Readings).
+// (scenario.Presentations).
 func facets() []facet {
 	all := []facet{{"store", Store, nil}, {"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil}}
-	for _, r := range scenario.Readings() {
+	for _, r := range scenario.Presentations() {
 		all = append(all, facetOf(r))
 	}
 	return all
 }
 
-func facetOf(r *scenario.Reading) facet {
+func facetOf(r *scenario.Presentation) facet {
 	return facet{r.Title,
 		func(t *record.Trial) string { return text.OrDash(r.Cell(&t.Load)) },
-		func(t *record.Trial) string { return r.Above(&t.Load) }}
+		func(t *record.Trial) string { return r.Heading(&t.Load) }}
 }
 
 // shared reports whether the condition is the same for all rows.

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// WhyNotCounted returns the reason why the figures of a repeat cannot be compared, or an empty
+// ExclusionReason returns the reason why the figures of a repeat cannot be compared, or an empty
 // string if they can. An invalid figure does not measure the store. If a window was interrupted or
 // had fewer workers, it measured a different load. Suspect repeats can be compared, because the
 // interval includes the possible effect of the disturbance.
-func WhyNotCounted(t *record.Trial) string {
+func ExclusionReason(t *record.Trial) string {
 	switch {
 	case t.State == record.Interrupted:
 		return "interrupted"
@@ -23,7 +23,7 @@ func WhyNotCounted(t *record.Trial) string {
 	invalid := t.Verdict.State == verdict.Invalid
 	var rules []string
 	for _, r := range t.Verdict.Reasons {
-		if invalid || verdict.FoundAnotherLoad(r.Rule) {
+		if invalid || verdict.MeansOtherLoad(r.Rule) {
 			rules = AppendNew(rules, fmt.Sprintf("R%d", r.Rule))
 		}
 	}
@@ -37,9 +37,9 @@ func WhyNotCounted(t *record.Trial) string {
 // suspect trials. The result `leftOut` lists the other trials, each with the reason why its figures
 // cannot be compared.
 func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string) {
-	for _, t := range InOrder(run) {
-		if why := WhyNotCounted(t); why != "" {
-			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), why))
+	for _, t := range TrialsInOrder(run) {
+		if reason := ExclusionReason(t); reason != "" {
+			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), reason))
 			continue
 		}
 		count = append(count, t)
@@ -50,30 +50,30 @@ func ComparableTrials(run *record.Run) (count []*record.Trial, leftOut []string)
 // NamedTrials holds the trials in a run by name. Order lists the names in the order of the
 // scenario.
 type NamedTrials struct {
-	Order []string
-	Of    map[string][]*record.Trial
+	Order  []string
+	ByName map[string][]*record.Trial
 }
 
 // TrialsByName groups the trials in a run by name.
-func TrialsByName(run *record.Run) NamedTrials { return GroupByName(InOrder(run)) }
+func TrialsByName(run *record.Run) NamedTrials { return GroupByName(TrialsInOrder(run)) }
 
 // GroupByName groups trials by name. The names are in the order of their first trial.
 func GroupByName(trials []*record.Trial) NamedTrials {
-	n := NamedTrials{Of: map[string][]*record.Trial{}}
+	n := NamedTrials{ByName: map[string][]*record.Trial{}}
 	for _, t := range trials {
-		if n.Of[t.Name] == nil {
+		if n.ByName[t.Name] == nil {
 			n.Order = append(n.Order, t.Name)
 		}
-		n.Of[t.Name] = append(n.Of[t.Name], t)
+		n.ByName[t.Name] = append(n.ByName[t.Name], t)
 	}
 	return n
 }
 
 // ComparableTrials returns the repeats that are used for figures, intervals and comparisons: the
-// repeats that WhyNotCounted accepts. If it accepts none, ComparableTrials returns all repeats that
+// repeats that ExclusionReason accepts. If it accepts none, ComparableTrials returns all repeats that
 // have figures.
 func (r *Row) ComparableTrials() []*record.Trial {
-	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
+	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return ExclusionReason(t) != "" })
 	if len(count) == 0 {
 		return r.Done
 	}

@@ -10,9 +10,9 @@ import (
 
 // Dbtester holds the content of dbtester's output files for one trial.
 type Dbtester struct {
-	Trial   *record.Trial
-	Rates   Throughputs
-	Servers Servers
+	Trial     *record.Trial
+	Rates     Throughputs
+	ServerUse Servers
 	// ClientCPU is the mean number of CPUs that the load generator used.
 	ClientCPU record.Value
 	Seconds   []DbtesterSecond
@@ -58,7 +58,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	if t.Seconds > 0 {
 		d.ClientCPU = record.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
 	}
-	d.Servers, err = ServersOf(t, d.Keys.Rows)
+	d.ServerUse, err = ServersOf(t, d.Keys.Rows)
 	return d, err
 }
 
@@ -133,7 +133,7 @@ func Bins(h *measure.Histogram) []Bin {
 	}
 	width := BinWidth
 	for step := 0; h.Max()/int64(width) >= MaxRows; step++ {
-		width = grow(width, step)
+		width = nextRoundNumber(width, step)
 	}
 	bins := make([]Bin, h.Max()/int64(width)+1)
 	for i := range bins {

@@ -15,73 +15,73 @@ import (
 // all its repeats.
 type WindowEvents struct {
 	Counted []Events // one entry per kind
-	// Uncounted is set if there were too many events to list them all.
-	Uncounted bool
-	// HeldClients is the number of closed-loop clients whose operation was stuck at a member after
-	// the load had moved away from that member. HeldLongest is the longest such wait.
-	HeldClients int
-	HeldLongest time.Duration
-	HeldIn      string        // the repeats in which clients were held, in the format of Row.RepeatsText
-	Within      time.Duration // largest clock uncertainty of the other hosts with members
-	Gap         *Stretch      // the longest gap; nil if no event happened in this gap
+	// TooManyToList is set if there were too many events to list them all.
+	TooManyToList bool
+	// StrandedClients is the number of closed-loop clients whose operation was stuck at a member after
+	// the load had moved away from that member. LongestStranded is the longest such wait.
+	StrandedClients     int
+	LongestStranded     time.Duration
+	StrandedRepeatsText string        // the repeats in which clients were held, in the format of Row.RepeatsText
+	ClockUncertainty    time.Duration // largest clock uncertainty of the other hosts with members
+	Gap                 *Stretch      // the longest gap; nil if no event happened in this gap
 	// the slowest one-second interval; nil if it contains no event or overlaps Gap
 	Slowest *Stretch
 }
 
 // Stretch is a period and the events that happened in it.
 type Stretch struct {
-	From   time.Time
-	Length time.Duration
-	P99    measure.Figure // p99 of a one-second interval; not set for a gap
-	Errors uint64         // errors in a one-second interval; not set for a gap
-	Events []Events       // in order of time
-	More   int            // the number of events that are omitted from Events
-	In     string         // the repeat to which the period belongs, in the format of Row.RepeatsText
+	From          time.Time
+	Length        time.Duration
+	P99           measure.Figure // p99 of a one-second interval; not set for a gap
+	Errors        uint64         // errors in a one-second interval; not set for a gap
+	Events        []Events       // in order of time
+	OmittedEvents int            // the number of events that are omitted from Events
+	RepeatsText   string         // the repeat to which the period belongs, in the format of Row.RepeatsText
 }
 
 // Events holds several events of one kind that are listed as one entry. All of them concern the
 // same member, except in WindowEvents.Counted.
 type Events struct {
-	Kind    stores.SignalKind
-	All     []*record.Event
-	Times   uint64
-	Count   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
-	Total   time.Duration
-	Longest *record.Event
-	// In lists the repeats that have such events. LongestIn is the repeat with the longest event.
+	Kind        stores.SignalKind
+	All         []*record.Event
+	Occurrences uint64
+	CountText   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
+	Total       time.Duration
+	Longest     *record.Event
+	// RepeatsText lists the repeats that have such events. LongestRepeatText is the repeat with the longest event.
 	// Both have the format of Row.RepeatsText. They are empty if there is only one trial.
-	In, LongestIn string
+	RepeatsText, LongestRepeatText string
 }
 
 func (g *Events) add(e *record.Event) {
 	g.All = append(g.All, e)
-	g.Times += e.Occurrences()
+	g.Occurrences += e.Occurrences()
 	g.Total += e.TotalDuration()
 	if g.Longest == nil || e.Duration > g.Longest.Duration {
 		g.Longest = e
 	}
 }
 
-// inWords sets Count to the number of events in words.
-func (g *Events) inWords() {
-	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind }); i >= 0 {
-		g.Count = text.Either(g.Times, counted[i].one, counted[i].several)
+// setCountText sets Count to the number of events in words.
+func (g *Events) setCountText() {
+	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.signal == g.Kind }); i >= 0 {
+		g.CountText = text.CountNoun(g.Occurrences, counted[i].singular, counted[i].plural)
 	}
 }
 
-// mostNamed is the maximum number of events of one kind that are listed with member and time.
-const mostNamed = 3
+// maxListed is the maximum number of events of one kind that are listed with member and time.
+const maxListed = 3
 
-// Named returns the first events of the list, and how many events follow them.
-func (g *Events) Named() (some []*record.Event, more int) {
-	n := min(len(g.All), mostNamed)
+// FirstFew returns the first events of the list, and how many events follow them.
+func (g *Events) FirstFew() (first []*record.Event, omitted int) {
+	n := min(len(g.All), maxListed)
 	return g.All[:n], len(g.All) - n
 }
 
 // countedKind is an event kind with its name in the singular and the plural.
 type countedKind struct {
-	kind         stores.SignalKind
-	one, several string
+	signal           stores.SignalKind
+	singular, plural string
 }
 
 // counted lists the event kinds for which each trial reports the number of events, in the order of
@@ -116,31 +116,31 @@ func EventsOf(t *record.Trial) WindowEvents {
 	if !HasFigures(t) || t.Opened == nil {
 		return h
 	}
-	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
+	h.StrandedClients, h.LongestStranded = t.StrandedClients, time.Duration(t.LongestStrandedNS)
 	window := WindowOf(t)
-	events := overlapping(once(paired(t.Events)), window)
-	h.Counted = countedOf(events)
-	if len(h.Counted) == 0 && !faulty(t) {
+	events := eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window)
+	h.Counted = selectCounted(events)
+	if len(h.Counted) == 0 && !hasFault(t) {
 		return h
 	}
-	h.Uncounted = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
-	h.Within = membersWithin(t)
+	h.TooManyToList = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
+	h.ClockUncertainty = memberClockUncertainty(t)
 	h.Gap = longestGap(t, window, events)
 	h.Slowest = slowestSecond(t, events, h.Gap)
 	return h
 }
 
-// countedOf returns the events whose kinds are in the list `counted`, grouped by kind.
-func countedOf(events []record.Event) (out []Events) {
+// selectCounted returns the events whose kinds are in the list `counted`, grouped by kind.
+func selectCounted(events []record.Event) (out []Events) {
 	for _, of := range counted {
-		all := Events{Kind: of.kind}
+		all := Events{Kind: of.signal}
 		for i := range events {
-			if events[i].Kind == string(of.kind) {
+			if events[i].Kind == string(of.signal) {
 				all.add(&events[i])
 			}
 		}
-		if all.Times > 0 {
-			all.inWords()
+		if all.Occurrences > 0 {
+			all.setCountText()
 			out = append(out, all)
 		}
 	}
@@ -161,38 +161,38 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 			in[g.Kind] = append(in[g.Kind], t)
 			all.merge(g, here)
 		}
-		all.Uncounted = all.Uncounted || h.Uncounted
-		all.Within = max(all.Within, h.Within)
-		if h.HeldClients > 0 {
+		all.TooManyToList = all.TooManyToList || h.TooManyToList
+		all.ClockUncertainty = max(all.ClockUncertainty, h.ClockUncertainty)
+		if h.StrandedClients > 0 {
 			held = append(held, t)
-			all.HeldClients, all.HeldLongest = all.HeldClients+h.HeldClients, max(all.HeldLongest, h.HeldLongest)
+			all.StrandedClients, all.LongestStranded = all.StrandedClients+h.StrandedClients, max(all.LongestStranded, h.LongestStranded)
 		}
 		if h.Gap != nil && (all.Gap == nil || h.Gap.Length > all.Gap.Length) {
-			all.Gap, h.Gap.In = h.Gap, here
+			all.Gap, h.Gap.RepeatsText = h.Gap, here
 		}
-		if h.Slowest != nil && (all.Slowest == nil || h.Slowest.slower(all.Slowest)) {
-			all.Slowest, h.Slowest.In = h.Slowest, here
+		if h.Slowest != nil && (all.Slowest == nil || h.Slowest.isWorseThan(all.Slowest)) {
+			all.Slowest, h.Slowest.RepeatsText = h.Slowest, here
 		}
 	}
 	order := func(g Events) int {
-		return slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind })
+		return slices.IndexFunc(counted[:], func(k countedKind) bool { return k.signal == g.Kind })
 	}
 	slices.SortStableFunc(all.Counted, func(a, b Events) int { return cmp.Compare(order(a), order(b)) })
 	for i := range all.Counted {
 		g := &all.Counted[i]
-		if g.In = r.RepeatsText(in[g.Kind]); g.LongestIn == g.In {
-			g.LongestIn = ""
+		if g.RepeatsText = r.RepeatsText(in[g.Kind]); g.LongestRepeatText == g.RepeatsText {
+			g.LongestRepeatText = ""
 		}
-		g.inWords()
+		g.setCountText()
 	}
-	all.HeldIn = r.RepeatsText(held)
+	all.StrandedRepeatsText = r.RepeatsText(held)
 	return all
 }
 
 // merge adds the events of one kind from one repeat. The parameter `here` describes the repeat, in
 // the format of Row.RepeatsText.
-func (h *WindowEvents) merge(g *Events, here string) {
-	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
+func (h *WindowEvents) merge(g *Events, repeatText string) {
+	i := slices.IndexFunc(h.Counted, func(existing Events) bool { return existing.Kind == g.Kind })
 	if i < 0 {
 		i = len(h.Counted)
 		h.Counted = append(h.Counted, Events{Kind: g.Kind})
@@ -203,18 +203,18 @@ func (h *WindowEvents) merge(g *Events, here string) {
 		to.add(e)
 	}
 	if to.Longest != before {
-		to.LongestIn = here
+		to.LongestRepeatText = repeatText
 	}
 }
 
-// slower reports whether the one-second interval s was worse than the other interval. The interval
+// isWorseThan reports whether the one-second interval s was worse than the other interval. The interval
 // with the higher p99 is worse. An unknown p99 is worse than a known p99. If both are unknown, the
 // interval with more errors is worse.
-func (s *Stretch) slower(than *Stretch) bool {
-	if s.P99.Known && than.P99.Known {
-		return s.P99.NS > than.P99.NS
+func (s *Stretch) isWorseThan(other *Stretch) bool {
+	if s.P99.Known && other.P99.Known {
+		return s.P99.NS > other.P99.NS
 	}
-	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
+	return !s.P99.Known && (other.P99.Known || s.Errors > other.Errors)
 }
 
 // longestGap returns the longest gap with the events in it, or nil if the gap is short or has no
@@ -225,7 +225,7 @@ func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 		return nil
 	}
 	from := window.From.Add(time.Duration(*t.LongestGapAt * 1e9))
-	return during(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
+	return stretchWithEvents(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
 }
 
 // slowestSecond returns the worst one-second interval with its events. It returns nil if no
@@ -245,17 +245,17 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	if gap != nil && in.overlaps(Span{gap.From, gap.From.Add(gap.Length)}) {
 		return nil
 	}
-	return during(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
+	return stretchWithEvents(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
-// mostDuring is the maximum number of entries (events or groups of events) that are listed for a
+// maxPerStretch is the maximum number of entries (events or groups of events) that are listed for a
 // period.
-const mostDuring = 4
+const maxPerStretch = 4
 
-// during returns the period `s` with the events that overlap the span `in`, in order of time. It
+// stretchWithEvents returns the period `s` with the events that overlap the span `in`, in order of time. It
 // combines events of the same kind and member into one entry, and keeps only the most disturbing
 // entries. It returns nil if there are no events.
-func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch {
+func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
 		counted      bool // counted events have no exact time
@@ -264,7 +264,7 @@ func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch
 	var order []*Events
 	for i := range events {
 		e := &events[i]
-		if !lasted(t, e).overlaps(in) {
+		if !eventSpan(t, e).overlaps(span) {
 			continue
 		}
 		k := key{e.Member, e.Kind, e.Count > 0}
@@ -275,10 +275,10 @@ func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch
 		groups[k].add(e)
 	}
 	slices.SortStableFunc(order, func(a, b *Events) int {
-		return cmp.Or(cmp.Compare(a.calm(), b.calm()), cmp.Compare(b.Total, a.Total))
+		return cmp.Or(cmp.Compare(a.sortKey(), b.sortKey()), cmp.Compare(b.Total, a.Total))
 	})
-	s.More = max(len(order)-mostDuring, 0)
-	order = order[:len(order)-s.More]
+	s.OmittedEvents = max(len(order)-maxPerStretch, 0)
+	order = order[:len(order)-s.OmittedEvents]
 	slices.SortStableFunc(order, func(a, b *Events) int { return a.Longest.Time.Compare(b.Longest.Time) })
 	for _, g := range order {
 		s.Events = append(s.Events, *g)
@@ -289,28 +289,28 @@ func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch
 	return &s
 }
 
-// lasted returns the span of time that an event covers. An injected fault lasts until it was
+// eventSpan returns the span of time that an event covers. An injected fault lasts until it was
 // healed, because its effects may appear after the signal that reports it.
-func lasted(t *record.Trial, e *record.Event) Span {
+func eventSpan(t *record.Trial, e *record.Event) Span {
 	at := Span{e.Began(), e.Time}
 	if e.Kind != record.FaultBegan {
 		return at
 	}
 	for i := range t.Faults {
-		if f := &t.Faults[i]; f.Done() && e.Time.Sub(TimeInWindow(t, *f.Began)).Abs() < time.Millisecond {
+		if f := &t.Faults[i]; f.Injected() && e.Time.Sub(TimeInWindow(t, *f.BeganAt)).Abs() < time.Millisecond {
 			at.To = WindowOf(t).To
-			if f.Healed != nil {
-				at.To = TimeInWindow(t, *f.Healed)
+			if f.HealedAt != nil {
+				at.To = TimeInWindow(t, *f.HealedAt)
 			}
 		}
 	}
 	return at
 }
 
-// calm returns the sort key of an entry; more disturbing events have lower keys. The lowest key is
+// sortKey returns the sort key of an entry; more disturbing events have lower keys. The lowest key is
 // for events that affect the whole cluster, and for events that are not read from logs, such as a
 // lost member.
-func (g *Events) calm() int {
+func (g *Events) sortKey() int {
 	if g.Longest.Count > 0 {
 		return 2 // combined events have no exact time, so they may have happened outside the span
 	}
@@ -348,20 +348,20 @@ func worstSecond(rows []record.Row) *record.Row {
 	return worst
 }
 
-// overlapping returns the events that overlap the span.
-func overlapping(events []record.Event, in Span) []record.Event {
+// eventsInSpan returns the events that overlap the span.
+func eventsInSpan(events []record.Event, span Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
-		if (Span{e.Began(), e.Time}).overlaps(in) {
+		if (Span{e.Began(), e.Time}).overlaps(span) {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-// paired combines the start and end events of each snapshot. It drops the start event. If the log
+// combineSnapshotEvents combines the start and end events of each snapshot. It drops the start event. If the log
 // line of the end contains no duration, paired computes the duration from the start event.
-func paired(events []record.Event) []record.Event {
+func combineSnapshotEvents(events []record.Event) []record.Event {
 	begun := map[string]int{} // by member: the index of the start event in out
 	out := make([]record.Event, 0, len(events))
 	gone := map[int]bool{}
@@ -389,9 +389,9 @@ func paired(events []record.Event) []record.Event {
 	return kept
 }
 
-// once removes the elections that were found by polling, if the members' logs also report
+// dropPolledElections removes the elections that were found by polling, if the members' logs also report
 // elections. So no election is counted twice.
-func once(events []record.Event) []record.Event {
+func dropPolledElections(events []record.Event) []record.Event {
 	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {
 		return events

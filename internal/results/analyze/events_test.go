@@ -31,7 +31,7 @@ func TestSnapshotsArePaired(t *testing.T) {
 	}
 	before := slices.Clone(events)
 	var took []time.Duration
-	for _, e := range paired(events) {
+	for _, e := range combineSnapshotEvents(events) {
 		took = append(took, e.Duration)
 	}
 	if want := []time.Duration{400 * ms, 400 * ms, 0, 0}; !slices.Equal(took, want) || !slices.Equal(events, before) {
@@ -53,10 +53,10 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 		memberEvent(4500*ms, "m3", stores.GCPause, 80*ms), memberEvent(4700*ms, "m3", stores.GCPause, 30*ms),
 	}
 	h := EventsOf(trial)
-	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Times != 2 || h.Counted[1].Total != 110*ms || h.Uncounted {
+	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Occurrences != 2 || h.Counted[1].Total != 110*ms || h.TooManyToList {
 		t.Errorf("counted: %+v", h.Counted)
 	}
-	if g := h.Gap; g == nil || len(g.Events) != 2 || !g.From.Equal(noon.Add(time.Second)) || g.Length != 1200*ms || g.More != 0 {
+	if g := h.Gap; g == nil || len(g.Events) != 2 || !g.From.Equal(noon.Add(time.Second)) || g.Length != 1200*ms || g.OmittedEvents != 0 {
 		t.Errorf("in the gap: %+v", g)
 	}
 	if s := h.Slowest; s == nil || len(s.Events) != 1 || s.Events[0].Longest.Duration != 80*ms || s.P99.NS != 90e6 {

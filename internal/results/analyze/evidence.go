@@ -18,15 +18,15 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	}
 	for i := range members {
 		m := &members[i]
-		parts := append(reported(m), text.Plural(uint64(alarms[m.Endpoint]), "alarm"))
+		parts := append(reportedFigures(m), text.Plural(uint64(alarms[m.Endpoint]), "alarm"))
 		out = append(out, "member "+m.Name+": "+strings.Join(parts, ", "))
 	}
 	if line := diskEvidence(t); line != "" {
 		out = append(out, line)
 	}
 	out = append(out, fmt.Sprintf("load: longest time without a response %s, %d %s not sent",
-		spent(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
-	ours := "load generator: longest pause " + spent(time.Duration(t.LongestPauseNS))
+		durationText(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
+	ours := "load generator: longest pause " + durationText(time.Duration(t.LongestPauseNS))
 	if t.Seconds > 0 && t.Loops > 0 {
 		ours += ", event loops busy " + text.Share(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))
 	}
@@ -48,7 +48,7 @@ func diskEvidence(t *record.Trial) string {
 	if d.Volatile {
 		kept = ", lost at power loss"
 	}
-	return fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took))
+	return fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, durationText(took))
 }
 
 // operationsOf returns "writes" if the load consists of puts, and otherwise "operations".
@@ -59,14 +59,14 @@ func operationsOf(t *record.Trial) string {
 	return "operations"
 }
 
-// reported lists the figures that a member reported in the window.
-func reported(m *MemberMetrics) (parts []string) {
+// reportedFigures lists the figures that a member reported in the window.
+func reportedFigures(m *MemberMetrics) (parts []string) {
 	for _, timer := range []struct {
 		metric store.Metric
 		name   string
 	}{{store.FsyncSeconds, "fsync"}, {store.CommitSeconds, "commit"}, {store.PeerRoundTripSeconds, "round trip to other members"}} {
 		if how, took, ok := slowness(m.Metrics[timer.metric]); ok {
-			parts = append(parts, fmt.Sprintf("%s %s %s", timer.name, how, spent(took)))
+			parts = append(parts, fmt.Sprintf("%s %s %s", timer.name, how, durationText(took)))
 		}
 	}
 	if r, ok := m.Metrics[store.CPUSeconds]; ok && m.Seconds > 0 {
@@ -76,15 +76,15 @@ func reported(m *MemberMetrics) (parts []string) {
 		}
 		parts = append(parts, part)
 	}
-	if m.Connects > m.Refused {
-		parts = append(parts, "TCP connect median "+spent(m.Connect.Median))
+	if m.ConnectAttempts > m.FailedConnects {
+		parts = append(parts, "TCP connect median "+durationText(m.ConnectTimes.Median))
 	}
 	if m.Metrics == nil {
-		why := m.Unread
-		if why == "" {
-			why = "no status request in the window"
+		reason := m.UnreadReason
+		if reason == "" {
+			reason = "no status request in the window"
 		}
-		return append(parts, "no metrics ("+why+")")
+		return append(parts, "no metrics ("+reason+")")
 	}
 	if r, ok := m.Metrics[store.LeaderChanges]; ok {
 		parts = append(parts, text.Plural(uint64(max(r.Value, 0)), "leader change"))

@@ -29,9 +29,9 @@ type Unfair struct {
 type UnfairMember struct {
 	Name    string
 	Clients int
-	// Each is the mean number of operations per client of this member. Others is the mean number
+	// OperationsPerClient is the mean number of operations per client of this member. OthersPerClient is the mean number
 	// per client of the other members.
-	Each, Others record.Value
+	OperationsPerClient, OthersPerClient record.Value
 }
 
 // Thresholds for uneven service.
@@ -44,9 +44,9 @@ const (
 	// for a single client. It is larger because there may be thousands of clients.
 	unfairErrors  = 4
 	starvedErrors = 8
-	// leastEach is the mean number of operations per client that is needed to estimate the effect
+	// minPerClient is the mean number of operations per client that is needed to estimate the effect
 	// of chance.
-	leastEach = 30
+	minPerClient = 30
 )
 
 // UnfairnessOf checks whether the clients of a closed loop were served evenly. It returns false if
@@ -61,14 +61,14 @@ const (
 // about as much time as it has already taken.
 func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	b := t.ByClient
-	if !HasFigures(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {
+	if !HasFigures(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.StddevNS == nil || t.Seconds <= 0 {
 		return u, false
 	}
 	each, window := float64(t.Due)/float64(b.Count), t.Seconds*1e9
-	if each < leastEach {
+	if each < minPerClient {
 		return u, false
 	}
-	chance := math.Hypot(math.Hypot(*t.Spread/(window/each)/math.Sqrt(each), 1/each), float64(t.CarriedInAgeNS)/window)
+	chance := math.Hypot(math.Hypot(*t.StddevNS/(window/each)/math.Sqrt(each), 1/each), float64(t.OldestInFlightAgeNS)/window)
 	figure := record.Registered("fairness")
 	u = Unfair{Fairness: figure.Value(t), Clients: b.Count, Tenth: b.Tenth,
 		TenthShare: shareValue(*b.TenthShare), FairShare: shareValue(float64(b.Tenth) / float64(b.Count))}

@@ -49,7 +49,7 @@ func serve(r *rand.Rand, of service, window float64, members int, pace []float64
 				done++
 				sum, squares = sum+took, squares+took*took
 			case at+took >= 0:
-				m.CarriedInAge = max(m.CarriedInAge, int64(-at*1e9))
+				m.OldestInFlightAge = max(m.OldestInFlightAge, int64(-at*1e9))
 			}
 			at += took
 		}
@@ -67,7 +67,7 @@ func serve(r *rand.Rand, of service, window float64, members int, pace []float64
 	}
 	t := record.NewTrial(record.Conditions{Load: scenario.Load{Clients: len(pace)}}, record.Observed{CPUSeconds: 1, Members: known}, m, nil, nil)
 	if n := float64(m.Due); n > 0 {
-		t.Spread = new(1e9 * math.Sqrt(max(squares/n-sum/n*sum/n, 0)))
+		t.StddevNS = new(1e9 * math.Sqrt(max(squares/n-sum/n*sum/n, 0)))
 	}
 	return &t
 }
@@ -83,7 +83,7 @@ func alike(n int) []float64 {
 // If clients are served evenly, at most 1 % of the runs are reported as uneven, for windows of any
 // length and for each distribution of times (docs/explanation/method.md shows the results).
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(1984, 301))
 		const runs = 600
@@ -107,7 +107,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 // If a member serves its clients at half the pace, this member is reported and no other. A single
 // client that completes almost nothing is also reported.
 func TestUnevenServiceIsFound(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(4, 2))
 		const runs = 100
@@ -125,7 +125,7 @@ func TestUnevenServiceIsFound(t *testing.T) {
 			found := false
 			for _, m := range u.Members {
 				if m.Name == fmt.Sprintf("m%d", slow+1) {
-					found = m.Each.Number < 0.6*m.Others.Number && m.Clients == len(pace)/members
+					found = m.OperationsPerClient.Number < 0.6*m.OthersPerClient.Number && m.Clients == len(pace)/members
 				} else {
 					others++
 				}
@@ -167,7 +167,7 @@ func TestLaggingTenth(t *testing.T) {
 	for what, change := range map[string]func(*record.Trial){
 		"not measured": func(t *record.Trial) { t.State = record.Failed },
 		"older":        func(t *record.Trial) { t.ByClient = nil },
-		"no spread":    func(t *record.Trial) { t.Spread = nil },
+		"no spread":    func(t *record.Trial) { t.StddevNS = nil },
 		"nothing due":  func(t *record.Trial) { t.Due = 0 },
 		"one client":   func(t *record.Trial) { t.ByClient.Count = 1 },
 	} {

@@ -19,26 +19,26 @@ func (f *FootnoteList) Mark(text string) int {
 }
 
 // AppendNew appends a value unless the list already contains it.
-func AppendNew[T comparable](all []T, one T) []T {
-	if slices.Contains(all, one) {
-		return all
+func AppendNew[T comparable](list []T, value T) []T {
+	if slices.Contains(list, value) {
+		return list
 	}
-	return append(all, one)
+	return append(list, value)
 }
 
-// Levels returns the footnote numbers for the consistency levels of a trial that guarantee less
+// MarkWeakerReads returns the footnote numbers for the consistency levels of a trial that guarantee less
 // than their names promise.
-func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
-	for _, line := range shortOf(t) {
+func (f *FootnoteList) MarkWeakerReads(t *record.Trial) (marks []int) {
+	for _, line := range weakerReads(t) {
 		marks = append(marks, f.Mark(line))
 	}
 	return marks
 }
 
-// shortOf describes the consistency levels of a trial that guarantee less than their names promise.
-func shortOf(t *record.Trial) (lines []string) {
-	for _, level := range slices.Sorted(maps.Keys(t.ShortOf)) {
-		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.ShortOf[level]))
+// weakerReads describes the consistency levels of a trial that guarantee less than their names promise.
+func weakerReads(t *record.Trial) (lines []string) {
+	for _, level := range slices.Sorted(maps.Keys(t.WeakerReads)) {
+		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.WeakerReads[level]))
 	}
 	return lines
 }

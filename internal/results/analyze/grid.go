@@ -12,16 +12,16 @@ import (
 type Grid struct {
 	Opened time.Time // the time that is second 0 of the grid
 	// Writes is set if the horizontal axis counts completed writes instead of seconds.
-	Writes bool
-	From   int // the second at which the first column starts; negative if it is in the warm-up
-	Width  int // width of a column in seconds
-	N      int // number of columns
+	Writes  bool
+	From    int // the second at which the first column starts; negative if it is in the warm-up
+	Width   int // width of a column in seconds
+	Columns int // number of columns
 	// Window is the length of the measurement window in seconds.
 	Window float64
 }
 
-// End returns the second at which the last column ends.
-func (g *Grid) End() int { return g.From + g.N*g.Width }
+// EndSecond returns the second at which the last column ends.
+func (g *Grid) EndSecond() int { return g.From + g.Columns*g.Width }
 
 // Column returns the index of the column that contains a time. It returns false if the time is
 // outside the grid.
@@ -31,7 +31,7 @@ func (g *Grid) Column(at time.Time) (i int, ok bool) {
 
 func (g *Grid) column(seconds float64) (i int, ok bool) {
 	i = int(math.Floor((seconds - float64(g.From)) / float64(g.Width)))
-	return i, i >= 0 && i < g.N
+	return i, i >= 0 && i < g.Columns
 }
 
 // Panel is one chart over time.
@@ -42,9 +42,9 @@ type Panel struct {
 	Log   bool // use a logarithmic axis, because the values span several powers of ten
 	Lines []Line
 	Notes []string // sentences below the chart
-	// Bands is set if each line shows the range of the values of several members. If it is not set,
+	// MemberRanges is set if each line shows the range of the values of several members. If it is not set,
 	// a line shows the range of the values of several seconds.
-	Bands bool
+	MemberRanges bool
 }
 
 // Line is one series of values. Low and High hold the minimum and maximum of each column, or NaN if
@@ -56,7 +56,7 @@ type Line struct {
 
 // newLine returns a line without values.
 func (g *Grid) newLine(name string) Line {
-	l := Line{Name: name, Low: make([]float64, g.N), High: make([]float64, g.N)}
+	l := Line{Name: name, Low: make([]float64, g.Columns), High: make([]float64, g.Columns)}
 	for i := range l.Low {
 		l.Low[i], l.High[i] = math.NaN(), math.NaN()
 	}
@@ -75,10 +75,10 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// spread adds the values low and high to all columns whose middles are in the given range of the
+// fillBetween adds the values low and high to all columns whose middles are in the given range of the
 // axis. If there is no such column, it adds them to the column that contains the middle of the
 // range.
-func (l *Line) spread(g *Grid, from, to, low, high float64) {
+func (l *Line) fillBetween(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
 	first, _ := g.column(from + half)
 	last, _ := g.column(to - half)
@@ -86,7 +86,7 @@ func (l *Line) spread(g *Grid, from, to, low, high float64) {
 		first, _ = g.column(from + (to-from)/2)
 		last = first
 	}
-	for column := max(first, 0); column <= min(last, g.N-1); column++ {
+	for column := max(first, 0); column <= min(last, g.Columns-1); column++ {
 		l.add(column, low)
 		l.add(column, high)
 	}
@@ -102,9 +102,9 @@ func (l *Line) Empty() bool {
 	return true
 }
 
-// maxSpan is the length, in seconds, of the longest trial that is drawn. A longer time indicates a
+// maxTrialSeconds is the length, in seconds, of the longest trial that is drawn. A longer time indicates a
 // damaged file.
-const maxSpan = 10 * 365 * 24 * 3600
+const maxTrialSeconds = 10 * 365 * 24 * 3600
 
 // gridOf returns the grid for a trial, with at most the given number of columns. The caller must
 // have read the trial's files. The grid has no columns if no seconds were recorded.
@@ -126,13 +126,13 @@ func gridOf(t *record.Trial, columns int) Grid {
 		at := t.Timeline[i].Time.Sub(g.Opened).Seconds()
 		least, most = min(least, at), max(most, at)
 	}
-	if most-least > maxSpan {
+	if most-least > maxTrialSeconds {
 		return Grid{}
 	}
 	g.From = int(math.Floor(least))
 	span := int(math.Floor(most)) + 1 - g.From
 	g.Width = max((span+columns-1)/max(columns, 1), 1)
-	g.N = (span + g.Width - 1) / g.Width
+	g.Columns = (span + g.Width - 1) / g.Width
 	g.Window = t.Seconds
 	if g.Window <= 0 { // the trial has no result: use the recorded time
 		g.Window = math.Floor(most) + 1

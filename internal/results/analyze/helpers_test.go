@@ -105,7 +105,7 @@ func (s shape) second(rng *rand.Rand, phase measure.Phase, index int, m *made, t
 		measure.Record(c.Response, ns)
 		measure.Record(c.Service, ns/2)
 		// the operation waited for the generator, not for a connection
-		total.Disturbed.Idle += ns - ns/2
+		total.Disturbance.Idle += ns - ns/2
 		measure.Record(m.response, ns)
 		measure.Record(m.service, ns/2)
 	}

@@ -15,13 +15,13 @@ func HostsTable(t *record.Trial) Table {
 	if len(t.ByHost) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfHosts, Shared: Label(t), Columns: []Column{{Title: "host", Left: true}, {Title: "runs", Left: true}, {Title: "clock"}, {Title: "at the end"}, {Title: "uncertainty"},
+	table := Table{Kind: HostsKind, CommonLoad: Label(t), Columns: []Column{{Title: "host", LeftAligned: true}, {Title: "runs", LeftAligned: true}, {Title: "clock"}, {Title: "at the end"}, {Title: "uncertainty"},
 		{Title: "CPUs"}, {Title: "CPU busy"}, {Title: "CPU steal"}, {Title: "other programs"}, {Title: "sampling"}}}
 	for i := range t.ByHost {
 		h := &t.ByHost[i]
-		row := []Cell{{Text: h.Name}, {Text: hostHas(h)}}
+		row := []Cell{{Text: h.Name}, {Text: hostProcesses(h)}}
 		if c := h.Clock; c != nil {
-			row = append(row, Cell{Text: aheadOf(c.Before)}, Cell{Text: aheadOf(c.After)},
+			row = append(row, Cell{Text: clockOffset(c.Before)}, Cell{Text: clockOffset(c.After)},
 				FigureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
 		} else {
 			row = append(row, Cell{Text: "controller"}, Cell{Text: "controller"}, Cell{Text: text.Dash})
@@ -49,21 +49,21 @@ func HostsTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// aheadOf formats the difference between a host's clock and the controller's clock.
-func aheadOf(r record.ClockReading) string {
+// clockOffset formats the difference between a host's clock and the controller's clock.
+func clockOffset(r record.ClockReading) string {
 	way := " ahead"
 	if r.AheadNS < 0 {
 		way = " behind"
 	}
-	return spent(time.Duration(r.AheadNS).Abs()) + way
+	return durationText(time.Duration(r.AheadNS).Abs()) + way
 }
 
-// hostHas describes which processes of a trial ran on a host.
-func hostHas(h *record.ByHost) string {
+// hostProcesses describes which processes of a trial ran on a host.
+func hostProcesses(h *record.ByHost) string {
 	switch {
-	case h.Members && h.Load:
+	case h.HasMembers && h.GeneratesLoad:
 		return "members, load"
-	case h.Members:
+	case h.HasMembers:
 		return "members"
 	}
 	return "load"
@@ -99,20 +99,20 @@ func Clocks(all []*record.Trial) string {
 	if len(names) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("the clocks of %s differ by up to %s from the controller's clock, with an uncertainty of up to %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
+	words := fmt.Sprintf("the clocks of %s differ by up to %s from the controller's clock, with an uncertainty of up to %s", text.Plural(uint64(len(names)), "host"), durationText(farthest), durationText(widest))
 	if len(names) > 1 && least != "" {
 		words += " (" + least + ")"
 	}
 	return words + "; all times are corrected for this difference"
 }
 
-// membersWithin returns the uncertainty of the clocks on the hosts that have members. It returns 0
+// memberClockUncertainty returns the uncertainty of the clocks on the hosts that have members. It returns 0
 // if these hosts use the controller's clock.
-func membersWithin(t *record.Trial) (within time.Duration) {
+func memberClockUncertainty(t *record.Trial) (uncertainty time.Duration) {
 	for i := range t.ByHost {
-		if h := &t.ByHost[i]; h.Members && h.Clock != nil {
-			within = max(within, time.Duration(h.Clock.WidestBoundNS))
+		if h := &t.ByHost[i]; h.HasMembers && h.Clock != nil {
+			uncertainty = max(uncertainty, time.Duration(h.Clock.WidestBoundNS))
 		}
 	}
-	return within
+	return uncertainty
 }

@@ -15,9 +15,9 @@ func hostsTrial() *record.Trial {
 		return &record.Clock{Before: record.ClockReading{AheadNS: int64(before)}, After: record.ClockReading{AheadNS: int64(after)}, WidestBoundNS: int64(bound)}
 	}
 	t := &record.Trial{Seconds: 10, Parts: record.Parts{ByHost: []record.ByHost{
-		{Name: "here", Machine: "machine", CPUs: 2, Members: true},
-		{Name: "db", Machine: "machine a", CPUs: 4, Members: true, Load: true, Clock: clock(-time.Millisecond, 2*time.Second, 300*time.Microsecond), BusyShare: new(0.5), SamplingCPUSeconds: new(0.05)},
-		{Name: "gen", Machine: "machine b", CPUs: -1, Load: true, Clock: clock(math.MinInt64, 0, 70*time.Microsecond)},
+		{Name: "here", Machine: "machine", CPUs: 2, HasMembers: true},
+		{Name: "db", Machine: "machine a", CPUs: 4, HasMembers: true, GeneratesLoad: true, Clock: clock(-time.Millisecond, 2*time.Second, 300*time.Microsecond), BusyShare: new(0.5), SamplingCPUSeconds: new(0.05)},
+		{Name: "gen", Machine: "machine b", CPUs: -1, GeneratesLoad: true, Clock: clock(math.MinInt64, 0, 70*time.Microsecond)},
 	}}}
 	t.Name = "put"
 	return t
@@ -26,7 +26,7 @@ func hostsTrial() *record.Trial {
 // The table has a row for each host. Cells without a known value are empty.
 func TestHostsHaveALineEach(t *testing.T) {
 	table := HostsTable(hostsTrial())
-	if len(table.Rows) != 3 || table.Kind != OfHosts || table.Shared != "put" {
+	if len(table.Rows) != 3 || table.Kind != HostsKind || table.CommonLoad != "put" {
 		t.Fatalf("%+v", table)
 	}
 	for i, want := range []string{"here|members|controller|controller", "db|members, load|1.00 ms behind|2.00 s ahead"} {
@@ -62,11 +62,11 @@ func TestClocksReportTheirUncertainty(t *testing.T) {
 	if got := Clocks([]*record.Trial{{}}); got != "" {
 		t.Error(got)
 	}
-	if got := membersWithin(trial); got != 300*time.Microsecond {
+	if got := memberClockUncertainty(trial); got != 300*time.Microsecond {
 		t.Errorf("%v", got)
 	}
 	trial.ByHost = slices.Delete(trial.ByHost, 1, 2)
-	if got := membersWithin(trial); got != 0 {
+	if got := memberClockUncertainty(trial); got != 0 {
 		t.Errorf("%v of members on our own machine", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // fault returns a fault at m1. Its times are in seconds since the start of the window.
 func fault(began, healed, ready float64) record.Fault {
-	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
+	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", LongestGapBefore: new(0.01)}
 }
 
 // Effects of an injected fault are not reported as limits of the store. All other effects are
@@ -42,7 +42,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 			}
 		}
 		trial.TermChanges, trial.TermChangesInFaults = 1, 1
-		trial.Capped = 1000
+		trial.WaitedForLimit = 1000
 		trial.Events = append(trial.Events, memberEvent(26*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	}
 	trial := broken()
@@ -55,7 +55,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	outside.Stores[len(outside.Stores)-1].Metrics[stores.LeaderChanges] = stores.Reading{Value: 7}
 	outside.Events = append(outside.Events, memberEvent(45*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	l := FindLimits(outside)
-	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].What != CausePauses {
+	if len(l.Causes) != 2 || l.Causes[0].Text != "the leader changed: member m1 counted 1 change in the window" || l.Causes[1].Kind != CausePauses {
 		t.Errorf("the causes outside the fault are %+v", l.Causes)
 	}
 }
@@ -78,7 +78,7 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 		trial.Faults = []record.Fault{fault(21, 26, 27)}
 		var got string
 		if l := FindLimits(trial); len(l.Causes) > 0 {
-			got = l.Causes[0].What
+			got = l.Causes[0].Kind
 		}
 		if got != want {
 			t.Errorf("slow since %v: %q, not %q", from, got, want)

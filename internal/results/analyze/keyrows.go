@@ -8,8 +8,8 @@ import (
 // MaxRows is the maximum number of rows in tables whose length depends on the length of the trial.
 const MaxRows = 10_000
 
-// grow returns the next value after n in the series 1, 2, 5, 10, 20, and so on.
-func grow[T ~int64 | ~uint64](n T, step int) T {
+// nextRoundNumber returns the next value after n in the series 1, 2, 5, 10, 20, and so on.
+func nextRoundNumber[T ~int64 | ~uint64](n T, step int) T {
 	if step%3 == 1 {
 		return n / 2 * 5
 	}
@@ -58,7 +58,7 @@ func (k *Keys) Table() KeyTable {
 	bucket := uint64(KeyBucket)
 	rows := k.rows(bucket)
 	for step := 0; len(rows) > MaxRows; step++ {
-		bucket = grow(bucket, step)
+		bucket = nextRoundNumber(bucket, step)
 		rows = k.rows(bucket)
 	}
 	return KeyTable{Bucket: bucket, Rows: rows}

@@ -11,9 +11,9 @@ import (
 // Limits holds the causes that limited a trial, and the figures that were checked. Each cause is
 // based on one figure. A trial without data has no causes.
 type Limits struct {
-	Trial  *record.Trial
-	Causes []Cause
-	Looked []string // one line for each source of figures
+	Trial    *record.Trial
+	Causes   []Cause
+	Evidence []string // one line for each source of figures
 }
 
 // FindLimits returns the causes that limited a trial. The caller must have read the trial's files
@@ -25,52 +25,52 @@ func FindLimits(t *record.Trial) Limits {
 	}
 	// If members wait for a CPU, their other figures look slow, too. So the CPU is reported first.
 	full := machine(t)
-	if full != nil && full.What != CauseTester {
-		l.add(full)
+	if full != nil && full.Kind != CauseTester {
+		l.addFound(full)
 	}
 	members := MembersMetrics(t)
 	for i := range members {
 		m := &members[i]
-		l.add(leaders(m))
-		l.add(disks(t, m)...)
-		l.add(processors(m))
-		l.add(roundTrips(t, m))
-		l.add(peers(t, m))
-		l.add(silence(t, m))
+		l.addFound(leaders(m))
+		l.addFound(disks(t, m)...)
+		l.addFound(processors(m))
+		l.addFound(roundTrips(t, m))
+		l.addFound(peers(t, m))
+		l.addFound(silence(t, m))
 	}
-	if rose := t.TermChanges - t.TermChangesInFaults; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && rose > 0 {
-		l.add(&Cause{What: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
+	if rose := t.TermChanges - t.TermChangesInFaults; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.Kind == CauseElection }) && rose > 0 {
+		l.addFound(&Cause{Kind: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
 	}
 	for i := range t.ByMember {
 		// the order of a member's alarms is random
 		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) {
 			name := t.ByMember[i].Name
-			l.add(&Cause{What: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raised the alarm %s", name, a)})
+			l.addFound(&Cause{Kind: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raised the alarm %s", name, a)})
 		}
 	}
-	l.add(folder(t))
-	if full != nil && full.What == CauseTester {
-		l.add(full)
+	l.addFound(folder(t))
+	if full != nil && full.Kind == CauseTester {
+		l.addFound(full)
 	}
-	l.add(loops(t)...)
-	l.add(heldBack(t)...)
-	l.add(contention(t))
-	l.add(machineSeconds(t)...)
-	l.add(machineTotals(t)...)
-	l.add(pauses(t)...)
-	l.Looked = evidence(t, members)
+	l.addFound(loops(t)...)
+	l.addFound(operationWaits(t)...)
+	l.addFound(contention(t))
+	l.addFound(machineSeconds(t)...)
+	l.addFound(machineTotals(t)...)
+	l.addFound(pauses(t)...)
+	l.Evidence = evidence(t, members)
 	return l
 }
 
-// Worst returns, for each kind of cause, the cause that exceeds its limit most, and the number of
+// WorstPerKind returns, for each kind of cause, the cause that exceeds its limit most, and the number of
 // other causes of that kind. It returns no causes if the trial is neither slow nor suspect. For a
 // suspect trial that is not slow, it omits kinds of causes that the verdict already explains.
-func (l *Limits) Worst() (worst []Cause, more []int) {
+func (l *Limits) WorstPerKind() (worst []Cause, more []int) {
 	slow := IsSlow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}
-	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.What == CauseTester || c.What == CauseElection) })
+	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.Kind == CauseTester || c.Kind == CauseElection) })
 }
 
 // worstOfKinds returns, for each kind of cause, the cause that exceeds its limit most, and the
@@ -80,12 +80,12 @@ func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []in
 		if skip(&c) {
 			continue
 		}
-		i := slices.IndexFunc(worst, func(w Cause) bool { return w.What == c.What })
+		i := slices.IndexFunc(worst, func(w Cause) bool { return w.Kind == c.Kind })
 		switch {
 		case i < 0:
 			worst, more = append(worst, c), append(more, 0)
 			continue
-		case c.excess() > worst[i].excess():
+		case c.excessRatio() > worst[i].excessRatio():
 			worst[i] = c
 		}
 		more[i]++
@@ -93,8 +93,8 @@ func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []in
 	return worst, more
 }
 
-// add adds the causes that are not nil.
-func (l *Limits) add(causes ...*Cause) {
+// addFound adds the causes that are not nil.
+func (l *Limits) addFound(causes ...*Cause) {
 	for _, c := range causes {
 		if c != nil {
 			l.Causes = append(l.Causes, *c)

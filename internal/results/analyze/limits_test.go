@@ -58,7 +58,7 @@ func slowTrial() *record.Trial {
 		Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Endpoint: "h:1"}}}}
 	before := store.Sample{store.LeaderChanges: {Value: 5}, store.CPUSeconds: {Value: 100}}
 	for i, at := range []time.Duration{-time.Hour, 0, 30 * time.Second, time.Minute, time.Hour} {
-		r := record.StoreRow{Time: opened.Add(at), Name: "m1", Endpoint: "h:1", Connect: 200 * time.Microsecond, Answer: 10 * time.Millisecond, Metrics: before}
+		r := record.StoreRow{Time: opened.Add(at), Name: "m1", Endpoint: "h:1", ConnectTime: 200 * time.Microsecond, ResponseTime: 10 * time.Millisecond, Metrics: before}
 		if i > 1 {
 			r.Metrics = before.Since(nil) // a separate copy
 			r.Metrics[store.CPUSeconds] = store.Reading{Value: 130}
@@ -70,7 +70,7 @@ func slowTrial() *record.Trial {
 		t.Stores = append(t.Stores, r)
 	}
 	// The rows outside the window have worse figures.
-	t.Stores[0].Answer, t.Stores[4].Connect = 9*time.Second, 9*time.Second
+	t.Stores[0].ResponseTime, t.Stores[4].ConnectTime = 9*time.Second, 9*time.Second
 	t.Stores[4].Metrics[store.LeaderChanges], t.Stores[4].Metrics[store.FsyncSeconds] = store.Reading{Value: 50}, timer(1, 2)
 	return t
 }
@@ -149,21 +149,21 @@ func TestFindLimits(t *testing.T) {
 			t.Stores[3].Metrics[store.CPUSeconds] = store.Reading{Value: 700}
 			delete(t.Stores[3].Metrics, store.Processors)
 		}, "", ""},
-		{"shared machine", func(t *record.Trial) { t.BusyShare, t.Shared = new(0.95), &yes }, CauseCPU, "the 2 CPUs of this machine were 95 % busy (limit 85 %); members and load generator share them; run"},
-		{"others' machine", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseOthers, "; other programs used 60 %"},
-		{"a few others", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.99), &yes, new(0.12) }, CauseCPU, "; other programs used 12 %"},
+		{"shared machine", func(t *record.Trial) { t.BusyShare, t.SharesMachine = new(0.95), &yes }, CauseCPU, "the 2 CPUs of this machine were 95 % busy (limit 85 %); members and load generator share them; run"},
+		{"others' machine", func(t *record.Trial) { t.BusyShare, t.SharesMachine, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseOthers, "; other programs used 60 %"},
+		{"a few others", func(t *record.Trial) { t.BusyShare, t.SharesMachine, t.ForeignShare = new(0.99), &yes, new(0.12) }, CauseCPU, "; other programs used 12 %"},
 		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 CPUs of this machine were 95 % busy"},
 		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseTester, "event loops were busy 92 %"},
 		{"no CPU", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a CPU 15 %"},
 		{"paused", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseTester, "it did not run for 700 ms"},
 		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseTester, "its CPU quota paused it for 3.00 s"},
-		{"far away", each(func(r *record.StoreRow) { r.Connect = 120 * time.Millisecond }), CauseNetwork, "the round trip to member m1 has a median of 120 ms over 3"},
+		{"far away", each(func(r *record.StoreRow) { r.ConnectTime = 120 * time.Millisecond }), CauseNetwork, "the round trip to member m1 has a median of 120 ms over 3"},
 		{"too far for the clients", func(t *record.Trial) {
 			t.MaxInFlight = 20
-			each(func(r *record.StoreRow) { r.Connect = 15 * time.Millisecond })(t)
+			each(func(r *record.StoreRow) { r.ConnectTime = 15 * time.Millisecond })(t)
 		}, CauseNetwork, "takes at least 15.0 ms, but with 20 clients and 1000 operations per second, each operation may take only 20.0 ms"},
-		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets to member m1 were lost"},
-		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 failed"},
+		{"lost packets", mid(func(r *record.StoreRow) { r.ConnectTime = 1010 * time.Millisecond }), CauseNetwork, "packets to member m1 were lost"},
+		{"no connection", mid(func(r *record.StoreRow) { r.ConnectTime, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 failed"},
 		{"a member where it cannot be reached from here", func(t *record.Trial) {
 			t.ByMember[0].Endpoint = "service:1"
 			each(func(r *record.StoreRow) {
@@ -176,10 +176,10 @@ func TestFindLimits(t *testing.T) {
 		{"election counted", end(store.LeaderChanges, store.Reading{Value: 7}), CauseElection, "member m1 counted 2 changes"},
 		{"election by the term", func(t *record.Trial) { t.TermChanges = 1 }, CauseElection, "the cluster's term rose by 1"},
 		{"alarm", func(t *record.Trial) { t.ByMember[0].Alarms = []string{"NOSPACE"} }, CauseAlarm, "member m1 raised the alarm NOSPACE"},
-		{"silent", mid(func(r *record.StoreRow) { r.Answer = 1200 * time.Millisecond }), CauseMember, "a status request took 1.20 s (limit 250 ms); TCP connects took 200 µs"},
+		{"silent", mid(func(r *record.StoreRow) { r.ResponseTime = 1200 * time.Millisecond }), CauseMember, "a status request took 1.20 s (limit 250 ms); TCP connects took 200 µs"},
 		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no response within the time limit", nil }), CauseMember, "did not respond to 1 of 3 status requests; TCP connects took"},
 		{"no answer of our own member", func(t *record.Trial) {
-			each(func(r *record.StoreRow) { r.Connect = 0 })(t)
+			each(func(r *record.StoreRow) { r.ConnectTime = 0 })(t)
 			t.Stores[2].Failure, t.Stores[2].Metrics = "no response within the time limit", nil
 		}, CauseMember, "did not respond to 1 of 3 status requests"},
 	} {
@@ -193,10 +193,10 @@ func TestFindLimits(t *testing.T) {
 		case test.what == "" && len(l.Causes) > 0:
 			t.Errorf("%s: %+v", test.name, l.Causes)
 		case test.what == "":
-			if len(l.Looked) < 3 || !strings.HasPrefix(l.Looked[0], "member m1: ") {
-				t.Errorf("%s: looked at %q", test.name, l.Looked)
+			if len(l.Evidence) < 3 || !strings.HasPrefix(l.Evidence[0], "member m1: ") {
+				t.Errorf("%s: looked at %q", test.name, l.Evidence)
 			}
-		case len(l.Causes) != 1 || l.Causes[0].What != test.what || !strings.Contains(l.Causes[0].Text, test.text):
+		case len(l.Causes) != 1 || l.Causes[0].Kind != test.what || !strings.Contains(l.Causes[0].Text, test.text):
 			t.Errorf("%s: %+v", test.name, l.Causes)
 		}
 	}
@@ -209,18 +209,18 @@ func TestDiskTimersOnFullCPUs(t *testing.T) {
 	slow := func(change func(*record.Trial)) []Cause {
 		trial := slowTrial()
 		trial.Stores[3].Metrics[store.FsyncSeconds] = timer(0.004, 0.032)
-		trial.BusyShare, trial.Shared = new(0.95), new(true)
+		trial.BusyShare, trial.SharesMachine = new(0.95), new(true)
 		change(trial)
 		l := FindLimits(trial)
 		return l.Causes
 	}
 	c := slow(func(*record.Trial) {})
-	if len(c) != 2 || c[0].What != CauseCPU || c[1].What != CauseDisk || !strings.HasSuffix(c[1].Text, unsure) {
+	if len(c) != 2 || c[0].Kind != CauseCPU || c[1].Kind != CauseDisk || !strings.HasSuffix(c[1].Text, unsure) {
 		t.Errorf("%+v", c)
 	}
 	for name, change := range map[string]func(*record.Trial){
 		"idle CPUs":                     func(t *record.Trial) { t.BusyShare = new(0.5) },
-		"members elsewhere":             func(t *record.Trial) { t.Shared = new(false) },
+		"members elsewhere":             func(t *record.Trial) { t.SharesMachine = new(false) },
 		"nothing known of the disk":     func(t *record.Trial) { t.Durability = nil },
 		"a disk that is slow by itself": func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) },
 	} {
@@ -247,17 +247,17 @@ func TestAlarmsAreInOrder(t *testing.T) {
 // Unknown figures do not lead to causes. They are listed as missing.
 func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	opened := noon
-	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
+	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, AttachedData: record.AttachedData{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", ResponseTime: time.Millisecond, Failure: "it reports none"}}}}
 	l := FindLimits(trial)
-	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (it reports none)") {
+	if len(l.Causes) > 0 || !strings.Contains(l.Evidence[0], "no metrics (it reports none)") {
 		t.Errorf("%+v", l)
 	}
 	// If a store has no metrics, the rows of its members describe only the connections.
-	trial.Stores[0].Answer, trial.Stores[0].Failure, trial.Stores[0].Connect = 0, "", time.Millisecond
-	if l = FindLimits(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (the store has none)") {
+	trial.Stores[0].ResponseTime, trial.Stores[0].Failure, trial.Stores[0].ConnectTime = 0, "", time.Millisecond
+	if l = FindLimits(trial); len(l.Causes) > 0 || !strings.Contains(l.Evidence[0], "no metrics (the store has none)") {
 		t.Errorf("without metrics: %+v", l)
 	}
-	if l = FindLimits(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {
+	if l = FindLimits(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Evidence) > 0 {
 		t.Errorf("of no window: %+v", l)
 	}
 }
@@ -314,12 +314,12 @@ func TestWorstOfAKind(t *testing.T) {
 	}
 	trial.LongestPauseNS = 7e8
 	l := FindLimits(trial)
-	worst, more := l.Worst()
-	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].What != CauseTester || more[1] != 0 {
+	worst, more := l.WorstPerKind()
+	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].Kind != CauseTester || more[1] != 0 {
 		t.Errorf("%+v, %v", worst, more)
 	}
 	trial.PerSecond = 1000
-	if worst, _ := l.Worst(); len(worst) > 0 {
+	if worst, _ := l.WorstPerKind(); len(worst) > 0 {
 		t.Errorf("of a trial that is not slow: %+v", worst)
 	}
 }
@@ -330,7 +330,7 @@ func TestMembersAreOrdered(t *testing.T) {
 	trial.ByMember = []record.ByMember{{Name: "m1", Endpoint: "h:1"}, {Name: "m2", Endpoint: "h:2"}}
 	trial.Stores = nil
 	for _, name := range []string{"9", "8", "2", "1"} {
-		trial.Stores = append(trial.Stores, record.StoreRow{Time: noon, Name: "m" + name, Endpoint: "h:" + name, Answer: time.Millisecond})
+		trial.Stores = append(trial.Stores, record.StoreRow{Time: noon, Name: "m" + name, Endpoint: "h:" + name, ResponseTime: time.Millisecond})
 	}
 	got := ""
 	for _, m := range MembersMetrics(trial) {

@@ -21,38 +21,38 @@ const (
 
 // Limits above which these causes are reported.
 const (
-	limitHeldBack = 0.01 // share of the due operations that waited because of the load's own limits
+	limitWaiting  = 0.01 // share of the due operations that waited because of the load's own limits
 	limitRetries  = 0.5  // mean number of retries of a transaction
-	limitFull     = 0.95 // share of all CPUs that must be busy for a second to count as full
+	limitFullCPU  = 0.95 // share of all CPUs that must be busy for a second to count as full
 	limitFullTime = 0.10 // share of the window's seconds that must be full
 	// share of the window for which the members were paused, as a mean over the members
-	limitStill = 0.02
+	limitPaused = 0.02
 
-	// A process that is limited by one busy thread uses between leastThread and mostThread CPUs in
+	// A process that is limited by one busy thread uses between minThreadUse and maxThreadUse CPUs in
 	// most seconds of the window. A process with several busy threads rarely stays in this range.
-	leastThread, mostThread = 0.92, 1.03
-	mostSeconds             = 0.9
-	enoughSeconds           = 5 // the minimum number of rows (one per second)
+	minThreadUse, maxThreadUse = 0.92, 1.03
+	minShareOfSeconds          = 0.9
+	minSeconds                 = 5 // the minimum number of rows (one per second)
 )
 
-// heldBack checks the limits of the load itself, which make operations wait before a member
+// operationWaits checks the limits of the load itself, which make operations wait before a member
 // receives them. Rule R16 reports the effect on the times.
-func heldBack(t *record.Trial) (out []*Cause) {
+func operationWaits(t *record.Trial) (out []*Cause) {
 	for _, limit := range []struct {
 		n    uint64
 		text string
 	}{
-		{t.Capped, fmt.Sprintf("waited because %s operations, the allowed maximum, were in flight; raise max-in-flight (rule R16 reports the effect)", text.Count(uint64(max(t.MaxInFlight, 0))))},
-		{t.NoRoom, fmt.Sprintf("waited for one of the %s; use more connections (rule R16 reports the effect)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
+		{t.WaitedForLimit, fmt.Sprintf("waited because %s operations, the allowed maximum, were in flight; raise max-in-flight (rule R16 reports the effect)", text.Count(uint64(max(t.MaxInFlight, 0))))},
+		{t.WaitedForConnection, fmt.Sprintf("waited for one of the %s; use more connections (rule R16 reports the effect)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
 		// During a fault, waits caused by the fault cannot be separated from these waits.
-		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
-			out = append(out, causeOver(CauseLoad, "", share, limitHeldBack,
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !hasFault(t) {
+			out = append(out, causeIfExceeded(CauseLoad, "", share, limitWaiting,
 				fmt.Sprintf("%s of %s that became due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
-	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
-		out = append(out, causeOver(CauseLoad, "", share, record.MostConnectionWait,
+	if share := t.ConnectionWaitShare(); share > record.MaxConnectionWaitShare {
+		out = append(out, causeIfExceeded(CauseLoad, "", share, record.MaxConnectionWaitShare,
 			fmt.Sprintf("operations spent %s of their response time waiting for a connection, because %s shared %s; use more connections",
 				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
 	}
@@ -66,7 +66,7 @@ func contention(t *record.Trial) *Cause {
 		return nil
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
-	return causeOver(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because other transactions had written the keys that they read (%s keys, %s)",
+	return causeIfExceeded(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because other transactions had written the keys that they read (%s keys, %s)",
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
@@ -79,29 +79,29 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	}
 	used := map[string][]float64{} // CPUs used in each second, by row name
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
-		here := s.now.Machine == "" || s.now.Machine == record.MachineName
-		if r := s.now; r.Member() && here || r.Name == record.MachineName {
+		here := s.later.Machine == "" || s.later.Machine == record.MachineName
+		if r := s.later; r.IsMember() && here || r.Name == record.MachineName {
 			used[r.Name] = append(used[r.Name], s.processors())
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		seconds := used[name]
-		if len(seconds) < enoughSeconds {
+		if len(seconds) < minSeconds {
 			continue
 		}
 		if name == record.MachineName {
 			out = append(out, fullSeconds(t, seconds))
 		} else {
-			out = append(out, oneThread(t, name, seconds))
+			out = append(out, singleThread(t, name, seconds))
 		}
 	}
 	return out
 }
 
 // shareWithin returns the number and the share of the figures that are between `least` and `most`.
-func shareWithin(figures []float64, least, most float64) (n int, share float64) {
+func shareWithin(figures []float64, minimum, maximum float64) (n int, share float64) {
 	for _, x := range figures {
-		if x >= least && x <= most {
+		if x >= minimum && x <= maximum {
 			n++
 		}
 	}
@@ -112,26 +112,26 @@ func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 	all := float64(t.Machine.CPUs)
 	// the upper bound is above the number of CPUs, because the counters and the clock are not read
 	// at exactly the same moment
-	n, share := shareWithin(seconds, limitFull*all, 2*all)
+	n, share := shareWithin(seconds, limitFullCPU*all, 2*all)
 	if t.BusyShare != nil && *t.BusyShare > limitBusy {
 		return nil
 	}
-	return causeOver(CauseCPU, "", share, limitFullTime,
-		fmt.Sprintf("in %d of the window's %d seconds, all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
+	return causeIfExceeded(CauseCPU, "", share, limitFullTime,
+		fmt.Sprintf("in %d of the window's %d seconds, all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFullCPU)))
 }
 
-func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
-	n, share := shareWithin(seconds, leastThread, mostThread)
-	if share < mostSeconds {
+func singleThread(t *record.Trial, member string, seconds []float64) *Cause {
+	n, share := shareWithin(seconds, minThreadUse, maxThreadUse)
+	if share < minShareOfSeconds {
 		return nil
 	}
 	mean := 0.0
 	for _, x := range seconds {
 		mean += x / float64(len(seconds))
 	}
-	return &Cause{What: CauseCPU, Member: member, Figure: mean, Limit: leastThread,
+	return &Cause{Kind: CauseCPU, Member: member, Figure: mean, Limit: minThreadUse,
 		Text: fmt.Sprintf("member %s used about one of this machine's %d CPUs (%.2f on average; in %d of %d seconds, %.2f to %.2f), so a single thread limits the member",
-			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
+			member, t.Machine.CPUs, mean, n, len(seconds), minThreadUse, maxThreadUse)}
 }
 
 // pauses checks how long members were paused according to their own logs, either for a garbage
@@ -142,14 +142,14 @@ func pauses(t *record.Trial) (out []*Cause) {
 		return nil
 	}
 	window := WindowOf(t)
-	own := slices.DeleteFunc(overlapping(once(paired(t.Events)), window), func(e record.Event) bool { return inFault(t, Span{e.Began(), e.Time}) })
-	for _, all := range countedOf(own) {
+	own := slices.DeleteFunc(eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window), func(e record.Event) bool { return overlapsFault(t, Span{e.Began(), e.Time}) })
+	for _, all := range selectCounted(own) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
 		what, ok := map[store.SignalKind]string{store.GCPause: "stopped for garbage collection", store.SlowFsync: "waited for slow log syncs"}[all.Kind]
 		if ok {
-			out = append(out, causeOver(CausePauses, all.Longest.Member, share, limitStill,
+			out = append(out, causeIfExceeded(CausePauses, all.Longest.Member, share, limitPaused,
 				fmt.Sprintf("members %s for %s in total in a window of %s, according to their logs; the longest pause was %s, at member %s",
-					what, spent(all.Total), text.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
+					what, durationText(all.Total), text.Seconds(t.Seconds), durationText(all.Longest.Duration), all.Longest.Member)))
 		}
 	}
 	return out

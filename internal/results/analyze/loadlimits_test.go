@@ -36,9 +36,9 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 		text   string
 	}{
 		{"nothing", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.4}, record.MachineName: {1}}) }, "", ""},
-		{"the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 300 }, CauseLoad, "300 of 10,000 operations that became due (3 %) waited because 200 operations, the allowed maximum, were in flight"},
-		{"seldom the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 90 }, "", ""},
-		{"connections", func(t *record.Trial) { t.Due, t.NoRoom, t.Connections = 10_000, 5000, 8 }, CauseLoad, "5,000 of 10,000 operations that became due (50 %) waited for one of the 8 connections"},
+		{"the limit in flight", func(t *record.Trial) { t.Due, t.WaitedForLimit = 10_000, 300 }, CauseLoad, "300 of 10,000 operations that became due (3 %) waited because 200 operations, the allowed maximum, were in flight"},
+		{"seldom the limit in flight", func(t *record.Trial) { t.Due, t.WaitedForLimit = 10_000, 90 }, "", ""},
+		{"connections", func(t *record.Trial) { t.Due, t.WaitedForConnection, t.Connections = 10_000, 5000, 8 }, CauseLoad, "5,000 of 10,000 operations that became due (50 %) waited for one of the 8 connections"},
 		{"transactions that collide", func(t *record.Trial) { t.Retries, t.Operations, t.KeySpace = new(uint64(900)), 600, 9 }, CauseContention, "retried 1.5 times on average"},
 		{"few that do", func(t *record.Trial) { t.Retries, t.Operations = new(uint64(30)), 600 }, "", ""},
 		{"one thread", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.99, 1.01, 0.97}, "m2": {0.3}}) }, CauseCPU, "member m1 used about one of this machine's 4 CPUs (0.99 on average; in 10 of 10 seconds"},
@@ -64,7 +64,7 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 		switch {
 		case test.what == "" && len(l.Causes) > 0:
 			t.Errorf("%s: %+v", test.name, l.Causes)
-		case test.what != "" && (len(l.Causes) != 1 || l.Causes[0].What != test.what || !strings.Contains(l.Causes[0].Text, test.text)):
+		case test.what != "" && (len(l.Causes) != 1 || l.Causes[0].Kind != test.what || !strings.Contains(l.Causes[0].Text, test.text)):
 			t.Errorf("%s: want %s with %q, got %+v", test.name, test.what, test.text, l.Causes)
 		}
 	}
@@ -74,17 +74,17 @@ func TestFindLimitsOfTheLoad(t *testing.T) {
 // contains.
 func TestSuspectTrialsNameTheirLimits(t *testing.T) {
 	trial := slowTrial()
-	trial.PerSecond, trial.TermChanges, trial.Due, trial.Capped = *trial.Rate, 1, 1000, 500
+	trial.PerSecond, trial.TermChanges, trial.Due, trial.WaitedForLimit = *trial.Rate, 1, 1000, 500
 	l := FindLimits(trial)
-	if worst, _ := l.Worst(); worst != nil || len(l.Causes) != 2 {
+	if worst, _ := l.WorstPerKind(); worst != nil || len(l.Causes) != 2 {
 		t.Errorf("valid and quick: %+v of %+v", worst, l.Causes)
 	}
 	trial.Verdict.State = verdict.Suspect
-	if worst, _ := l.Worst(); len(worst) != 1 || worst[0].What != CauseLoad {
+	if worst, _ := l.WorstPerKind(); len(worst) != 1 || worst[0].Kind != CauseLoad {
 		t.Errorf("suspect: %+v", worst)
 	}
 	trial.PerSecond = 1
-	if worst, _ := l.Worst(); len(worst) != 2 {
+	if worst, _ := l.WorstPerKind(); len(worst) != 2 {
 		t.Errorf("slow: %+v", worst)
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 // Limits for figures from machines.csv over the whole window.
 const (
-	limitIOFull     = 0.10 // share of the time in which all tasks waited for disks
-	limitMemoryFull = 0.05 // share of the time in which all tasks waited for memory
-	limitFlush      = limitFsyncP99
-	limitAgain      = 0.01 // share of TCP segments that were retransmitted
-	limitThrottled  = 0.05 // share of the CPU time that a quota withheld from a member
-	limitFiles      = 0.90 // share of a member's limit for open files
-	limitCore       = 0.95 // share of one CPU's time, if the machine as a whole was not busy
-	fewSegments     = 1000 // with fewer segments, the share of retransmissions is not reported
+	limitIOFull        = 0.10 // share of the time in which all tasks waited for disks
+	limitMemoryFull    = 0.05 // share of the time in which all tasks waited for memory
+	limitFlush         = limitFsyncP99
+	limitRetransmitted = 0.01 // share of TCP segments that were retransmitted
+	limitThrottled     = 0.05 // share of the CPU time that a quota withheld from a member
+	limitOpenFiles     = 0.90 // share of a member's limit for open files
+	limitCore          = 0.95 // share of one CPU's time, if the machine as a whole was not busy
+	fewSegments        = 1000 // with fewer segments, the share of retransmissions is not reported
 	// with fewer flushes, their mean time is not reported: a disk with so few flushes is almost
 	// idle, so the writes did not wait for it
 	fewFlushes = 100
@@ -46,19 +46,19 @@ func (t *total) add(figure string, v float64) {
 func totalsOf(t *record.Trial) (all []*total) {
 	byName := map[string]*total{}
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
-		one := byName[s.now.Name]
+		one := byName[s.later.Name]
 		if one == nil {
-			one = &total{name: s.now.Name, sums: map[string]float64{}}
-			byName[s.now.Name] = one
+			one = &total{name: s.later.Name, sums: map[string]float64{}}
+			byName[s.later.Name] = one
 			all = append(all, one)
 		}
 		one.seconds += s.seconds
-		one.last = s.now
+		one.last = s.later
 		for figure, counter := range map[string]func(*record.MachineRow) float64{
 			"io": ioFull, "memory": memoryFull, "flushes": flushes, "flush time": flushTime,
 			"again": retransmitted, "segments": segments, "throttled": throttled, "cpu": (*record.MachineRow).CPU,
 		} {
-			one.add(figure, s.grown(counter))
+			one.add(figure, s.increase(counter))
 		}
 		if cores := s.cores(); cores != nil {
 			if len(one.cores) != len(cores) {
@@ -88,36 +88,36 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 		case kind == record.DiskRow && writes(t) && hasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
 			out = append(out, slowFlushes(one))
 		case kind == record.MemberRow:
-			out = append(out, heldMember(one, processorsOf(t, all, one))...)
+			out = append(out, memberLimits(one, processorsOf(t, all, one))...)
 		}
 	}
 	return out
 }
 
 func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
-	words := machineWords(m.name)
+	words := machineName(m.name)
 	stood := func(what, figure, of string, limit float64) *Cause {
 		share := m.sums[figure] / m.seconds
-		return causeOver(what, "", share, limit, fmt.Sprintf("all tasks on %s waited for %s %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
+		return causeIfExceeded(what, "", share, limit, fmt.Sprintf("all tasks on %s waited for %s %s of the time (limit %s)", words, of, percentText(share), text.Share(limit)))
 	}
 	out := []*Cause{
 		stood(CauseDisk, "io", "disks", limitIOFull),
 		stood(CauseMemory, "memory", "memory", limitMemoryFull),
 	}
-	if !othersFill(t, all) {
+	if !otherProgramFills(t, all) {
 		out = append(out, busiestCore(m))
 	}
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
-		out = append(out, causeOver(CauseNetwork, "", share, limitAgain,
-			fmt.Sprintf("%s of the %s TCP segments that %s sent were retransmitted (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitAgain))))
+		out = append(out, causeIfExceeded(CauseNetwork, "", share, limitRetransmitted,
+			fmt.Sprintf("%s of the %s TCP segments that %s sent were retransmitted (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitRetransmitted))))
 	}
 	return out
 }
 
-// othersFill reports whether the load generator or another program used a whole CPU while no member
+// otherProgramFills reports whether the load generator or another program used a whole CPU while no member
 // did. In this case, a full CPU does not limit the members.
-func othersFill(t *record.Trial, all []*total) bool {
+func otherProgramFills(t *record.Trial, all []*total) bool {
 	members, generator := 0.0, 0.0
 	for _, one := range all {
 		switch used := one.sums["cpu"] / max(one.seconds, 1e-9); record.KindOf(one.name) {
@@ -131,7 +131,7 @@ func othersFill(t *record.Trial, all []*total) bool {
 	if t.ForeignShare != nil && t.Machine != nil {
 		foreign = *t.ForeignShare * float64(t.Machine.CPUs)
 	}
-	return members < leastThread && max(generator, foreign) >= leastThread
+	return members < minThreadUse && max(generator, foreign) >= minThreadUse
 }
 
 // busiestCore checks for a single CPU that was full although the machine was not. Such a CPU runs a
@@ -149,8 +149,8 @@ func busiestCore(m *total) *Cause {
 	if all > limitBusy {
 		return nil
 	}
-	return causeOver(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, but all %d CPUs together only %s; one thread or the interrupts of a device used this CPU",
-		i, machineWords(m.name), part(share), len(m.cores), part(all)))
+	return causeIfExceeded(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, but all %d CPUs together only %s; one thread or the interrupts of a device used this CPU",
+		i, machineName(m.name), percentText(share), len(m.cores), percentText(all)))
 }
 
 func slowFlushes(d *total) *Cause {
@@ -159,13 +159,13 @@ func slowFlushes(d *total) *Cause {
 		return nil
 	}
 	mean := DurationOf(d.sums["flush time"] / n)
-	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("flushes of %s took %s on average over %s flushes (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
+	return causeIfTooLong(CauseDisk, "", mean, limitFlush, fmt.Sprintf("flushes of %s took %s on average over %s flushes (limit %s)", d.name, durationText(mean), text.Count(uint64(n)), durationText(limitFlush)))
 }
 
 // processorsOf returns the number of CPUs of a member's machine, or 1 if unknown.
 func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	machine := cmp.Or(member.last.Machine, record.MachineName)
-	if i := slices.IndexFunc(all, func(one *total) bool { return one.name == machine }); i >= 0 && len(all[i].cores) > 0 {
+	if i := slices.IndexFunc(all, func(candidate *total) bool { return candidate.name == machine }); i >= 0 && len(all[i].cores) > 0 {
 		return float64(len(all[i].cores))
 	}
 	if machine == record.MachineName && t.Machine != nil {
@@ -174,16 +174,16 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	return 1
 }
 
-// heldMember checks whether a CPU quota paused a member, and how many files the member had open.
+// memberLimits checks whether a CPU quota paused a member, and how many files the member had open.
 // The kernel counts the time in which the member had work for a CPU but the quota did not allow it
 // to run.
-func heldMember(m *total, processors float64) []*Cause {
+func memberLimits(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
-	out := []*Cause{causeOver(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("the CPU quota of member %s withheld %s of CPU time in %s; raise the quota", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
+	out := []*Cause{causeIfExceeded(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
+		fmt.Sprintf("the CPU quota of member %s withheld %s of CPU time in %s; raise the quota", m.name, durationText(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
-		out = append(out, causeOver(CauseMember, m.name, open/limit, limitFiles,
-			fmt.Sprintf("member %s had %s of at most %s files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
+		out = append(out, causeIfExceeded(CauseMember, m.name, open/limit, limitOpenFiles,
+			fmt.Sprintf("member %s had %s of at most %s files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitOpenFiles))))
 	}
 	return out
 }

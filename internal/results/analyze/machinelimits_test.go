@@ -40,7 +40,7 @@ func TestMachineWaitsAreReported(t *testing.T) {
 		{"disks", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 7 + 0.23*s }), CauseDisk, "all tasks on this machine waited for disks 23 % of the time (limit 10 %)"},
 		{"disks at the limit", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 0.1 * s }), "", ""},
 		{"disks of the generator's own machine", func(t *record.Trial) {
-			t.Shared = nil
+			t.SharesMachine = nil
 			sampledEach(t, whole, 10, func(r *record.MachineRow, s float64) { r.IOFull = 0.9 * s })
 		}, "", ""},
 		{"disks of another machine", each(record.OtherMachine("b"), func(r *record.MachineRow, s float64) { r.IOFull = 0.5 * s }), CauseDisk, "all tasks on machine b waited"},
@@ -65,13 +65,13 @@ func TestMachineWaitsAreReported(t *testing.T) {
 		{"a processor that came", each(whole, func(r *record.MachineRow, s float64) { r.Cores = make([]float64, 2+int(s)) }), "", ""},
 	} {
 		trial := slowTrial()
-		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.Shared = nil, 10, 3, &measure.Machine{CPUs: 4}, new(true)
+		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.SharesMachine = nil, 10, 3, &measure.Machine{CPUs: 4}, new(true)
 		test.change(trial)
 		l := FindLimits(trial)
 		switch {
 		case test.what == "" && len(l.Causes) > 0:
 			t.Errorf("%s: %+v", test.name, l.Causes)
-		case test.what != "" && (len(l.Causes) != 1 || l.Causes[0].What != test.what || !strings.Contains(l.Causes[0].Text, test.text)):
+		case test.what != "" && (len(l.Causes) != 1 || l.Causes[0].Kind != test.what || !strings.Contains(l.Causes[0].Text, test.text)):
 			t.Errorf("%s: want %s with %q, got %+v", test.name, test.what, test.text, l.Causes)
 		}
 	}
@@ -80,7 +80,7 @@ func TestMachineWaitsAreReported(t *testing.T) {
 // The programs that filled the machine are named.
 func TestOtherProgramsAreNamed(t *testing.T) {
 	trial := slowTrial()
-	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &measure.Machine{CPUs: 4}, new(true)
+	trial.Stores, trial.Seconds, trial.Machine, trial.SharesMachine = nil, 10, &measure.Machine{CPUs: 4}, new(true)
 	trial.BusyShare, trial.ForeignShare = new(0.99), new(0.45)
 	for _, p := range []struct {
 		name string
@@ -89,7 +89,7 @@ func TestOtherProgramsAreNamed(t *testing.T) {
 		sampledEach(trial, p.name, 10, func(r *record.MachineRow, _ float64) { r.Processors = p.used })
 	}
 	l := FindLimits(trial)
-	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %); stop them") {
+	if len(l.Causes) != 1 || l.Causes[0].Kind != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %); stop them") {
 		t.Errorf("%+v", l.Causes)
 	}
 }
@@ -105,7 +105,7 @@ func TestRarelySampledProgramsAreNamed(t *testing.T) {
 			covered := 1 + 4*r.Float64()
 			at += covered
 			row := record.NewMachineRow(trial.Opened.Add(time.Duration(at*1e9)), "program cc1")
-			row.Processors, row.Covered = used, covered
+			row.Processors, row.ProcessorsSeconds = used, covered
 			trial.Machines = append(trial.Machines, *row)
 		}
 		if got, want := programsUsed(trial), "cc1 "+text.Share(used/2); got != want {

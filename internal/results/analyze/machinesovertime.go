@@ -13,8 +13,8 @@ import (
 
 // linesByName holds the lines of a panel, with a line for each process or member.
 type linesByName struct {
-	grid *Grid
-	all  []Line
+	grid  *Grid
+	lines []Line
 }
 
 // maxLines is the maximum number of lines in a panel. More lines are hard to distinguish.
@@ -27,23 +27,23 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	if math.IsNaN(v) {
 		return
 	}
-	i := slices.IndexFunc(l.all, func(one Line) bool { return one.Name == name })
+	i := slices.IndexFunc(l.lines, func(one Line) bool { return one.Name == name })
 	if i < 0 {
-		if len(l.all) == 64*maxLines { // more lines than any valid record has
+		if len(l.lines) == 64*maxLines { // more lines than any valid record has
 			return
 		}
-		i = len(l.all)
-		l.all = append(l.all, l.grid.newLine(name))
+		i = len(l.lines)
+		l.lines = append(l.lines, l.grid.newLine(name))
 	}
-	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
+	l.lines[i].fillBetween(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band returns the range, from the minimum to the maximum, of the lines whose names the function
+// rangeOf returns the range, from the minimum to the maximum, of the lines whose names the function
 // `include` accepts.
-func (l *linesByName) band(include func(name string) bool) Line {
+func (l *linesByName) rangeOf(include func(name string) bool) Line {
 	out := l.grid.newLine("")
-	for i := range l.all {
-		if one := &l.all[i]; include(one.Name) {
+	for i := range l.lines {
+		if one := &l.lines[i]; include(one.Name) {
 			for column := range one.Low {
 				out.add(column, one.Low[column])
 				out.add(column, one.High[column])
@@ -56,34 +56,34 @@ func (l *linesByName) band(include func(name string) bool) Line {
 // sorted returns the lines sorted by name, with the members first. If there are too many lines, it
 // returns the first ones and a note.
 func (l *linesByName) sorted() (lines []Line, notes []string) {
-	slices.SortStableFunc(l.all, func(a, b Line) int {
+	slices.SortStableFunc(l.lines, func(a, b Line) int {
 		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
-	if len(l.all) > maxLines {
-		return l.all[:maxLines], []string{"Only the first 8 lines are drawn."}
+	if len(l.lines) > maxLines {
+		return l.lines[:maxLines], []string{"Only the first 8 lines are drawn."}
 	}
-	return l.all, nil
+	return l.lines, nil
 }
 
 // machinePanel is a chart of one figure from machines.csv.
 type machinePanel struct {
-	name, title string
-	unit        measure.Unit
+	name, heading string
+	unit          measure.Unit
 	// The function `of` computes the figures from a pair of rows. It calls the function `line` once
 	// for each line of the chart. The name of the line is the name of the row, followed by the
 	// suffix. The value NaN means that the figure is unknown.
-	of func(s pair, line func(suffix string, v float64))
-	// least is the value that a line must reach somewhere in order to be drawn. So charts that
+	addLines func(s pair, line func(suffix string, v float64))
+	// minHighest is the value that a line must reach somewhere in order to be drawn. So charts that
 	// explain nothing are omitted.
-	least float64
+	minHighest float64
 }
 
-// single returns a function for the field machinePanel.of. The chart then has one line for each row
+// singleLine returns a function for the field machinePanel.of. The chart then has one line for each row
 // name of the given kinds.
-func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
+func singleLine(value func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
 	return func(s pair, line func(string, float64)) {
-		if slices.Contains(kinds, s.now.Kind()) {
-			line("", of(s))
+		if slices.Contains(kinds, s.later.Kind()) {
+			line("", value(s))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 
 // figureAtTime returns a function that returns the figure in the later row of a pair.
 func figureAtTime(figure func(*record.MachineRow) float64) func(pair) float64 {
-	return func(s pair) float64 { return figure(s.now) }
+	return func(s pair) float64 { return figure(s.later) }
 }
 
 // perSecondOf returns a function that returns the counter's increase per second.
@@ -113,7 +113,7 @@ func hasNetwork(r *record.MachineRow) bool {
 // network adds the lines for a machine's network, or for a host's network if it is recorded in
 // separate rows.
 func network(s pair, line func(suffix string, v float64)) {
-	if !hasNetwork(s.now) {
+	if !hasNetwork(s.later) {
 		return
 	}
 	line(", received", s.rate(func(r *record.MachineRow) float64 { return r.Received }))
@@ -123,7 +123,7 @@ func network(s pair, line func(suffix string, v float64)) {
 
 // pressure adds lines that show what a machine's tasks were stalled for: CPUs, disks or memory.
 func pressure(s pair, line func(suffix string, v float64)) {
-	if s.now.Kind() != record.WholeMachineRow {
+	if s.later.Kind() != record.WholeMachineRow {
 		return
 	}
 	line(", some for a CPU", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
@@ -141,21 +141,21 @@ func coreLines(s pair, line func(suffix string, v float64)) {
 }
 
 var machinePanels = []machinePanel{
-	{"processors", "CPUs in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"processors", "CPUs in use", measure.Number, singleLine(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"cores", "Busiest and least busy CPU of the machine, percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
 	{"pressure", "Time for which tasks of the machine were stalled, percent of the time", measure.Number, pressure, 1},
-	{"throttled", "CPUs withheld by quotas", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
-	{"memory", "Resident memory", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
-	{"major-faults", "Major page faults per second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
-	{"data-folder", "Data folder on disk", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
-	{"disk-written", "Written to disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
-	{"disk-read", "Read from disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
-	{"disk-queue", "Mean disk queue length", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
-	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
+	{"throttled", "CPUs withheld by quotas", measure.Number, singleLine(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
+	{"memory", "Resident memory", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
+	{"major-faults", "Major page faults per second", measure.Number, singleLine(perSecondOf(majorFaults), record.MemberRow), 1},
+	{"data-folder", "Data folder on disk", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
+	{"disk-written", "Written to disk per second", measure.Bytes, singleLine(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"disk-read", "Read from disk per second", measure.Bytes, singleLine(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"disk-queue", "Mean disk queue length", measure.Number, singleLine(perSecondOf(queue), record.DiskRow), 0.05},
+	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, singleLine(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
 	{"network", "Network traffic of the machine per second", measure.Bytes, network, 0},
-	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
-	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
+	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, singleLine(perSecondOf(retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
+	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
 // addMachines adds the charts of the resource use of processes and machines, from machines.csv.
@@ -168,45 +168,45 @@ func (o *OverTime) addMachines() {
 	traffic := linesByName{grid: g}
 	var s pair
 	var panel int
-	add := func(suffix string, v float64) { all[panel].add(s.now.Name+suffix, s.before.Time, s.now.Time, v) }
-	eachPair(o.Trial.Machines, always, func(next pair) {
+	add := func(suffix string, v float64) { all[panel].add(s.later.Name+suffix, s.earlier.Time, s.later.Time, v) }
+	eachPair(o.Trial.Machines, allTime, func(next pair) {
 		s = next
 		for panel = range machinePanels {
-			if of := machinePanels[panel].of; of != nil {
+			if of := machinePanels[panel].addLines; of != nil {
 				of(s, add)
 			}
 		}
-		if hasNetwork(s.now) {
-			traffic.add(s.now.Name, s.before.Time, s.now.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
+		if hasNetwork(s.later) {
+			traffic.add(s.later.Name, s.earlier.Time, s.later.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})
 	for i := range o.Trial.Machines { // rows of other programs contain no counters
 		if r := &o.Trial.Machines[i]; r.Kind() == record.ProgramRow {
-			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.of == nil })
+			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.addLines == nil })
 			all[at].add(r.Name, r.Since(), r.Time, r.Processors)
 		}
 	}
 	for i := range machinePanels {
 		p := &machinePanels[i]
-		o.bands[p.name] = all[i].band(isMember)
-		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
+		o.bands[p.name] = all[i].rangeOf(isMember)
+		all[i].lines = slices.DeleteFunc(all[i].lines, func(l Line) bool { return !l.reachesValue(p.minHighest) })
 		// if there are many programs, draw those with the highest use
-		if p.of == nil && len(all[i].all) > maxLines {
-			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.highest(), a.highest()) })
-			all[i].all = all[i].all[:maxLines]
+		if p.addLines == nil && len(all[i].lines) > maxLines {
+			slices.SortStableFunc(all[i].lines, func(a, b Line) int { return cmp.Compare(b.highestValue(), a.highestValue()) })
+			all[i].lines = all[i].lines[:maxLines]
 		}
-		o.addLines(p.name, p.title, p.unit, p.name == "disk-flush", &all[i])
+		o.addLines(p.name, p.heading, p.unit, p.name == "disk-flush", &all[i])
 	}
-	o.bands["network"] = traffic.band(func(string) bool { return true })
+	o.bands["network"] = traffic.rangeOf(func(string) bool { return true })
 }
 
-// reaches reports whether at least one value of the line is not below `least`.
-func (l *Line) reaches(least float64) bool {
+// reachesValue reports whether at least one value of the line is not below `least`.
+func (l *Line) reachesValue(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
 
-// highest returns the highest value of the line, or 0 if the line has no values.
-func (l *Line) highest() (most float64) {
+// highestValue returns the highest value of the line, or 0 if the line has no values.
+func (l *Line) highestValue() (most float64) {
 	for _, v := range l.High {
 		if v > most {
 			most = v
@@ -220,12 +220,12 @@ func isMember(name string) bool { return record.KindOf(name) == record.MemberRow
 
 func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lines *linesByName) {
 	all, notes := lines.sorted()
-	all = slices.DeleteFunc(all, func(l Line) bool { return l.zero() })
+	all = slices.DeleteFunc(all, func(l Line) bool { return l.isZero() })
 	o.addPanel(Panel{Name: name, Title: title, Unit: unit, Log: log, Lines: all, Notes: notes})
 }
 
-// zero reports whether the line is 0 everywhere.
-func (l *Line) zero() bool {
+// isZero reports whether the line is 0 everywhere.
+func (l *Line) isZero() bool {
 	for _, v := range l.High {
 		if v > 0 {
 			return false
@@ -234,10 +234,10 @@ func (l *Line) zero() bool {
 	return true
 }
 
-// increaseSince returns the increase of a counter or timer between two rows, without the histogram
+// metricIncrease returns the increase of a counter or timer between two rows, without the histogram
 // buckets.
-func increaseSince(metric store.Metric, now, before *record.StoreRow) store.Reading {
-	to, from := now.Metrics[metric], before.Metrics[metric]
+func metricIncrease(metric store.Metric, current, before *record.StoreRow) store.Reading {
+	to, from := current.Metrics[metric], before.Metrics[metric]
 	to.Buckets, from.Buckets = nil, nil
 	return to.Since(from)
 }
@@ -270,15 +270,15 @@ func (o *OverTime) addMembers() {
 			database.add(r.Name, last.Time, r.Time, size.Value)
 		}
 		for j := range timers {
-			if mean, ok := increaseSince(timers[j].metric, r, last).Mean(); ok {
+			if mean, ok := metricIncrease(timers[j].metric, r, last).Mean(); ok {
 				timers[j].lines.add(r.Name, last.Time, r.Time, 1e9*mean)
 			}
 		}
 		if _, ok := r.Metrics[store.LeaderChanges]; ok {
-			changes.add(r.Name, last.Time, r.Time, increaseSince(store.LeaderChanges, r, last).Value)
+			changes.add(r.Name, last.Time, r.Time, metricIncrease(store.LeaderChanges, r, last).Value)
 		}
 	}
-	o.bands["database"] = database.band(func(string) bool { return true })
+	o.bands["database"] = database.rangeOf(func(string) bool { return true })
 	drawn := len(o.Panels)
 	for i := range timers {
 		o.addLines(timers[i].name, timers[i].title, measure.Nanoseconds, true, &timers[i].lines)

@@ -10,43 +10,43 @@ import (
 
 // pair holds two consecutive rows of machines.csv with the same name.
 type pair struct {
-	before, now *record.MachineRow
-	seconds     float64
+	earlier, later *record.MachineRow
+	seconds        float64
 }
 
-// AtEdge is the longest time between a span and a sample outside the span that is still included in
+// MaxEdgeDistance is the longest time between a span and a sample outside the span that is still included in
 // the span.
-const AtEdge = time.Second / 2
+const MaxEdgeDistance = time.Second / 2
 
 // eachPair calls the function `each` for every pair of consecutive rows in a span of time. Two rows
 // are not a pair if there is a gap, a process restart or a counter reset between them.
-func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
-	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
+func eachPair(rows []record.MachineRow, span Span, each func(pair)) {
+	eachMatchingPair(rows, span, (*record.MachineRow).Follows, each)
 }
 
-// eachPairThat does the same as eachPair, but the caller provides the function that decides whether
+// eachMatchingPair does the same as eachPair, but the caller provides the function that decides whether
 // two rows are consecutive.
-func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
+func eachMatchingPair(rows []record.MachineRow, span Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
 		now := &rows[i]
 		last := before[now.Name]
 		before[now.Name] = now
-		if last != nil && follows(now, last) && !last.Time.Before(in.From.Add(-AtEdge)) && !now.Time.After(in.To.Add(AtEdge)) {
+		if last != nil && follows(now, last) && !last.Time.Before(span.From.Add(-MaxEdgeDistance)) && !now.Time.After(span.To.Add(MaxEdgeDistance)) {
 			each(pair{last, now, now.Time.Sub(last.Time).Seconds()})
 		}
 	}
 }
 
-// always is a span that contains all times.
-var always = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
+// allTime is a span that contains all times.
+var allTime = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
 
 // middle returns the middle of the time between the two rows.
-func (s pair) middle() time.Time { return s.before.Time.Add(s.now.Time.Sub(s.before.Time) / 2) }
+func (s pair) middle() time.Time { return s.earlier.Time.Add(s.later.Time.Sub(s.earlier.Time) / 2) }
 
-// grown returns the increase of a counter. It returns NaN if the counter is unknown or fell.
-func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
-	if d := counter(s.now) - counter(s.before); d >= 0 {
+// increase returns the increase of a counter. It returns NaN if the counter is unknown or fell.
+func (s pair) increase(counter func(*record.MachineRow) float64) float64 {
+	if d := counter(s.later) - counter(s.earlier); d >= 0 {
 		return d
 	}
 	return math.NaN()
@@ -55,17 +55,17 @@ func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
 // rate returns the increase of a counter per second. For a counter of seconds, this is a share of
 // the time.
 func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
-	return s.grown(counter) / s.seconds
+	return s.increase(counter) / s.seconds
 }
 
 // mean returns the increase of one counter divided by the increase of another counter. It returns
 // NaN if the second counter did not increase.
 func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
-	n := s.grown(count)
+	n := s.increase(count)
 	if !(n > 0) {
 		return math.NaN()
 	}
-	return s.grown(sum) / n
+	return s.increase(sum) / n
 }
 
 // processors returns the number of CPUs in use.
@@ -74,11 +74,11 @@ func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
 // cores returns the share of the time for which each CPU of a machine was busy. It returns nil if
 // this is unknown.
 func (s pair) cores() (all []float64) {
-	if len(s.now.Cores) != len(s.before.Cores) { // a CPU was added or removed
+	if len(s.later.Cores) != len(s.earlier.Cores) { // a CPU was added or removed
 		return nil
 	}
-	for i, busy := range s.now.Cores {
-		share := (busy - s.before.Cores[i]) / s.seconds
+	for i, busy := range s.later.Cores {
+		share := (busy - s.earlier.Cores[i]) / s.seconds
 		if !(share >= 0) {
 			return nil
 		}
@@ -91,9 +91,9 @@ func (s pair) cores() (all []float64) {
 // the hosts with members, hasMembers assumes that all machines except the generator's have members.
 func hasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
-		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.Members && h.Machine == machine })
+		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.HasMembers && h.Machine == machine })
 	}
-	return machine != record.MachineName || t.Shared != nil && *t.Shared
+	return machine != record.MachineName || t.SharesMachine != nil && *t.SharesMachine
 }
 
 // Counters from which findings and charts are computed.

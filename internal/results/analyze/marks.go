@@ -16,15 +16,15 @@ func (o *OverTime) addMarks() {
 		column       int
 	}
 	at := map[key]int{}
-	events := once(paired(o.Trial.Events))
+	events := dropPolledElections(combineSnapshotEvents(o.Trial.Events))
 	for i := range events {
 		e := &events[i]
 		from, to := e.Began().Sub(g.Opened).Seconds(), e.Time.Sub(g.Opened).Seconds()
 		column, ok := g.column(to)
-		if !ok && !(from < float64(g.End()) && to >= float64(g.From)) {
+		if !ok && !(from < float64(g.EndSecond()) && to >= float64(g.From)) {
 			continue
 		}
-		from, to = max(from, float64(g.From)), min(to, float64(g.End()))
+		from, to = max(from, float64(g.From)), min(to, float64(g.EndSecond()))
 		k := key{e.Kind, e.Member, column}
 		j, seen := at[k]
 		if !seen {
@@ -39,7 +39,7 @@ func (o *OverTime) addMarks() {
 	kinds := store.SignalKinds()
 	for i := range o.Marks {
 		k := o.Marks[i].Kind
-		o.Marks[i].Grave = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].calm() == 0
+		o.Marks[i].Severe = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].sortKey() == 0
 	}
 	// kinds of events that logs do not report come first
 	place := func(k store.SignalKind) int { return slices.Index(kinds, k) }
@@ -57,8 +57,8 @@ const (
 // KindName returns the plural name of an event kind.
 func KindName(kind store.SignalKind) string {
 	for _, of := range counted {
-		if of.kind == kind {
-			return of.several
+		if of.signal == kind {
+			return of.plural
 		}
 	}
 	return strings.ReplaceAll(string(kind), "_", " ")

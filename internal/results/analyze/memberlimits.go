@@ -15,7 +15,7 @@ import (
 
 func leaders(m *MemberMetrics) *Cause {
 	n := m.Metrics[store.LeaderChanges].Value
-	return causeOver(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
+	return causeIfExceeded(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
 }
 
 // diskTimers lists the timers whose values depend on a member's disk.
@@ -30,37 +30,37 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	if !writes(t) {
 		return nil
 	}
-	unsure := waitedForCPU(t)
+	unsure := cpuWaitCaveat(t)
 	for _, timer := range diskTimers {
 		r := m.Metrics[timer.metric]
 		how, took, _ := slowness(r)
-		c := overLimit(CauseDisk, m.Name, took, timer.limit,
-			fmt.Sprintf("member %s: %s %s %s over %.0f calls (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
+		c := causeIfTooLong(CauseDisk, m.Name, took, timer.limit,
+			fmt.Sprintf("member %s: %s %s %s over %.0f calls (limit %s)", m.Name, timer.name, how, durationText(took), r.Count, durationText(timer.limit))+unsure)
 		if lower, upper, ok := r.Longest(); c == nil && ok && DurationOf(lower) >= limitLongSync {
-			c = &Cause{What: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
-				Text: fmt.Sprintf("member %s: longest %s %s to %s (limit %s)", m.Name, timer.name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(limitLongSync)) + unsure}
+			c = &Cause{Kind: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
+				Text: fmt.Sprintf("member %s: longest %s %s to %s (limit %s)", m.Name, timer.name, durationText(DurationOf(lower)), durationText(DurationOf(upper)), durationText(limitLongSync)) + unsure}
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// waitedForCPU returns a caveat about a member's disk timers for a load during which all CPUs were
+// cpuWaitCaveat returns a caveat about a member's disk timers for a load during which all CPUs were
 // busy. If a member waits for a CPU during a sync, its timer counts this wait as disk time. The
 // disk probe shows whether the disk itself is slow.
-func waitedForCPU(t *record.Trial) string {
+func cpuWaitCaveat(t *record.Trial) string {
 	d, _, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
-	if !ok || took > limitFsyncP99 || t.Shared == nil || !*t.Shared || machine(t) == nil {
+	if !ok || took > limitFsyncP99 || t.SharesMachine == nil || !*t.SharesMachine || machine(t) == nil {
 		return ""
 	}
-	return fmt.Sprintf("; fdatasync alone had a %s of %s %s the load, and all CPUs were busy, so the member may have waited for a CPU", what, spent(took), when)
+	return fmt.Sprintf("; fdatasync alone had a %s of %s %s the load, and all CPUs were busy, so the member may have waited for a CPU", what, durationText(took), when)
 }
 
 // slowness returns a timer's p99. If the timer has too few values for a p99, slowness returns the
 // p90 or else the median. It returns the mean if the timer has no buckets or too few values even
 // for a median.
-func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
+func slowness(r store.Reading) (name string, took time.Duration, ok bool) {
 	for _, of := range []struct {
 		p    float64
 		name string
@@ -82,19 +82,19 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	return r.Quantile(p / 100)
 }
 
-// leastSpan is the shortest time, in seconds, over which CPU use is checked. A member that
+// minCPUSeconds is the shortest time, in seconds, over which CPU use is checked. A member that
 // restarted may have reported its CPU use for a shorter time.
-const leastSpan = 1
+const minCPUSeconds = 1
 
 // processors checks the CPU time that a member reports for itself, if the member also reports how
 // many CPUs it may use.
 func processors(m *MemberMetrics) *Cause {
 	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
-	if cores <= 0 || m.Seconds < leastSpan {
+	if cores <= 0 || m.Seconds < minCPUSeconds {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
-	return causeOver(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
+	return causeIfExceeded(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
 		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 
@@ -102,7 +102,7 @@ func processors(m *MemberMetrics) *Cause {
 // connects, because the member's operating system accepts a TCP connection without involving the
 // member's process.
 func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
-	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
+	if m.ConnectAttempts == m.FailedConnects && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
 		return nil // the endpoint comes from the cluster, and this machine cannot reach it
 	}
 	var budget time.Duration // the time per operation at which all allowed clients are busy
@@ -110,32 +110,32 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
 	}
 	between := fmt.Sprintf("the round trip to member %s ", m.Name)
-	switch c := m.Connect; {
-	case m.Refused == 0 && stoodStill(t, max(c.Median, c.Max)):
+	switch c := m.ConnectTimes; {
+	case m.FailedConnects == 0 && generatorPaused(t, max(c.Median, c.Max)):
 		return nil
-	case m.Refused > 0:
-		return &Cause{What: CauseNetwork, Member: m.Name, Figure: float64(m.Refused),
-			Text: fmt.Sprintf("%d of %d TCP connections to member %s failed", m.Refused, m.Connects, m.Name)}
+	case m.FailedConnects > 0:
+		return &Cause{Kind: CauseNetwork, Member: m.Name, Figure: float64(m.FailedConnects),
+			Text: fmt.Sprintf("%d of %d TCP connections to member %s failed", m.FailedConnects, m.ConnectAttempts, m.Name)}
 	case c.Median > limitRoundTrip:
-		return overLimit(CauseNetwork, m.Name, c.Median, limitRoundTrip,
-			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", spent(c.Median), m.Connects, spent(limitRoundTrip)))
+		return causeIfTooLong(CauseNetwork, m.Name, c.Median, limitRoundTrip,
+			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", durationText(c.Median), m.ConnectAttempts, durationText(limitRoundTrip)))
 	case budget > 0 && c.Min > budget/2:
-		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
-			between+fmt.Sprintf("takes at least %s, but with %d clients and %.0f operations per second, each operation may take only %s", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
+		return causeIfTooLong(CauseNetwork, m.Name, c.Min, budget/2,
+			between+fmt.Sprintf("takes at least %s, but with %d clients and %.0f operations per second, each operation may take only %s", durationText(c.Min), t.MaxInFlight, *t.Rate, durationText(budget)))
 	case c.Max >= limitConnect:
-		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
-			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connects took %s (median %s)", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
+		return &Cause{Kind: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
+			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connects took %s (median %s)", m.Name, m.ConnectAttempts, durationText(c.Max), durationText(c.Median))}
 	}
 	return nil
 }
 
 func peers(t *record.Trial, m *MemberMetrics) *Cause {
 	how, took, _ := slowness(m.Metrics[store.PeerRoundTripSeconds])
-	if !agrees(t) {
+	if !needsAgreement(t) {
 		return nil
 	}
-	return overLimit(CauseNetwork, m.Name, took, limitPeerP99,
-		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
+	return causeIfTooLong(CauseNetwork, m.Name, took, limitPeerP99,
+		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, durationText(took), durationText(limitPeerP99)))
 }
 
 // silence checks whether a member responded late or not at all. The cause also contains the time of
@@ -143,26 +143,26 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
-	case m.Connects > m.Refused:
-		network = fmt.Sprintf("; TCP connects took %s (median)", spent(m.Connect.Median))
-		if m.Connect.Median <= limitRoundTrip {
+	case m.ConnectAttempts > m.FailedConnects:
+		network = fmt.Sprintf("; TCP connects took %s (median)", durationText(m.ConnectTimes.Median))
+		if m.ConnectTimes.Median <= limitRoundTrip {
 			network += ": the process was slow, not the network"
 		}
-	case m.Connects > 0:
+	case m.ConnectAttempts > 0:
 		network = "; TCP connections to its machine failed"
 	}
-	if !m.Reports {
+	if !m.HasReports {
 		return nil
 	}
-	if m.Unanswered > 0 {
-		return &Cause{What: CauseMember, Member: m.Name, Figure: float64(m.Unanswered),
-			Text: fmt.Sprintf("member %s did not respond to %d of %d status requests%s", m.Name, m.Unanswered, m.Asked, network)}
+	if m.UnansweredRequests > 0 {
+		return &Cause{Kind: CauseMember, Member: m.Name, Figure: float64(m.UnansweredRequests),
+			Text: fmt.Sprintf("member %s did not respond to %d of %d status requests%s", m.Name, m.UnansweredRequests, m.StatusRequests, network)}
 	}
-	if stoodStill(t, m.Slowest) {
+	if generatorPaused(t, m.SlowestResponse) {
 		return nil
 	}
-	return overLimit(CauseMember, m.Name, m.Slowest, limitSlowAnswer,
-		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
+	return causeIfTooLong(CauseMember, m.Name, m.SlowestResponse, limitSlowAnswer,
+		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, durationText(m.SlowestResponse), durationText(limitSlowAnswer), network))
 }
 
 // folder checks the disk probe of the members' data folders, or of the folder that was probed after
@@ -173,14 +173,14 @@ func folder(t *record.Trial) *Cause {
 	if !ok || !writes(t) {
 		return nil
 	}
-	return overLimit(CauseDisk, "", took, limitFsyncP99,
+	return causeIfTooLong(CauseDisk, "", took, limitFsyncP99,
 		fmt.Sprintf("fdatasync in %s (%s): %s %s over %d calls %s the load (limit %s)",
-			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
+			where, d.FileSystem, what, durationText(took), d.Fdatasyncs, when, durationText(limitFsyncP99)))
 }
 
 // dataFolder returns the probe of the data folder's disk that ran closest in time to the load. It
 // returns nil if there is no probe, or if writes do not wait for that disk.
-func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
+func dataFolder(t *record.Trial) (d *record.Durability, location, timing string) {
 	switch {
 	case t.DataDir != nil:
 		return &t.DataDir.Durability, t.DataDir.Path, "after"
@@ -192,7 +192,7 @@ func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 
 // fdatasync returns the p99 of a disk probe. If there were too few syncs for a p99, it returns the
 // median, which is never above the p99.
-func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) {
+func fdatasync(d *record.Durability) (figureName string, took time.Duration, ok bool) {
 	if d == nil {
 		return "", 0, false
 	}
@@ -208,7 +208,7 @@ func writes(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
 }
 
-// agrees reports whether the load has operations on which the members must agree.
-func agrees(t *record.Trial) bool {
+// needsAgreement reports whether the load has operations on which the members must agree.
+func needsAgreement(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }

@@ -15,21 +15,21 @@ type MemberMetrics struct {
 	Name, Endpoint string
 	// Metrics is the difference between two rows: the row nearest to the start of the window and
 	// the row nearest to its end. Seconds is the time between these rows. Metrics is nil if there
-	// are no two such rows. If the member reported nothing, Unread is the reason. All figures
+	// are no two such rows. If the member reported nothing, UnreadReason is the reason. All figures
 	// exclude the time of injected faults.
-	Seconds float64
-	Metrics store.Sample
-	Unread  string
-	Reports bool // set if the member responded to at least one request during the trial
+	Seconds      float64
+	Metrics      store.Sample
+	UnreadReason string
+	HasReports   bool // set if the member responded to at least one request during the trial
 
-	Asked      int // number of status requests in the window
-	Unanswered int // number of requests that received no response
+	StatusRequests     int // number of status requests in the window
+	UnansweredRequests int // number of requests that received no response
 	// longest time until a response, or until the tester stopped waiting for one
-	Slowest time.Duration
+	SlowestResponse time.Duration
 
-	Connects int           // number of attempted TCP connections
-	Refused  int           // number of failed TCP connections
-	Connect  SpreadOfTimes // times of the successful TCP connects
+	ConnectAttempts int           // number of attempted TCP connections
+	FailedConnects  int           // number of failed TCP connections
+	ConnectTimes    SpreadOfTimes // times of the successful TCP connects
 }
 
 // SpreadOfTimes holds the minimum, median and maximum of several times.
@@ -72,36 +72,36 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		if r.Endpoint != endpoint {
 			continue
 		}
-		everAsked = everAsked || r.Answer > 0 || r.Failure != ""
+		everAsked = everAsked || r.ResponseTime > 0 || r.Failure != ""
 		switch {
 		case r.Failure != "":
-			m.Unread = r.Failure
+			m.UnreadReason = r.Failure
 		case r.Metrics != nil:
-			answers, m.Unread = append(answers, r), ""
+			answers, m.UnreadReason = append(answers, r), ""
 		}
-		asked := Span{r.Time.Add(-r.Answer - r.Connect), r.Time}
-		if t.Opened == nil || !asked.overlaps(window) || inFault(t, asked) {
+		asked := Span{r.Time.Add(-r.ResponseTime - r.ConnectTime), r.Time}
+		if t.Opened == nil || !asked.overlaps(window) || overlapsFault(t, asked) {
 			continue
 		}
-		if m.count(r); r.ConnectFailure == "" && r.Connect > 0 {
-			connects = append(connects, r.Connect)
+		if m.count(r); r.ConnectFailure == "" && r.ConnectTime > 0 {
+			connects = append(connects, r.ConnectTime)
 		}
 	}
 	if len(connects) > 0 {
 		slices.Sort(connects)
-		m.Connect = SpreadOfTimes{connects[0], connects[len(connects)/2], connects[len(connects)-1]}
+		m.ConnectTimes = SpreadOfTimes{connects[0], connects[len(connects)/2], connects[len(connects)-1]}
 	}
 	if !everAsked && len(answers) == 0 {
-		m.Unread = "the store has none"
+		m.UnreadReason = "the store has none"
 	}
-	if m.Reports = len(answers) > 0; !m.Reports || t.Opened == nil {
+	if m.HasReports = len(answers) > 0; !m.HasReports || t.Opened == nil {
 		return m
 	}
 	first, last := nearestRow(answers, window.From), nearestRow(answers, window.To)
 	near := Span{first.Time, last.Time}
 	if near.From.Before(near.To) && !window.From.After(near.From.Add(windowMargin)) && !near.To.After(window.To.Add(windowMargin)) {
 		m.Seconds, m.Metrics = near.To.Sub(near.From).Seconds(), last.Metrics.Since(first.Metrics)
-		if faulty(t) {
+		if hasFault(t) {
 			m.Seconds, m.Metrics = outsideFaults(t, answers, near)
 		}
 	}
@@ -110,28 +110,28 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 
 // count adds a row of stores.csv to the counts of status requests and TCP connections.
 func (m *MemberMetrics) count(r *record.StoreRow) {
-	if r.Answer > 0 {
-		m.Asked++
-		m.Slowest = max(m.Slowest, r.Answer)
+	if r.ResponseTime > 0 {
+		m.StatusRequests++
+		m.SlowestResponse = max(m.SlowestResponse, r.ResponseTime)
 		if r.Failure != "" {
-			m.Unanswered++
+			m.UnansweredRequests++
 		}
 	}
 	if r.ConnectFailure != "" {
-		m.Refused++
+		m.FailedConnects++
 	}
-	if r.ConnectFailure != "" || r.Connect > 0 {
-		m.Connects++
+	if r.ConnectFailure != "" || r.ConnectTime > 0 {
+		m.ConnectAttempts++
 	}
 }
 
 // outsideFaults returns a member's metrics for the parts of a span in which no fault was injected,
 // and the total length of these parts in seconds.
-func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds float64, sum store.Sample) {
-	for i, r := range answers[min(1, len(answers)):] {
-		before := answers[i]
+func outsideFaults(t *record.Trial, responses []*record.StoreRow, span Span) (seconds float64, sum store.Sample) {
+	for i, r := range responses[min(1, len(responses)):] {
+		before := responses[i]
 		between := Span{before.Time, r.Time}
-		if before.Time.Before(in.From) || r.Time.After(in.To) || inFault(t, between) {
+		if before.Time.Before(span.From) || r.Time.After(span.To) || overlapsFault(t, between) {
 			continue
 		}
 		if sum == nil {
@@ -139,7 +139,7 @@ func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (second
 		}
 		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
-			if metric == store.PeerRoundTripSeconds && inFault(t, Span{*t.Opened, between.To}) {
+			if metric == store.PeerRoundTripSeconds && overlapsFault(t, Span{*t.Opened, between.To}) {
 				continue // it may be a mean over minutes that include the fault
 			}
 			if !metric.Gauge() {

@@ -17,15 +17,15 @@ type OverTime struct {
 	// member. Each slice is empty if it would hold only one curve.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// mean is the mean, over the successes that became due in each column, of the times that the
+	// meanLine is the mean, over the successes that became due in each column, of the times that the
 	// trial's tables show first. For each panel, bands contains the range over all members, or over
 	// all machines for the network.
-	mean  Line
-	bands map[string]Line
-	// written is the number of operations in the window that had completed at the start of each
+	meanLine Line
+	bands    map[string]Line
+	// completedWrites is the number of operations in the window that had completed at the start of each
 	// column, with an additional value for the end of the last column. It is nil if the load has
 	// operations other than writes.
-	written []float64
+	completedWrites []float64
 }
 
 // addPanel adds a panel. It omits the lines without values. If no line has values, it omits the
@@ -48,9 +48,9 @@ type Mark struct {
 	From, To float64 // in seconds since the start of the window
 	Events
 	Member string
-	// Grave is set if the event affects the whole cluster, or if it is an event that logs do not
+	// Severe is set if the event affects the whole cluster, or if it is an event that logs do not
 	// report, such as a lost member. All charts mark grave events.
-	Grave bool
+	Severe bool
 }
 
 // PercentileCurve shows the percentiles of times over all due operations, as in the tables. It ends
@@ -66,8 +66,8 @@ type PercentileCurve struct {
 
 // PercentilePoint is one point of a curve: a percentile and its value.
 type PercentilePoint struct {
-	Percentile float64 // at least 0 and below 100
-	NS         float64
-	// Sure is set if at least ten operations were slower.
-	Sure bool
+	Percentile  float64 // at least 0 and below 100
+	Nanoseconds float64
+	// Reliable is set if at least ten operations were slower.
+	Reliable bool
 }

@@ -41,7 +41,7 @@ func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNa
 func TestOverTimeIsTheTimeline(t *testing.T) {
 	m := shape{seed: 3, seconds: 20, perSecond: 20_000, failures: 0.001, open: true, idle: 5, skip: []int{7, 8}}.record(t)
 	o := overTime(t, m, 1000)
-	if o.Grid.From != -1 || o.Grid.Width != 1 || o.Grid.N != 21 {
+	if o.Grid.From != -1 || o.Grid.Width != 1 || o.Grid.Columns != 21 {
 		t.Fatalf("the grid is %+v", o.Grid)
 	}
 	rate, latency := o.panelOf("throughput").Lines[0], o.panelOf("latency").Lines
@@ -65,7 +65,7 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 			}
 		}
 	}
-	for i := range o.Grid.N {
+	for i := range o.Grid.Columns {
 		if !seen[i] && !math.IsNaN(rate.Low[i]) {
 			t.Errorf("column %d has a throughput, and nothing was recorded of it", i)
 		}
@@ -75,13 +75,13 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 // With any number of columns, the charts keep the minimum and the maximum over all seconds, and the
 // heat map contains every operation.
 func TestFewColumnsKeepExtremes(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	m := shape{seed: 4, seconds: 100, perSecond: 3000, idle: -1}.record(t)
 	whole := overTime(t, m, 1000)
 	for _, columns := range []int{1, 7, 50, 99, 101} {
 		o := overTime(t, m, columns)
-		if o.Grid.N > columns {
-			t.Fatalf("%d columns are more than %d", o.Grid.N, columns)
+		if o.Grid.Columns > columns {
+			t.Fatalf("%d columns are more than %d", o.Grid.Columns, columns)
 		}
 		for i := range whole.Panels {
 			for j := range whole.Panels[i].Lines {
@@ -127,18 +127,18 @@ func highest(all []float64) float64 {
 
 // A cell of the heat map counts the times between its edges.
 func TestHeatMapRows(t *testing.T) {
-	g := Grid{Width: 1, N: 1}
+	g := Grid{Width: 1, Columns: 1}
 	for _, ns := range []int64{8, 100, 999, 1_000, 52_100, 1e6, 999e6, 60e9, measure.Highest} {
 		h := measure.NewHistogram()
 		measure.Record(h, ns)
 		c := newHeatCounter(&g)
-		steps := measure.StepsOf(h)
+		steps := measure.NonEmptySteps(h)
 		c.add(0, &steps)
 		m := c.finish("x")
 		if m.Rows != 1 || m.Counts[0][0] != 1 {
 			t.Fatalf("%d ns: %+v", ns, m)
 		}
-		step := float64(measure.StepOf(ns))
+		step := float64(measure.StepFloor(ns))
 		if low, high := m.Edge(0), m.Edge(1); step < low*(1-1e-9) || step > high*(1+1e-9) {
 			t.Errorf("%d ns is in the row from %v to %v", ns, low, high)
 		}
@@ -152,15 +152,15 @@ func TestPercentileCurve(t *testing.T) {
 	c := overTime(t, m, 100).Curves[0]
 	last := 0.0
 	for _, p := range c.Points {
-		if p.NS < last {
+		if p.Nanoseconds < last {
 			t.Fatalf("it falls at %v", p.Percentile)
 		}
-		last = p.NS
-		if rank := math.Ceil(p.Percentile / 100 * float64(c.Count)); p.Sure != (float64(c.Count)-max(rank, 1) >= measure.MinBeyond) {
-			t.Errorf("percentile %v of %d: sure is %v", p.Percentile, c.Count, p.Sure)
+		last = p.Nanoseconds
+		if rank := math.Ceil(p.Percentile / 100 * float64(c.Count)); p.Reliable != (float64(c.Count)-max(rank, 1) >= measure.MinBeyond) {
+			t.Errorf("percentile %v of %d: sure is %v", p.Percentile, c.Count, p.Reliable)
 		}
-		if want := measure.Percentile(m.response, 0, math.Round(p.Percentile*1000)/1000); want.Known && math.Abs(p.NS-want.NS) > 0.02*want.NS+2*measure.Lowest {
-			t.Errorf("percentile %v is %v and not %v", p.Percentile, p.NS, want.NS)
+		if want := measure.Percentile(m.response, 0, math.Round(p.Percentile*1000)/1000); want.Known && math.Abs(p.Nanoseconds-want.NS) > 0.02*want.NS+2*measure.Lowest {
+			t.Errorf("percentile %v is %v and not %v", p.Percentile, p.Nanoseconds, want.NS)
 		}
 	}
 	if slowest := float64(m.response.ValueAtPercentile(100)); last != slowest {
@@ -203,7 +203,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 	}
 	short := withP99(5, 5, 5, 5, 50)
 	short.Seconds, short.Timeline[4].Done = 4.5, 500
-	if s := Spikes(short); len(s) != 1 || s[0].Least != 1000 {
+	if s := Spikes(short); len(s) != 1 || s[0].LowestRate != 1000 {
 		t.Errorf("the window's last half second is %+v", s)
 	}
 	trial := withP99(5, 6, 5, 800, 600, 5, 6, 0, 5, -1, 5, 5)
@@ -211,7 +211,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 		{Time: noon.Add(3500 * time.Millisecond), Kind: "slow_fsync", Member: "m3", Duration: 1040 * time.Millisecond, Line: "slow fdatasync"},
 		{Time: noon.Add(10900 * time.Millisecond), Kind: "snapshot_done", Member: "m1", Line: "saved snapshot"},
 	}
-	trial.Roles = record.Roles{{Name: "m3", Role: "leader", Since: noon}}
+	trial.Roles = record.RoleHistory{{Name: "m3", Role: "leader", Since: noon}}
 	s := Spikes(trial)
 	if len(s) != 3 {
 		t.Fatalf("found %+v", s)
@@ -226,7 +226,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 	if s[1].From != 7 || !s[1].Worst.Failed || s[1].Errors != 1000 || len(s[1].Coincided) != 0 {
 		t.Errorf("the second is %+v", s[1])
 	}
-	if s[2].From != 9 || s[2].Least != 3 || len(s[2].Coincided) != 0 {
+	if s[2].From != 9 || s[2].LowestRate != 3 || len(s[2].Coincided) != 0 {
 		t.Errorf("the third is %+v", s[2])
 	}
 }
@@ -238,7 +238,7 @@ func TestMostSpikes(t *testing.T) {
 		all = append(all, 5, 5, 5, 20+float64(i))
 	}
 	s := Spikes(withP99(all...))
-	if len(s) != mostSpikes {
+	if len(s) != maxSpikes {
 		t.Fatalf("%d are found", len(s))
 	}
 	for i := range s {
@@ -251,7 +251,7 @@ func TestMostSpikes(t *testing.T) {
 // A log with more series than any run writes is read only up to the limit, so the limit also bounds
 // the memory use.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]
@@ -261,12 +261,12 @@ func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	const tag = "Tag=measured.service.put.none.1.2,"
 	from := bytes.Index(log, []byte(tag))
 	line, _, _ := bytes.Cut(log[from+len(tag):], []byte("\n"))
-	for term := range 10 * mostSeries {
+	for term := range 10 * maxSeries {
 		log = fmt.Appendf(log, "Tag=measured.service.put.none.1.%d,%s\n", term, line)
 	}
 	must(t, os.WriteFile(path, log, 0o600))
-	x := newTimesOverTime(&OverTime{Trial: one, Grid: gridOf(one, 10)})
-	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog contains more than 512 series (operation, consistency, member, term)") || len(x.all) != mostSeries {
+	x := newTimesReader(&OverTime{Trial: one, Grid: gridOf(one, 10)})
+	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog contains more than 512 series (operation, consistency, member, term)") || len(x.all) != maxSeries {
 		t.Errorf("%d series are read, and %v", len(x.all), err)
 	}
 	if o, err := ReadOverTime(one, 10); err == nil || o.panelOf("throughput") == nil {

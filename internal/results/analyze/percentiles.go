@@ -47,7 +47,7 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 // in the window. It returns nil if there is only one such role.
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
-	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.Unknown} {
+	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.UnknownRole} {
 		done, failed := uint64(0), uint64(0)
 		for i := range t.ByRole {
 			if t.ByRole[i].Role == role.String() {
@@ -61,7 +61,7 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 				name = "by followers"
 			case kv.NonVoter:
 				name = "by members without a vote"
-			case kv.Unknown:
+			case kv.UnknownRole:
 				name = "by members of unknown role"
 			}
 			out = append(out, curve(name, h, failed))
@@ -141,7 +141,7 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 		}
 		ns := float64(h.ValueAtPercentile(100 * float64(rank) / float64(succeeded)))
 		last = max(last, ns)
-		c.Points = append(c.Points, PercentilePoint{Percentile: p, NS: last, Sure: c.Count-rank >= measure.MinBeyond})
+		c.Points = append(c.Points, PercentilePoint{Percentile: p, Nanoseconds: last, Reliable: c.Count-rank >= measure.MinBeyond})
 	}
 	return c
 }

@@ -8,10 +8,10 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 // it also returns the part that was read before the error.
 func ReadOverTime(t *record.Trial, columns int) (*OverTime, error) {
 	o := &OverTime{Trial: t, Grid: gridOf(t, columns), bands: map[string]Line{}}
-	if o.Grid.N == 0 {
+	if o.Grid.Columns == 0 {
 		return o, nil
 	}
-	times := newTimesOverTime(o)
+	times := newTimesReader(o)
 	err := times.read()
 	o.addOperations(times)
 	o.addMachines()

@@ -17,17 +17,17 @@ type Sentence struct {
 	// labels of the trials; repeats of a trial are combined into one label with their number
 	Trials []string
 	Count  int // number of trials
-	// Worst is set if the sentences of the trials differ. Text is then the sentence of the trial
+	// WorstTrial is set if the sentences of the trials differ. Text is then the sentence of the trial
 	// that was disturbed most, and Worst is the label of this trial.
-	Worst string
+	WorstTrial string
 }
 
 // sentences collects sentences about trials.
 type sentences struct {
-	all    []Sentence
-	keys   []string
-	trials [][]*record.Trial
-	worst  []*record.Trial
+	all         []Sentence
+	keys        []string
+	trials      [][]*record.Trial
+	worstTrials []*record.Trial
 }
 
 // add adds a sentence about a trial. It merges sentences that have the same key.
@@ -35,7 +35,7 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 	i := slices.Index(s.keys, key)
 	if i < 0 {
 		s.all, s.keys = append(s.all, Sentence{Text: text}), append(s.keys, key)
-		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
+		s.trials, s.worstTrials = append(s.trials, []*record.Trial{t}), append(s.worstTrials, t)
 		return
 	}
 	// sentences about the same trial are added one after the other, so it is enough to compare with
@@ -46,10 +46,10 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 	if s.all[i].Text == text {
 		return
 	}
-	if worseThan(t, s.worst[i]) {
-		s.all[i].Text, s.worst[i] = text, t
+	if hasWorseVerdict(t, s.worstTrials[i]) {
+		s.all[i].Text, s.worstTrials[i] = text, t
 	}
-	s.all[i].Worst = Label(s.worst[i])
+	s.all[i].WorstTrial = Label(s.worstTrials[i])
 }
 
 // withTrials returns the sentences, each with the labels and the number of the trials to which it
@@ -61,16 +61,16 @@ func (s *sentences) withTrials() []Sentence {
 	return s.all
 }
 
-// worseThan reports whether a trial has a worse verdict than the trial `other`. If both have the
+// hasWorseVerdict reports whether a trial has a worse verdict than the trial `other`. If both have the
 // same verdict, the trial with the larger possible effect of disturbances on any figure is worse.
-func worseThan(one, other *record.Trial) bool {
+func hasWorseVerdict(trial, current *record.Trial) bool {
 	most := func(t *record.Trial) (most float64) {
-		for _, name := range verdict.Printed() {
+		for _, name := range verdict.PrintedFigures() {
 			most = max(most, t.Verdict.Effect.ForFigure(name))
 		}
 		return most
 	}
-	return one.Verdict.State.Worse(other.Verdict.State) || one.Verdict.State == other.Verdict.State && most(one) > most(other)
+	return trial.Verdict.State.Worse(current.Verdict.State) || trial.Verdict.State == current.Verdict.State && most(trial) > most(current)
 }
 
 // sentenceKey returns a key that is the same for sentences that should be merged. It is the rule
@@ -89,7 +89,7 @@ var (
 
 // Reasons returns the reasons why trials are not valid, and the notes about trials. Both are in the
 // order in which the trials ran. Notes about windows that opened too early come first.
-func Reasons(run *record.Run) (why, notes []Sentence) {
+func Reasons(run *record.Run) (reason, notes []Sentence) {
 	var reasons, others sentences
 	for _, r := range Rows(run) {
 		if l, late := LateSteadyOf(r); late {
@@ -133,11 +133,11 @@ const longerWarmup = 0.25
 func warmups(trials []*record.Trial) string {
 	least, most, longer := math.Inf(1), 0.0, false
 	for _, t := range trials {
-		if t.WarmupRun == nil || t.WarmupSteady == nil || !*t.WarmupSteady {
+		if t.ActualWarmupSeconds == nil || t.WarmupSteady == nil || !*t.WarmupSteady {
 			continue
 		}
-		least, most = min(least, *t.WarmupRun), max(most, *t.WarmupRun)
-		longer = longer || *t.WarmupRun > t.Warmup.Seconds()+longerWarmup
+		least, most = min(least, *t.ActualWarmupSeconds), max(most, *t.ActualWarmupSeconds)
+		longer = longer || *t.ActualWarmupSeconds > t.Warmup.Seconds()+longerWarmup
 	}
 	switch {
 	case !longer:
@@ -151,8 +151,8 @@ func warmups(trials []*record.Trial) string {
 // unsteady returns a note if the warm-up reached its time limit before the throughput was steady.
 // Otherwise it returns an empty string.
 func unsteady(t *record.Trial) string {
-	if t.WarmupRun == nil || t.WarmupSteady == nil || *t.WarmupSteady {
+	if t.ActualWarmupSeconds == nil || t.WarmupSteady == nil || *t.WarmupSteady {
 		return ""
 	}
-	return fmt.Sprintf("Throughput was not steady at the start of the window, after %s of warm-up. Use a longer warm-up.", tenths(*t.WarmupRun))
+	return fmt.Sprintf("Throughput was not steady at the start of the window, after %s of warm-up. Use a longer warm-up.", tenths(*t.ActualWarmupSeconds))
 }

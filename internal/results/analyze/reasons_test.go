@@ -8,7 +8,7 @@ import (
 )
 
 func warmed(asked, run float64, steady bool) *record.Trial {
-	t := &record.Trial{WarmupRun: &run, WarmupSteady: &steady}
+	t := &record.Trial{ActualWarmupSeconds: &run, WarmupSteady: &steady}
 	t.Warmup = time.Duration(asked * float64(time.Second))
 	return t
 }

@@ -23,7 +23,7 @@ func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
 	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
 	for i, t := range trials {
 		effect := t.Verdict.Effect.ForFigure(f.Name)
-		if f.Better == record.More { // a disturbance lowers the throughput
+		if f.Direction == record.HigherIsBetter { // a disturbance lowers the throughput
 			effect = -effect
 		}
 		r.Effects[i] = effect
@@ -57,7 +57,7 @@ func FileNumber(v record.Value) float64 {
 // they show one value for several repeats. The exception is a figure whose counts are added up
 // (record.Figure.Summed).
 func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
-	return Median(ValuesOf(f, repeats), f.Better)
+	return Median(ValuesOf(f, repeats), f.Direction)
 }
 
 // Median returns the median of the repeats' values. If the number of values is even, it returns the
@@ -65,13 +65,13 @@ func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
 // value of one repeat, because the mean of two percentiles is not a percentile. A failed value
 // counts as slower than any other. If a value is unknown because its sample is too small, the
 // median is unknown.
-func Median(all []record.Value, better record.Better) record.Value {
+func Median(all []record.Value, better record.Direction) record.Value {
 	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
 		return record.Value{}
 	}
 	place := len(all) / 2
-	if better == record.More {
+	if better == record.HigherIsBetter {
 		place = (len(all) - 1) / 2
 	}
 	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
@@ -91,7 +91,7 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
 		v := f.Value(t)
-		if v.Number < f.Below {
+		if v.Number < f.ResolutionLimit {
 			v = record.Value{}
 		}
 		all = append(all, v)
@@ -110,7 +110,7 @@ func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	for _, t := range r.Done {
 		if one := f.Value(t); one.Known {
 			v = record.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
-			whole += float64(f.Total.Of(t))
+			whole += float64(f.Total.Count(t))
 		}
 	}
 	if v.Number > 0 && whole > 0 {

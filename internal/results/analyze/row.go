@@ -24,9 +24,9 @@ type Row struct {
 	Dependent bool
 }
 
-// InOrder returns the trials of a run in the order of the scenario. The repeats of a trial follow
+// TrialsInOrder returns the trials of a run in the order of the scenario. The repeats of a trial follow
 // each other.
-func InOrder(run *record.Run) []*record.Trial {
+func TrialsInOrder(run *record.Run) []*record.Trial {
 	all := make([]*record.Trial, 0, len(run.Trials))
 	for i := range run.Trials {
 		all = append(all, &run.Trials[i])
@@ -87,35 +87,35 @@ func (r *Row) HeadlineTime() record.Time {
 
 // Doubts reports whether the verdict of at least one repeat doubts the figure.
 func (r *Row) Doubts(figure string) bool {
-	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
+	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.IsFigureDoubtful(figure) })
 }
 
 // RepeatsText describes the repeats in the list, such as " in repeats 1, 2 and 5". It returns an
 // empty string if the trial has only one repeat.
-func (r *Row) RepeatsText(in []*record.Trial) string {
-	switch n := len(in); {
+func (r *Row) RepeatsText(repeats []*record.Trial) string {
+	switch n := len(repeats); {
 	case len(r.Trials) == 1 || n == 0:
 		return ""
 	case n == len(r.Trials):
 		return fmt.Sprintf(" in all %d repeats", n)
 	case n == 1:
-		return fmt.Sprintf(" in repeat %d", in[0].Repeat)
-	case n > mostPlaces:
+		return fmt.Sprintf(" in repeat %d", repeats[0].Repeat)
+	case n > maxListedRepeats:
 		return fmt.Sprintf(" in %d of %d repeats", n, len(r.Trials))
 	}
 	var some []string
-	for _, t := range in[:len(in)-1] {
+	for _, t := range repeats[:len(repeats)-1] {
 		some = append(some, strconv.Itoa(t.Repeat))
 	}
-	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), in[len(in)-1].Repeat)
+	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), repeats[len(repeats)-1].Repeat)
 }
 
-// mostPlaces is the maximum number of repeats that are listed by number.
-const mostPlaces = 6
+// maxListedRepeats is the maximum number of repeats that are listed by number.
+const maxListedRepeats = 6
 
-// Judged is the combined verdict of several trials: the worst state, and the numbers of all broken
+// CombinedVerdict is the combined verdict of several trials: the worst state, and the numbers of all broken
 // rules. If a trial has no verdict, State is the state of that trial.
-type Judged struct {
+type CombinedVerdict struct {
 	State string
 	Rules []int
 }
@@ -132,45 +132,45 @@ func WorstVerdict(trials []*record.Trial) verdict.State {
 }
 
 // JudgeTrials combines the verdicts of several trials.
-func JudgeTrials(trials []*record.Trial) Judged {
+func JudgeTrials(trials []*record.Trial) CombinedVerdict {
 	var rules []int
 	for _, t := range trials {
 		if !HasFigures(t) {
-			return Judged{State: string(t.State)}
+			return CombinedVerdict{State: string(t.State)}
 		}
 		for _, r := range t.Verdict.Reasons {
 			rules = append(rules, r.Rule)
 		}
 	}
 	slices.Sort(rules)
-	return Judged{State: string(WorstVerdict(trials)), Rules: slices.Compact(rules)}
+	return CombinedVerdict{State: string(WorstVerdict(trials)), Rules: slices.Compact(rules)}
 }
 
 // JudgeFigure combines the verdicts of several trials for one of their figures. It includes only
 // rules that are about this figure or about the whole trial.
-func JudgeFigure(figure string, trials []*record.Trial) Judged {
+func JudgeFigure(figure string, trials []*record.Trial) CombinedVerdict {
 	var rules []int
 	worst := verdict.Valid
 	for _, t := range trials {
 		if !HasFigures(t) {
-			return Judged{State: string(t.State)}
+			return CombinedVerdict{State: string(t.State)}
 		}
-		state := t.Verdict.StateOf(figure)
+		state := t.Verdict.FigureState(figure)
 		if state.Worse(worst) {
 			worst = state
 		}
 		for i := range t.Verdict.Reasons {
-			if r := &t.Verdict.Reasons[i]; state != verdict.Valid && (state == verdict.Invalid || r.About(figure)) {
+			if r := &t.Verdict.Reasons[i]; state != verdict.Valid && (state == verdict.Invalid || r.Affects(figure)) {
 				rules = append(rules, r.Rule)
 			}
 		}
 	}
 	slices.Sort(rules)
-	return Judged{State: string(worst), Rules: slices.Compact(rules)}
+	return CombinedVerdict{State: string(worst), Rules: slices.Compact(rules)}
 }
 
 // String formats the verdict as in tables, such as "suspect R5 R10".
-func (j Judged) String() string {
+func (j CombinedVerdict) String() string {
 	text := j.State
 	for _, r := range j.Rules {
 		text += fmt.Sprintf(" R%d", r)

@@ -24,7 +24,7 @@ func TestMedian(t *testing.T) {
 		{[]record.Value{k(1), failed}, failed},
 		{[]record.Value{k(1), unsupported, k(3)}, unsupported},
 	} {
-		if got := Median(tt.of, record.Less); got != tt.want {
+		if got := Median(tt.of, record.LowerIsBetter); got != tt.want {
 			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
 		}
 	}
@@ -78,22 +78,22 @@ func TestDurabilityHasOnlySupportedPercentiles(t *testing.T) {
 
 func TestWatchedKeysAreNamed(t *testing.T) {
 	for want, w := range map[string]scenario.Watch{
-		"1 key":                {WatchedKeys: 1, Span: 1},
-		"1 of 8 keys each":     {WatchedKeys: 8, Span: 1},
-		"1 of 1,000 keys each": {Span: 1},
-		"20 keys each":         {Span: 20},
-		"all 1,000 keys each":  {WatchedKeys: 1, Span: 1000},
-		`"w"`:                  {Key: []byte("w"), Span: 1},
+		"1 key":                {WatchedKeys: 1, KeysPerWatcher: 1},
+		"1 of 8 keys each":     {WatchedKeys: 8, KeysPerWatcher: 1},
+		"1 of 1,000 keys each": {KeysPerWatcher: 1},
+		"20 keys each":         {KeysPerWatcher: 20},
+		"all 1,000 keys each":  {WatchedKeys: 1, KeysPerWatcher: 1000},
+		`"w"`:                  {Key: []byte("w"), KeysPerWatcher: 1},
 	} {
 		trial := record.Trial{Conditions: record.Conditions{Load: scenario.Load{KeySpace: 1000, Watch: &w}}}
-		if got := watchedWhat(&trial); got != want {
+		if got := watchedKeysText(&trial); got != want {
 			t.Errorf("%+v is %q, not %q", w, got, want)
 		}
 	}
 	// If each watcher watches all keys, the table says so.
-	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, Span: 1000}}}
+	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, KeysPerWatcher: 1000}}}
 	trial := record.Trial{Conditions: record.NewConditions(&spec)}
-	if got := watchedWhat(&trial); got != "all 1,000 keys each" {
+	if got := watchedKeysText(&trial); got != "all 1,000 keys each" {
 		t.Errorf("all keys are %q", got)
 	}
 }
@@ -118,7 +118,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 	if cells := late(); cells != nil {
 		t.Errorf("no trial has late responses: %+v", cells)
 	}
-	trials[1].Late = 20
+	trials[1].LateResponses = 20
 	if cells := late(); len(cells) != 2 || cells[0].Value.Number != 0 || cells[1].Value.Number != 20 || cells[1].Share.Number != 0.02 {
 		t.Errorf("%+v", cells)
 	}

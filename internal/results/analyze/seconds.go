@@ -34,9 +34,9 @@ func (s *Second) PerSecond() (float64, bool) {
 	return float64(s.Done) / s.Length, true
 }
 
-// wholeFrom is the minimum length, in seconds, of a complete interval. It is below 1 because
+// minCompleteLength is the minimum length, in seconds, of a complete interval. It is below 1 because
 // recorded times are rounded to milliseconds.
-const wholeFrom = 0.999
+const minCompleteLength = 0.999
 
 // EachSecond calls the function `each` for every one-second interval of a trial's window, in order.
 // An interval that is not in the record is marked as Missing. EachSecond reads only from the run
@@ -78,12 +78,12 @@ var errEnough = errors.New("the timeline has ended")
 
 // walk reads the timeline and the histograms in parallel.
 type walk struct {
-	trial  *record.Trial
-	opened time.Time
-	rows   []record.Row // the rows that have not been passed to the function `each`
-	next   int          // the next second to pass to the function `each`
-	times  *measure.Sum
-	each   func(*Second) error
+	trial      *record.Trial
+	opened     time.Time
+	rows       []record.Row // the rows that have not been passed to the function `each`
+	nextSecond int          // the next second to pass to the function `each`
+	times      *measure.Sum
+	each       func(*Second) error
 }
 
 func (w *walk) interval(i *record.Interval) error {
@@ -100,22 +100,22 @@ func (w *walk) interval(i *record.Interval) error {
 
 // passSecondsBefore passes the intervals before the given index to the function `each`.
 func (w *walk) passSecondsBefore(index int) error {
-	for w.next < index && len(w.rows) > 0 {
+	for w.nextSecond < index && len(w.rows) > 0 {
 		s := Second{Row: w.rows[0], Times: w.times}
-		if s.Second-w.next > maxGap {
-			return fmt.Errorf("the timeline of %s jumps from second %d to second %d; the record is damaged", w.trial.Folder, w.next, s.Second)
+		if s.Second-w.nextSecond > maxGap {
+			return fmt.Errorf("the timeline of %s jumps from second %d to second %d; the record is damaged", w.trial.Folder, w.nextSecond, s.Second)
 		}
-		if s.Second > w.next {
+		if s.Second > w.nextSecond {
 			w.times.Reset()
 			s = Second{Missing: true, Times: w.times}
-			s.Second, s.Phase = w.next, measure.Measured.String()
-			s.Time = w.opened.Add(time.Duration(w.next) * time.Second)
+			s.Second, s.Phase = w.nextSecond, measure.Measured.String()
+			s.Time = w.opened.Add(time.Duration(w.nextSecond) * time.Second)
 		}
 		s.Length = 1
 		if w.trial.Seconds > 0 {
-			s.Length = min(1, w.trial.Seconds-float64(w.next))
+			s.Length = min(1, w.trial.Seconds-float64(w.nextSecond))
 		}
-		s.Complete = !s.Missing && s.Length >= wholeFrom
+		s.Complete = !s.Missing && s.Length >= minCompleteLength
 		if err := w.each(&s); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (w *walk) passSecondsBefore(index int) error {
 			w.rows = w.rows[1:]
 		}
 		w.times.Reset()
-		w.next++
+		w.nextSecond++
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ type Servers struct {
 	// DiskSpace is the size of a member's data folder at the end of the window: the mean over the
 	// members.
 	DiskSpace record.Value
-	// Seconds holds the resource use of each process and its machine, in the order in which they
+	// Processes holds the resource use of each process and its machine, in the order in which they
 	// first appear in machines.csv.
-	Seconds []ServerSeconds
+	Processes []ServerSeconds
 	// ByKey holds the resource use by the cumulative number of keys, with a row for each row of the
 	// trial's KeyTable.
 	ByKey []ServerKeys
@@ -74,19 +74,19 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	}
 	s := servers(rows, WindowOf(t))
 	s.overWindow(t, rows)
-	s.Seconds = serverSeconds(rows, WindowOf(t))
+	s.Processes = serverSeconds(rows, WindowOf(t))
 	s.ByKey = serverKeys(rows, keys)
 	return s, nil
 }
 
 // servers computes the maxima over the rows in a span.
-func servers(rows []record.MachineRow, in Span) Servers {
+func servers(rows []record.MachineRow, span Span) Servers {
 	type use struct{ cpu, rss float64 }
 	var s Servers
 	// by member, so that each member counts only once per second
 	seconds := map[time.Time]map[string]use{}
-	eachPair(rows, in, func(of pair) {
-		if r := of.now; r.Member() {
+	eachPair(rows, span, func(of pair) {
+		if r := of.later; r.IsMember() {
 			at := r.Time.Truncate(time.Second)
 			if seconds[at] == nil {
 				seconds[at] = map[string]use{}
@@ -94,9 +94,9 @@ func servers(rows []record.MachineRow, in Span) Servers {
 			seconds[at][r.Name] = use{of.processors(), r.RSS}
 		}
 	})
-	most := func(to *record.Value, v float64, unit measure.Unit) {
+	most := func(maximum *record.Value, v float64, unit measure.Unit) {
 		if !math.IsNaN(v) {
-			*to = record.Value{Number: max(to.Number, v), Unit: unit, Known: true}
+			*maximum = record.Value{Number: max(maximum.Number, v), Unit: unit, Known: true}
 		}
 	}
 	for _, members := range seconds {
@@ -120,18 +120,18 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 		if member || r.Kind() == record.WholeMachineRow && hasMembers(t, r.Name) {
 			byName[r.Name] = append(byName[r.Name], r)
 		}
-		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(AtEdge)) {
+		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(MaxEdgeDistance)) {
 			folders[r.Name] = r.FolderBytes
 		}
 	}
-	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, mean bool) record.Value {
+	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, useMean bool) record.Value {
 		total, names := 0.0, 0.0
 		for _, of := range byName {
 			if grown, sampled := CounterIncrease(of, in, counter); of[0].Kind() == kind && sampled {
 				total, names = total+grown, names+1
 			}
 		}
-		if mean {
+		if useMean {
 			total /= names
 		}
 		return record.Value{Number: total, Unit: measure.Number, Known: names > 0 && !math.IsNaN(total)}
@@ -152,11 +152,11 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 // not read every time (to reduce the load). If the span starts or ends between two rows, the
 // counter is interpolated linearly. The increase is NaN if the counter is missing at the start or
 // end of the span and no row outside the span has it.
-func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
+func CounterIncrease(rows []*record.MachineRow, span Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
 	var last *record.MachineRow // the latest row in which the counter is present
 	missing, reaches := false, false
 	for _, r := range rows {
-		if r.Time.After(in.From.Add(-AtEdge)) && !r.Time.After(in.To.Add(AtEdge)) {
+		if r.Time.After(span.From.Add(-MaxEdgeDistance)) && !r.Time.After(span.To.Add(MaxEdgeDistance)) {
 			sampled = true
 		}
 		if math.IsNaN(counter(r)) {
@@ -166,71 +166,73 @@ func CounterIncrease(rows []*record.MachineRow, in Span, counter func(*record.Ma
 		}
 		switch {
 		case last == nil:
-			missing = missing && r.Time.After(in.From.Add(AtEdge))
+			missing = missing && r.Time.After(span.From.Add(MaxEdgeDistance))
 		case r.Continues(last):
 			of := pair{last, r, r.Time.Sub(last.Time).Seconds()}
-			sum += of.grown(counter) * in.shareOf(last.Time, r.Time)
+			sum += of.increase(counter) * span.overlapShare(last.Time, r.Time)
 		}
 		last, reaches = r, true
 	}
-	if missing || last == nil || !reaches && last.Time.Before(in.To.Add(-AtEdge)) {
+	if missing || last == nil || !reaches && last.Time.Before(span.To.Add(-MaxEdgeDistance)) {
 		return math.NaN(), sampled
 	}
 	return sum, sampled
 }
 
-// shareOf returns the share of the time from a to b that is in the span. The time b must be later
+// overlapShare returns the share of the time from a to b that is in the span. The time b must be later
 // than a.
-func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
+func (s Span) overlapShare(a, b time.Time) float64 {
+	return s.overlapSeconds(Span{a, b}) / b.Sub(a).Seconds()
+}
 
 // serverSeconds combines the rows of processes with the rows of their machines for each second.
-func serverSeconds(rows []record.MachineRow, in Span) (all []ServerSeconds) {
-	type at struct {
+func serverSeconds(rows []record.MachineRow, span Span) (all []ServerSeconds) {
+	type processSecond struct {
 		name string
 		unix int64
 	}
-	machines := map[at]pair{}
-	eachPair(rows, in, func(of pair) {
-		if hasNetwork(of.now) {
-			machines[at{of.now.Name, of.now.Time.Unix()}] = of
+	machines := map[processSecond]pair{}
+	eachPair(rows, span, func(of pair) {
+		if hasNetwork(of.later) {
+			machines[processSecond{of.later.Name, of.later.Time.Unix()}] = of
 		}
 	})
-	eachPair(rows, in, func(of pair) {
-		kind := of.now.Kind()
+	eachPair(rows, span, func(of pair) {
+		kind := of.later.Kind()
 		if kind != record.MemberRow && kind != record.GeneratorRow {
 			return
 		}
-		i := slices.IndexFunc(all, func(s ServerSeconds) bool { return s.Name == of.now.Name })
+		i := slices.IndexFunc(all, func(s ServerSeconds) bool { return s.Name == of.later.Name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, ServerSeconds{Name: of.now.Name, Generator: kind == record.GeneratorRow})
+			all = append(all, ServerSeconds{Name: of.later.Name, Generator: kind == record.GeneratorRow})
 		}
-		name := of.now.Machine
+		name := of.later.Machine
 		row := func(name string) pair {
-			if p, ok := machines[at{name, of.now.Time.Unix()}]; ok {
+			if p, ok := machines[processSecond{name, of.later.Time.Unix()}]; ok {
 				return p
 			}
-			none := record.NewMachineRow(of.now.Time, name)
+			none := record.NewMachineRow(of.later.Time, name)
 			return pair{none, none, 1}
 		}
-		all[i].Rows = append(all[i].Rows, serverSecond(of, row(name), row(cmp.Or(of.now.Network, name))))
+		all[i].Rows = append(all[i].Rows, serverSecond(of, row(name), row(cmp.Or(of.later.Network, name))))
 	})
 	return all
 }
 
-func serverSecond(of, machine, network pair) ServerSecond {
+func serverSecond(process, machine, network pair) ServerSecond {
 	return ServerSecond{
-		Process: *of.now, Machine: *machine.now, Percent: 100 * of.processors(),
-		Reads:           machine.grown(func(r *record.MachineRow) float64 { return r.DiskReads }),
-		Writes:          machine.grown(func(r *record.MachineRow) float64 { return r.DiskWrites }),
-		ReadSectors:     machine.grown(func(r *record.MachineRow) float64 { return r.ReadSectors }),
-		WrittenSectors:  machine.grown(func(r *record.MachineRow) float64 { return r.WrittenSectors }),
-		ReadBytes:       of.grown(func(r *record.MachineRow) float64 { return r.ReadBytes }),
-		WriteBytes:      of.grown(func(r *record.MachineRow) float64 { return r.WriteBytes }),
-		Received:        network.grown(func(r *record.MachineRow) float64 { return r.Received }),
-		ReceivedPackets: network.grown(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
-		Sent:            network.grown(func(r *record.MachineRow) float64 { return r.Sent }),
-		SentPackets:     network.grown(func(r *record.MachineRow) float64 { return r.SentPackets }),
+		Process: *process.later, Machine: *machine.later, Percent: 100 * process.processors(),
+		Reads:           machine.increase(func(r *record.MachineRow) float64 { return r.DiskReads }),
+		Writes:          machine.increase(func(r *record.MachineRow) float64 { return r.DiskWrites }),
+		ReadSectors:     machine.increase(func(r *record.MachineRow) float64 { return r.ReadSectors }),
+		WrittenSectors:  machine.increase(func(r *record.MachineRow) float64 { return r.WrittenSectors }),
+		ReadBytes:       process.increase(func(r *record.MachineRow) float64 { return r.ReadBytes }),
+		WriteBytes:      process.increase(func(r *record.MachineRow) float64 { return r.WriteBytes }),
+		Received:        network.increase(func(r *record.MachineRow) float64 { return r.Received }),
+		ReceivedPackets: network.increase(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
+		Sent:            network.increase(func(r *record.MachineRow) float64 { return r.Sent }),
+		SentPackets:     network.increase(func(r *record.MachineRow) float64 { return r.SentPackets }),
 	}
 }
 
@@ -248,9 +250,9 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 		k.all = append(k.all, ServerKeys{row.Keys, nan, nan, nan, nan, nan})
 	}
 	anything := func(_, _ *record.MachineRow) bool { return true }
-	eachPairThat(rows, always, anything, func(of pair) {
-		if of.now.Member() {
-			if i, ok := k.place(of); ok {
+	eachMatchingPair(rows, allTime, anything, func(of pair) {
+		if of.later.IsMember() {
+			if i, ok := k.keyRowIndex(of); ok {
 				k.add(i, of)
 			}
 		}
@@ -281,36 +283,36 @@ type usedByKeys struct {
 
 type memorySum struct{ rss, samples float64 }
 
-// place returns the index of the KeyRow to which a member's resource use between two samples
+// keyRowIndex returns the index of the KeyRow to which a member's resource use between two samples
 // belongs. It returns false if there is no such row, or if the use cannot be assigned to a single
 // row.
-func (k *usedByKeys) place(of pair) (int, bool) {
+func (k *usedByKeys) keyRowIndex(samples pair) (int, bool) {
 	rowAt := func(at time.Time) int {
 		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })
 	}
-	at := of.middle()
-	i, last := rowAt(at), rowAt(of.now.Time)
-	if of.now.Follows(of.before) {
+	at := samples.middle()
+	i, last := rowAt(at), rowAt(samples.later.Time)
+	if samples.later.Follows(samples.earlier) {
 		return i, i < len(k.keys) && !at.Before(k.keys[i].From)
 	}
 	// The samples have a gap. The use in the gap is assigned only if the whole gap is in one
 	// period.
-	i = rowAt(of.before.Time)
-	if within := i == last && i < len(k.keys) && !of.before.Time.Before(k.keys[i].From); within && of.now.Continues(of.before) {
+	i = rowAt(samples.earlier.Time)
+	if within := i == last && i < len(k.keys) && !samples.earlier.Time.Before(k.keys[i].From); within && samples.later.Continues(samples.earlier) {
 		return i, true
 	}
 	for ; i <= last && i < len(k.keys); i++ {
-		if k.keys[i].From.Before(of.now.Time) {
-			k.unknown[i] = also(k.unknown[i], of.now.Name)
+		if k.keys[i].From.Before(samples.later.Time) {
+			k.unknown[i] = addToSet(k.unknown[i], samples.later.Name)
 		}
 	}
 	return 0, false
 }
 
 // add adds a member's use between two samples to the row with index i.
-func (k *usedByKeys) add(i int, of pair) {
+func (k *usedByKeys) add(i int, samples pair) {
 	row, sum := &k.all[i], &k.memory[i]
-	if rss := of.now.RSS / 1e6; !math.IsNaN(rss) {
+	if rss := samples.later.RSS / 1e6; !math.IsNaN(rss) {
 		if sum.samples == 0 {
 			row.MinRSS, row.MaxRSS = rss, rss
 		}
@@ -322,14 +324,14 @@ func (k *usedByKeys) add(i int, of pair) {
 	if k.io[i] == nil {
 		k.io[i] = map[string][2]float64{}
 	}
-	used := k.io[i][of.now.Name]
-	used[0] += of.grown(func(r *record.MachineRow) float64 { return r.ReadBytes })
-	used[1] += of.grown(func(r *record.MachineRow) float64 { return r.WriteBytes })
-	k.io[i][of.now.Name] = used
+	used := k.io[i][samples.later.Name]
+	used[0] += samples.increase(func(r *record.MachineRow) float64 { return r.ReadBytes })
+	used[1] += samples.increase(func(r *record.MachineRow) float64 { return r.WriteBytes })
+	k.io[i][samples.later.Name] = used
 }
 
-// also adds a name to a set and returns the set. The given set may be nil.
-func also(set map[string]bool, name string) map[string]bool {
+// addToSet adds a name to a set and returns the set. The given set may be nil.
+func addToSet(set map[string]bool, name string) map[string]bool {
 	if set == nil {
 		set = map[string]bool{}
 	}

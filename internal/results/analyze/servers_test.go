@@ -15,7 +15,7 @@ func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 	t.Helper()
 	opened := noon
 	trial := &record.Trial{Opened: &opened, Seconds: 10}
-	trial.Shared = new(true)
+	trial.SharesMachine = new(true)
 	process := func(scale float64) func(*record.MachineRow, float64) {
 		return func(r *record.MachineRow, s float64) {
 			r.Machine, r.PID, r.User, r.System = record.MachineName, 7, 0.25*scale*s, 0
@@ -52,7 +52,7 @@ func TestServersOverTheWindow(t *testing.T) {
 			t.Errorf("%s is %+v and not %v", what, c.got, c.want)
 		}
 	}
-	trial.Shared = nil // the members run on other machines, which are not sampled
+	trial.SharesMachine = nil // the members run on other machines, which are not sampled
 	s = Servers{}
 	s.overWindow(trial, rows)
 	if s.Reads.Known || s.WrittenSectors.Known || !s.Received.Known {

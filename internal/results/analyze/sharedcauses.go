@@ -12,23 +12,23 @@ type SharedCause struct {
 	// Furthest is the label of the trial that exceeded the cause's limit most, and Cause is the
 	// cause in this trial. If the cause has no limit, both are from the first trial.
 	Cause
-	Furthest string
+	WorstTrial string
 	// Trials holds the labels of the trials; repeats of a trial are combined into one label. Count
 	// is the number of trials.
 	Trials []string
 	Count  int
-	// Same is set if the sentence is the same for all trials.
-	Same bool
-	// More is the number of other causes of this kind in the trial Furthest.
-	More int
+	// SameText is set if the sentence is the same for all trials.
+	SameText bool
+	// OtherCauses is the number of other causes of this kind in the trial WorstTrial.
+	OtherCauses int
 }
 
 // TrialCauses holds a trial's causes. More[i] is the number of other causes of the same kind as
 // Causes[i].
 type TrialCauses struct {
-	Trial  *record.Trial
-	Causes []Cause
-	More   []int
+	Trial       *record.Trial
+	Causes      []Cause
+	OtherCauses []int
 }
 
 // LimitsOfTrials returns the causes that limited trials. Limits.Bounds determines the causes of
@@ -38,7 +38,7 @@ func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	for _, t := range trials {
 		l := FindLimits(t)
 		causes, more := l.Bounds()
-		all = append(all, TrialCauses{Trial: t, Causes: causes, More: more})
+		all = append(all, TrialCauses{Trial: t, Causes: causes, OtherCauses: more})
 	}
 	return GroupCauses(all)
 }
@@ -50,19 +50,19 @@ func GroupCauses(all []TrialCauses) (out []SharedCause) {
 	for _, of := range all {
 		for k, c := range of.Causes {
 			more := 0
-			if k < len(of.More) {
-				more = of.More[k]
+			if k < len(of.OtherCauses) {
+				more = of.OtherCauses[k]
 			}
-			i := slices.IndexFunc(out, func(s SharedCause) bool { return s.What == c.What })
+			i := slices.IndexFunc(out, func(s SharedCause) bool { return s.Kind == c.Kind })
 			if i < 0 {
-				out = append(out, SharedCause{Cause: c, Furthest: Label(of.Trial), Same: true, More: more})
+				out = append(out, SharedCause{Cause: c, WorstTrial: Label(of.Trial), SameText: true, OtherCauses: more})
 				trialsByCause = append(trialsByCause, []*record.Trial{of.Trial})
 				continue
 			}
 			s := &out[i]
-			trialsByCause[i], s.Same = AppendNew(trialsByCause[i], of.Trial), s.Same && s.Text == c.Text
-			if c.Limit > 0 && s.Limit > 0 && c.excess() > s.excess() {
-				s.Cause, s.Furthest, s.More = c, Label(of.Trial), more
+			trialsByCause[i], s.SameText = AppendNew(trialsByCause[i], of.Trial), s.SameText && s.Text == c.Text
+			if c.Limit > 0 && s.Limit > 0 && c.excessRatio() > s.excessRatio() {
+				s.Cause, s.WorstTrial, s.OtherCauses = c, Label(of.Trial), more
 			}
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // Limits beyond which a trial is slow: its throughput is too low compared with its rate, or its
 // times are too long. `check perf` uses the same limits.
 const (
-	leastShare = 0.9
-	mostP99    = 100 * time.Millisecond
-	mostSlow   = 500 * time.Millisecond // for a single operation
+	minThroughputShare = 0.9
+	maxP99             = 100 * time.Millisecond
+	maxSlowShare       = 500 * time.Millisecond // for a single operation
 )
 
 // slowOutsideFaults does the same as IsSlow for a trial with injected faults. It considers only the
@@ -27,7 +27,7 @@ func slowOutsideFaults(t *record.Trial) bool {
 	done, seconds := uint64(0), 0.0
 	end := WindowOf(t).To
 	for _, r := range measuredRows(t) {
-		if inFault(t, Span{r.Time, r.Time.Add(time.Second)}) {
+		if overlapsFault(t, Span{r.Time, r.Time.Add(time.Second)}) {
 			continue
 		}
 		// the last row may cover only a part of a second
@@ -42,11 +42,11 @@ func slowOutsideFaults(t *record.Trial) bool {
 	if seconds == 0 {
 		return false
 	}
-	if t.Open() && t.Rate != nil && float64(done) <= leastShare**t.Rate*seconds {
+	if t.Open() && t.Rate != nil && float64(done) <= minThroughputShare**t.Rate*seconds {
 		return true
 	}
 	slices.Sort(tails)
-	return len(tails) > 0 && tails[len(tails)/2] > float64(mostP99)
+	return len(tails) > 0 && tails[len(tails)/2] > float64(maxP99)
 }
 
 // IsSlow reports whether a trial was so slow that its bottleneck needs an explanation: it did not
@@ -55,18 +55,18 @@ func IsSlow(t *record.Trial) bool {
 	if !HasFigures(t) || t.State == record.Interrupted {
 		return false
 	}
-	if faulty(t) {
+	if hasFault(t) {
 		return slowOutsideFaults(t)
 	}
 	p99 := t.ResponseTime.Percentile(99)
 	switch {
 	// in a shorter window, the rate depends on chance
 	case t.Open() && t.Rate != nil && t.Seconds >= 1 &&
-		t.PerSecond <= leastShare**t.Rate:
+		t.PerSecond <= minThroughputShare**t.Rate:
 		return true
-	case p99.Failed || p99.Known && p99.NS > float64(mostP99):
+	case p99.Failed || p99.Known && p99.NS > float64(maxP99):
 		return true
 	}
 	slowest := t.SuccessResponseTime.Max
-	return slowest.Known && slowest.NS > float64(mostSlow) || t.LongestGap > mostSlow.Seconds()
+	return slowest.Known && slowest.NS > float64(maxSlowShare) || t.LongestGap > maxSlowShare.Seconds()
 }

@@ -26,14 +26,14 @@ type Spike struct {
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
-	// Least is the throughput of the slowest one-second interval in the spike. It is infinite if
+	// LowestRate is the throughput of the slowest one-second interval in the spike. It is infinite if
 	// the window contains too little of that interval. UsualRate is the throughput of the median
 	// interval.
-	Least, UsualRate float64
+	LowestRate, UsualRate float64
 	// Coincided contains a sentence for each kind of event at each member. It is empty if no
 	// recorded event coincides with the spike. More is the number of events that are not listed.
-	Coincided []Coincidence
-	More      int
+	Coincided         []Coincidence
+	OtherCoincidences int
 }
 
 // Coincidence is a recorded event at a member or a machine during a spike.
@@ -43,8 +43,8 @@ type Coincidence struct {
 	Text   string
 }
 
-// mostSpikes is the maximum number of spikes per trial that are explained.
-const mostSpikes = 5
+// maxSpikes is the maximum number of spikes per trial that are explained.
+const maxSpikes = 5
 
 // stalled is a share of the median interval's throughput. A one-second interval with a lower
 // throughput is a spike even if its operations were fast.
@@ -78,11 +78,11 @@ func Spikes(t *record.Trial) []Spike {
 		}
 		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(b.Worst.NS, a.Worst.NS), cmp.Compare(b.Errors, a.Errors))
 	})
-	found = found[:min(len(found), mostSpikes)]
+	found = found[:min(len(found), maxSpikes)]
 	slices.SortFunc(found, func(a, b Spike) int { return cmp.Compare(a.From, b.From) })
-	events, members := once(paired(t.Events)), reportsOf(t)
+	events, members := dropPolledElections(combineSnapshotEvents(t.Events)), reportsOf(t)
 	for i := range found {
-		found[i].explain(t, events, members)
+		found[i].findCoincidences(t, events, members)
 	}
 	return found
 }
@@ -117,7 +117,7 @@ func newSpikeJudge(t *record.Trial, rows []*record.Row) *spikeJudge {
 		}
 		rates = append(rates, float64(r.Done))
 	}
-	j.usual, j.rate = middle(times), middle(rates)
+	j.usual, j.rate = sortedMedian(times), sortedMedian(rates)
 	return j
 }
 
@@ -139,7 +139,7 @@ func (j *spikeJudge) bad(r *record.Row) bool {
 
 func (j *spikeJudge) spike(rows []*record.Row) Spike {
 	s := Spike{From: rows[0].Time.Sub(*j.t.Opened).Seconds(), Seconds: len(rows), Percentile: j.percentile,
-		Usual: measure.Figure{NS: j.usual, Known: j.usual > 0}, UsualRate: j.rate, Least: math.Inf(1)}
+		Usual: measure.Figure{NS: j.usual, Known: j.usual > 0}, UsualRate: j.rate, LowestRate: math.Inf(1)}
 	for i, r := range rows {
 		f := j.figure(r)
 		if !f.Known && r.Errors > 0 {
@@ -149,44 +149,44 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 			s.Worst = f
 		}
 		s.Errors += r.Errors
-		if length := min(1, j.t.Seconds-float64(r.Second)); length >= leastLength {
-			s.Least = min(s.Least, float64(r.Done)/length)
+		if length := min(1, j.t.Seconds-float64(r.Second)); length >= minLength {
+			s.LowestRate = min(s.LowestRate, float64(r.Done)/length)
 		}
 	}
 	return s
 }
 
-// lookBack is the length of the time before a spike in which events are also taken into account. A
+// lookBackTime is the length of the time before a spike in which events are also taken into account. A
 // pause that ended before the spike may have left a backlog.
-const lookBack = time.Second
+const lookBackTime = time.Second
 
-// explain finds the events that coincide with the spike. Operations that became due in the spike
+// findCoincidences finds the events that coincide with the spike. Operations that became due in the spike
 // may have waited beyond its end, so the searched span includes the longest wait.
-func (s *Spike) explain(t *record.Trial, events []record.Event, members []reports) {
+func (s *Spike) findCoincidences(t *record.Trial, events []record.Event, members []reports) {
 	from := t.Opened.Add(time.Duration(s.From * 1e9))
 	wait := time.Duration(s.Worst.NS)
 	if !s.Worst.Known {
 		wait = time.Second
 	}
-	in := Span{from.Add(-lookBack), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
+	in := Span{from.Add(-lookBackTime), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
 	leader := leaderAt(t, in.To)
 	add := func(member, text string) {
 		s.Coincided = append(s.Coincided, Coincidence{member, member != "" && member == leader, text})
 	}
-	if found := during(t, events, in, Stretch{}); found != nil {
+	if found := stretchWithEvents(t, events, in, Stretch{}); found != nil {
 		for i := range found.Events {
 			e := &found.Events[i]
-			add(e.Longest.Member, eventAt(e, *t.Opened))
+			add(e.Longest.Member, eventWithTime(e, *t.Opened))
 		}
-		s.More = found.More
+		s.OtherCoincidences = found.OmittedEvents
 	}
 	in.From = from
-	least := leastUnusual
+	least := minUnusual
 	if s.Worst.Known { // a cause must explain at least a quarter of the additional time
 		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
 	}
-	membersIn(members, in, least, add)
-	machinesIn(t, in, add)
+	memberSigns(members, in, least, add)
+	machineSigns(t, in, add)
 }
 
 // BriefText describes an event that is not read from a log. It omits the reason, which is in
@@ -199,16 +199,16 @@ func BriefText(e *record.Event) string {
 	return text
 }
 
-// eventAt describes an event, with its time since the start of the window.
-func eventAt(e *Events, opened time.Time) string {
+// eventWithTime describes an event, with its time since the start of the window.
+func eventWithTime(e *Events, opened time.Time) string {
 	words := BriefText(e.Longest)
 	if e.Longest.Line != "" {
 		words = e.Kind.Predicate()
-		if e.Times > 1 {
-			words += " " + text.Plural(e.Times, "time")
+		if e.Occurrences > 1 {
+			words += " " + text.Plural(e.Occurrences, "time")
 		}
 		if e.Longest.Duration > 0 {
-			words += " (" + spent(e.Longest.Duration) + ")"
+			words += " (" + durationText(e.Longest.Duration) + ")"
 		}
 	}
 	return words + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
@@ -233,9 +233,9 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 // stores.csv, and `answered` contains those rows that have metrics. The field `usual` contains, for
 // each timer, the median of the timer's means between consecutive rows in `answered`.
 type reports struct {
-	name           string
-	rows, answered []*record.StoreRow
-	usual          map[store.Metric]float64
+	name               string
+	rows, withResponse []*record.StoreRow
+	usual              map[store.Metric]float64
 }
 
 // reportsOf returns the reports of each member in a trial.
@@ -252,36 +252,36 @@ func reportsOf(t *record.Trial) (all []reports) {
 			if r.Metrics == nil || r.Failure != "" {
 				continue
 			}
-			if n := len(m.answered); n > 0 {
+			if n := len(m.withResponse); n > 0 {
 				for _, timer := range diskTimers {
 					now := r.Metrics[timer.metric]
 					now.Buckets = nil // a mean needs no buckets
-					if mean, ok := now.Since(m.answered[n-1].Metrics[timer.metric]).Mean(); ok {
+					if mean, ok := now.Since(m.withResponse[n-1].Metrics[timer.metric]).Mean(); ok {
 						means[timer.metric] = append(means[timer.metric], mean)
 					}
 				}
 			}
-			m.answered = append(m.answered, r)
+			m.withResponse = append(m.withResponse, r)
 		}
 		for metric, list := range means {
-			m.usual[metric] = middle(list)
+			m.usual[metric] = sortedMedian(list)
 		}
 		all = append(all, m)
 	}
 	return all
 }
 
-// membersIn adds the unusual values that members reported in a span of time. Timer values below
+// memberSigns adds the unusual values that members reported in a span of time. Timer values below
 // `least` are ignored.
-func membersIn(members []reports, in Span, least time.Duration, add func(member, words string)) {
+func memberSigns(members []reports, span Span, minTime time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
 		unanswered, slowest := 0, time.Duration(0)
 		for _, r := range m.rows {
-			if !(Span{r.Time.Add(-r.Answer), r.Time}).overlaps(in) {
+			if !(Span{r.Time.Add(-r.ResponseTime), r.Time}).overlaps(span) {
 				continue
 			}
-			if slowest = max(slowest, r.Answer); r.Failure != "" {
+			if slowest = max(slowest, r.ResponseTime); r.Failure != "" {
 				unanswered++
 			}
 		}
@@ -289,17 +289,17 @@ func membersIn(members []reports, in Span, least time.Duration, add func(member,
 		case unanswered > 0:
 			add(m.name, fmt.Sprintf("did not respond to %s", text.Plural(uint64(unanswered), "status request")))
 		case slowest >= limitSlowAnswer:
-			add(m.name, "took "+spent(slowest)+" for a status request")
+			add(m.name, "took "+durationText(slowest)+" for a status request")
 		}
 		var inside []store.Sample
-		for i := 1; i < len(m.answered); i++ {
-			if last, r := m.answered[i-1], m.answered[i]; (Span{last.Time, r.Time}).overlaps(in) {
+		for i := 1; i < len(m.withResponse); i++ {
+			if last, r := m.withResponse[i-1], m.withResponse[i]; (Span{last.Time, r.Time}).overlaps(span) {
 				inside = append(inside, r.Metrics.Since(last.Metrics))
 			}
 		}
 		var slow []string
 		for _, timer := range diskTimers {
-			if words := timerIn(timer.name, m.usual[timer.metric], least, timer.metric, inside); words != "" {
+			if words := timerSign(timer.name, m.usual[timer.metric], minTime, timer.metric, inside); words != "" {
 				slow = append(slow, words)
 			}
 		}
@@ -309,11 +309,11 @@ func membersIn(members []reports, in Span, least time.Duration, add func(member,
 	}
 }
 
-// timerIn describes the longest time or the mean of a member's timer, if it was unusual. Otherwise
+// timerSign describes the longest time or the mean of a member's timer, if it was unusual. Otherwise
 // it returns an empty string.
-func timerIn(name string, usual float64, least time.Duration, metric store.Metric, inside []store.Sample) string {
+func timerSign(name string, usual float64, minTime time.Duration, metric store.Metric, samples []store.Sample) string {
 	mean, lower, upper := 0.0, 0.0, 0.0
-	for _, sample := range inside {
+	for _, sample := range samples {
 		if m, ok := sample[metric].Mean(); ok {
 			mean = max(mean, m)
 		}
@@ -322,10 +322,10 @@ func timerIn(name string, usual float64, least time.Duration, metric store.Metri
 		}
 	}
 	switch {
-	case DurationOf(lower) >= least && lower >= unusual*unusual*usual:
-		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(DurationOf(usual)))
-	case DurationOf(mean) >= least && mean >= unusual*usual:
-		return fmt.Sprintf("a mean %s of %s (usually %s)", name, spent(DurationOf(mean)), spent(DurationOf(usual)))
+	case DurationOf(lower) >= minTime && lower >= unusualFactor*unusualFactor*usual:
+		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, durationText(DurationOf(lower)), durationText(DurationOf(upper)), durationText(DurationOf(usual)))
+	case DurationOf(mean) >= minTime && mean >= unusualFactor*usual:
+		return fmt.Sprintf("a mean %s of %s (usually %s)", name, durationText(DurationOf(mean)), durationText(DurationOf(usual)))
 	}
 	return ""
 }

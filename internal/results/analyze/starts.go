@@ -23,9 +23,9 @@ func ResumptionText(run *record.Run) string {
 		if was.Finished != nil {
 			how = fmt.Sprintf("%s %s", was.State, moment(*was.Finished))
 		}
-		words := fmt.Sprintf("%s after %s (previous start %s, %s", moment(s.At), text.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
-		if n := len(was.Aside); n > 0 {
-			words += "; its unfinished trial is in " + strings.Join(was.Aside, ", ")
+		words := fmt.Sprintf("%s after %s (previous start %s, %s", moment(s.At), text.Plural(uint64(max(s.TrialsBefore, 0)), "trial"), moment(was.At), how)
+		if n := len(was.SetAsideFolders); n > 0 {
+			words += "; its unfinished trial is in " + strings.Join(was.SetAsideFolders, ", ")
 		}
 		all = append(all, words+")")
 	}

@@ -16,9 +16,9 @@ func TestResumptionTextHasTheTimes(t *testing.T) {
 		t.Errorf("of a run that was not: %q", got)
 	}
 	run.Starts = []record.Start{
-		{At: evening, State: record.Incomplete, Aside: []string{"cut-off/1-trial-02-put"}},
-		{At: evening.Add(12 * time.Hour), Before: 1, State: record.Interrupted, Finished: new(evening.Add(13 * time.Hour))},
-		{At: evening.Add(24 * time.Hour), Before: 3},
+		{At: evening, State: record.Incomplete, SetAsideFolders: []string{"cut-off/1-trial-02-put"}},
+		{At: evening.Add(12 * time.Hour), TrialsBefore: 1, State: record.Interrupted, Finished: new(evening.Add(13 * time.Hour))},
+		{At: evening.Add(24 * time.Hour), TrialsBefore: 3},
 	}
 	want := "2026-03-02 08:00:00 UTC after 1 trial (previous start 2026-03-01 20:00:00 UTC, killed; its unfinished trial is in cut-off/1-trial-02-put); " +
 		"2026-03-02 20:00:00 UTC after 3 trials (previous start 2026-03-02 08:00:00 UTC, interrupted 2026-03-02 09:00:00 UTC)"

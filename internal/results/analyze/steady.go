@@ -13,20 +13,20 @@ import (
 
 // LateSteady describes a measurement window that opened before the load was steady.
 type LateSteady struct {
-	// From is the time, in seconds from the start of the window, at which the throughput became
+	// FirstSecond is the time, in seconds from the start of the window, at which the throughput became
 	// steady. Its resolution is five seconds.
-	From int
-	// Steady is the mean throughput after From, over all repeats. AllSeconds is the mean throughput
+	FirstSecond int
+	// SteadyMean is the mean throughput after From, over all repeats. OverallMean is the mean throughput
 	// over all complete seconds.
-	Steady, AllSeconds record.Value
+	SteadyMean, OverallMean record.Value
 	// Before is the median of the one-second intervals' p99 before From, and After is the median
 	// after From. Each is unknown if fewer than three intervals have a p99.
 	Before, After measure.Figure
 	// Warmup is the shortest warm-up of the repeats in seconds, or 0 if there was none.
 	Warmup float64
-	// Alone is set if there were too few repeats to distinguish a warm-up from a disturbance at the
+	// TooFewRepeats is set if there were too few repeats to distinguish a warm-up from a disturbance at the
 	// start.
-	Alone bool
+	TooFewRepeats bool
 }
 
 // LateSteadyOf reports whether a row's windows opened too early (stats.SteadyFrom). The windows
@@ -41,26 +41,26 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 		repeats = append(repeats, wholeSeconds(t))
 	}
 	s, ok := stats.SteadyFrom(repeats)
-	if !ok || !s.Late {
+	if !ok || !s.WindowTooEarly {
 		return l, false
 	}
-	l = LateSteady{From: s.From, Alone: s.Alone, Warmup: r.First().Warmup.Seconds()}
+	l = LateSteady{FirstSecond: s.FirstSecond, TooFewRepeats: s.TooFewRepeats, Warmup: r.First().Warmup.Seconds()}
 	var before, after []float64
 	for i, t := range done {
-		if t.WarmupRun != nil && (i == 0 || *t.WarmupRun < l.Warmup) {
-			l.Warmup = *t.WarmupRun
+		if t.ActualWarmupSeconds != nil && (i == 0 || *t.ActualWarmupSeconds < l.Warmup) {
+			l.Warmup = *t.ActualWarmupSeconds
 		}
 		for _, row := range measuredRows(t) {
 			switch {
 			case !row.P99.Known:
-			case row.Second < s.From:
+			case row.Second < s.FirstSecond:
 				before = append(before, row.P99.NS)
 			default:
 				after = append(after, row.P99.NS)
 			}
 		}
 	}
-	l.Before, l.After = middleTime(before), middleTime(after)
+	l.Before, l.After = medianTime(before), medianTime(after)
 	rate := func(from int) record.Value {
 		sum, n := 0.0, 0
 		for _, seconds := range repeats {
@@ -71,14 +71,14 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 		}
 		return record.Value{Number: sum / float64(n), Unit: measure.Rate, Known: true}
 	}
-	l.Steady, l.AllSeconds = rate(s.From), rate(0)
+	l.SteadyMean, l.OverallMean = rate(s.FirstSecond), rate(0)
 	return l, true
 }
 
-// middleTime returns the median of the times. It is unknown if there are fewer than three.
-func middleTime(all []float64) (f measure.Figure) {
+// medianTime returns the median of the times. It is unknown if there are fewer than three.
+func medianTime(all []float64) (f measure.Figure) {
 	if len(all) >= 3 {
-		f = measure.Figure{NS: middle(all), Known: true}
+		f = measure.Figure{NS: sortedMedian(all), Known: true}
 	}
 	return f
 }
@@ -90,11 +90,11 @@ func (l *LateSteady) String() string {
 		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
 	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
-		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.AllSeconds.Number))
+		l.FirstSecond, text.PerSecond(l.SteadyMean.Number), text.PerSecond(l.OverallMean.Number))
 	if l.Before.Known && l.After.Known {
 		words += fmt.Sprintf(" The median of the per-second p99 was %s before that time and %s after it.", l.Before.Text(), l.After.Text())
 	}
-	if l.Alone {
+	if l.TooFewRepeats {
 		words += " Use at least three repeats, to rule out a single slow period as the reason."
 	}
 	return words

@@ -42,7 +42,7 @@ func TestSlowStartIsFound(t *testing.T) {
 			for range repeats {
 				trial := warming(rng, slow, 40+rng.IntN(20))
 				trial.State = record.Complete
-				trial.WarmupRun = new(2 + float64(len(r.Done)))
+				trial.ActualWarmupSeconds = new(2 + float64(len(r.Done)))
 				r.Trials, r.Done = append(r.Trials, trial), append(r.Done, trial)
 			}
 			l, late := LateSteadyOf(r)
@@ -50,17 +50,17 @@ func TestSlowStartIsFound(t *testing.T) {
 				missed++
 				continue
 			}
-			if l.From < slow-4 || l.Alone != (repeats < 3) || l.Warmup != 2 {
+			if l.FirstSecond < slow-4 || l.TooFewRepeats != (repeats < 3) || l.Warmup != 2 {
 				t.Fatalf("slow for %d s, %d repeats: %+v", slow, repeats, l)
 			}
-			if l.From > slow+5 {
+			if l.FirstSecond > slow+5 {
 				longer++
 				continue
 			}
-			if l.Steady.Number < 970 || l.Steady.Number > 1030 || l.AllSeconds.Number >= l.Steady.Number || l.Before.NS != 40e6 || l.After.NS != 10e6 {
+			if l.SteadyMean.Number < 970 || l.SteadyMean.Number > 1030 || l.OverallMean.Number >= l.SteadyMean.Number || l.Before.NS != 40e6 || l.After.NS != 10e6 {
 				t.Fatalf("slow for %d s: %+v", slow, l)
 			}
-			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "single slow period") != l.Alone ||
+			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "single slow period") != l.TooFewRepeats ||
 				!strings.Contains(text, "The median of the per-second p99 was 40.0 ms before that time and 10.0 ms after it") {
 				t.Fatal(text)
 			}

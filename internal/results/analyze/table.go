@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// cellsOf is a table column, with the function that returns the column's cell for a row.
-type cellsOf struct {
+// tableColumn is a table column, with the function that returns the column's cell for a row.
+type tableColumn struct {
 	Column
 	cell func(*Row) Cell
 }
@@ -36,13 +36,13 @@ func Tables(all []*Row) []Table {
 		}
 		var notes FootnoteList
 		columns, shared := labels(all, &notes), ""
-		if c := facetOf(scenario.ClientsReading()); c.shared(of) {
-			shared = c.above(of[0].First())
+		if c := facetOf(scenario.ClientsPresentation()); c.shared(of) {
+			shared = c.textAbove(of[0].First())
 		} else {
 			columns = append(columns, label(c))
 		}
 		one := table(ClosedLoop, of, columns, &notes)
-		one.Shared, one.Response = shared, i == 1
+		one.CommonLoad, one.ResponseTimes = shared, i == 1
 		tables = append(tables, one)
 	}
 	if len(open) > 0 {
@@ -52,7 +52,7 @@ func Tables(all []*Row) []Table {
 	}
 	below := false // set if a later table shows the members' costs; the note about these costs follows only the last such table
 	for i := len(tables) - 1; i >= 0; i-- {
-		tables[i].Members, below = tables[i].Members && !below, below || tables[i].Members
+		tables[i].SumsMembers, below = tables[i].SumsMembers && !below, below || tables[i].SumsMembers
 	}
 	return tables
 }
@@ -64,29 +64,29 @@ func WatchTables(all []*Row) []Table {
 	if len(rows) == 0 {
 		return nil
 	}
-	count := func(of func(*scenario.Watch) int) func(*record.Trial) string {
-		return func(t *record.Trial) string { return text.Count(uint64(max(of(t.Load.Watch), 0))) }
+	count := func(watcherCount func(*scenario.Watch) int) func(*record.Trial) string {
+		return func(t *record.Trial) string { return text.Count(uint64(max(watcherCount(t.Load.Watch), 0))) }
 	}
-	columns := []cellsOf{
+	columns := []tableColumn{
 		words("trial", true, func(t *record.Trial) string { return t.Name }),
 		words("watchers", false, count(func(w *scenario.Watch) int { return w.Watchers })),
 		words("streams", false, count(func(w *scenario.Watch) int { return w.Streams })),
-		words("watch", true, watchedWhat),
+		words("watch", true, watchedKeysText),
 	}
 	return []Table{table(WatchEvents, rows, columns, &FootnoteList{})}
 }
 
 // table creates a table of the given kind. The given columns identify a row. The function adds the
 // columns with the figures and the verdict.
-func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
+func table(kind TableKind, rows []*Row, columns []tableColumn, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
-		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
+		OmitsRepeats: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
-		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgeTrials(r.Trials).String()} }})
+		columns = append(columns, tableColumn{Column{Title: "verdict", LeftAligned: true}, func(r *Row) Cell { return Cell{Text: JudgeTrials(r.Trials).String()} }})
 	}
 	for _, c := range columns {
-		t.Members = t.Members || c.Members
+		t.SumsMembers = t.SumsMembers || c.SumsMembers
 		t.Columns = append(t.Columns, c.Column)
 	}
 	for _, r := range rows {
@@ -103,23 +103,23 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) 
 }
 
 // words returns a column that contains a text about the trial.
-func words(title string, left bool, of func(*record.Trial) string) cellsOf {
-	return cellsOf{Column{Title: title, Left: left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
+func words(title string, leftAligned bool, describe func(*record.Trial) string) tableColumn {
+	return tableColumn{Column{Title: title, LeftAligned: leftAligned}, func(r *Row) Cell { return Cell{Text: describe(r.First())} }}
 }
 
 // labels returns the columns that identify a row. If there are several trials, the first column is
 // the trial's name, because the texts below the tables use the names. Remarks about a consistency
 // level become footnotes.
-func labels(all []*Row, notes *FootnoteList) []cellsOf {
-	var columns []cellsOf
+func labels(all []*Row, notes *FootnoteList) []tableColumn {
+	var columns []tableColumn
 	if len(all) > 1 {
 		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
 	}
-	columns = append(columns, cellsOf{Column{Title: "operation", Left: true, Condition: true}, func(r *Row) Cell { return Cell{Text: operation(r.First())} }},
-		cellsOf{Column{Title: "consistency", Left: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell {
-			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.Levels(r.First())}
+	columns = append(columns, tableColumn{Column{Title: "operation", LeftAligned: true, Condition: true}, func(r *Row) Cell { return Cell{Text: operation(r.First())} }},
+		tableColumn{Column{Title: "consistency", LeftAligned: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell {
+			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.MarkWeakerReads(r.First())}
 		}},
-		cellsOf{Column{Title: "target", Left: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell { return Cell{Text: r.First().Target.String()} }})
+		tableColumn{Column{Title: "target", LeftAligned: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell { return Cell{Text: r.First().Target.String()} }})
 	for _, f := range facets() {
 		if !f.shared(all) {
 			columns = append(columns, label(f))
@@ -128,7 +128,7 @@ func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	return columns
 }
 
-func label(f facet) cellsOf {
+func label(f facet) tableColumn {
 	c := words(f.title, false, f.cell)
 	c.Condition, c.Drop = true, dropExtra
 	return c
@@ -144,13 +144,13 @@ func dueText(t *record.Trial) string {
 	return DueRate(t)
 }
 
-// placed describes the column of a figure.
-type placed struct {
-	figure  string
-	certain bool // followed by a column with the figure's confidence interval, if a row has one
+// figurePlace describes the column of a figure.
+type figurePlace struct {
+	figure       string
+	hasCertainty bool // followed by a column with the figure's confidence interval, if a row has one
 	// if set, the column is shown only if the figure with this name is above 0 in at least one row
-	where string
-	drop  int // the value of Column.Drop
+	shownIfPositive string
+	drop            int // the value of Column.Drop
 }
 
 // dropInterval is the Column.Drop of confidence intervals. dropExtra is the Column.Drop of figures
@@ -160,46 +160,46 @@ const (
 	dropExtra    = 1 // also used for conditions, because the trial's name identifies the row
 )
 
-// places returns the columns of figures that have a fixed place, in order. The other figures that
+// figurePlaces returns the columns of figures that have a fixed place, in order. The other figures that
 // have a title follow after these columns.
-func places(kind TableKind) []placed {
+func figurePlaces(kind TableKind) []figurePlace {
 	switch kind {
 	case WatchEvents:
-		return []placed{{figure: "watch-events", certain: true}, {figure: "watch-p50"}, {figure: "watch-p90", drop: 3}, {figure: "watch-p99", certain: true},
+		return []figurePlace{{figure: "watch-events", hasCertainty: true}, {figure: "watch-p50"}, {figure: "watch-p90", drop: 3}, {figure: "watch-p99", hasCertainty: true},
 			{figure: "watch-p99.9", drop: 6}, {figure: "watch-max", drop: 2}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
 	default:
-		return []placed{{figure: "ops", certain: true}, {figure: "mean", drop: 7}, {figure: "p50"}, {figure: "p90", drop: 3}, {figure: "p99", certain: true},
+		return []figurePlace{{figure: "ops", hasCertainty: true}, {figure: "mean", drop: 7}, {figure: "p50"}, {figure: "p90", drop: 3}, {figure: "p99", hasCertainty: true},
 			{figure: "p99.9", drop: 6}, {figure: "max", drop: 2}, {figure: "gap", drop: 5}, {figure: "errors"}, {figure: "keys-per-op", drop: 9},
-			{figure: "cpu-per-op", drop: 10}, {figure: "store-cpu-per-op", where: "store-rss", drop: 11}, {figure: "store-rss", where: "store-rss", drop: 12},
-			{figure: "write-amplification", where: "write-amplification"}, {figure: "disk-per-key", where: "disk-per-key"}, {figure: "rss-per-key", where: "rss-per-key"}}
+			{figure: "cpu-per-op", drop: 10}, {figure: "store-cpu-per-op", shownIfPositive: "store-rss", drop: 11}, {figure: "store-rss", shownIfPositive: "store-rss", drop: 12},
+			{figure: "write-amplification", shownIfPositive: "write-amplification"}, {figure: "disk-per-key", shownIfPositive: "disk-per-key"}, {figure: "rss-per-key", shownIfPositive: "rss-per-key"}}
 	}
 }
 
 // figureColumns returns the columns of all figures that have a title and for which a row has a
 // value. The gap is shown only for closed loops, because the response times of an open loop include
 // it.
-func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
-	order := places(kind)
-	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
+func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []tableColumn {
+	order := figurePlaces(kind)
+	placedElsewhere := slices.Concat(figurePlaces(ClosedLoop), figurePlaces(WatchEvents))
 	for _, f := range record.Figures() {
-		ofWatch := f.OfWatch()
-		is := func(p placed) bool { return p.figure == f.Name }
+		ofWatch := f.DescribesWatchEvents()
+		is := func(p figurePlace) bool { return p.figure == f.Name }
 		if f.Title != "" && ofWatch == (kind == WatchEvents) && !slices.ContainsFunc(placedElsewhere, is) {
-			order = append(order, placed{figure: f.Name, where: f.Name, drop: dropExtra})
+			order = append(order, figurePlace{figure: f.Name, shownIfPositive: f.Name, drop: dropExtra})
 		}
 	}
-	var columns []cellsOf
+	var columns []tableColumn
 	for _, p := range order {
 		f := record.Registered(p.figure)
 		if p.figure == "gap" && kind == OpenLoop || !slices.ContainsFunc(rows, func(r *Row) bool { return f.Applies(&r.First().Conditions) }) ||
-			p.where != "" && !anyHas(rows, p.where) {
+			p.shownIfPositive != "" && !anyHas(rows, p.shownIfPositive) {
 			continue
 		}
-		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide, Members: f.Members, Drop: p.drop}, func(r *Row) Cell {
+		columns = append(columns, tableColumn{Column{Title: f.Title, Wide: f.Wide, SumsMembers: f.SumsMembers, Drop: p.drop}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
-			return Cell{Kind: OneFigure, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
+			return Cell{Kind: FigureValueCell, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
 		}})
-		if p.certain {
+		if p.hasCertainty {
 			columns = append(columns, certaintyColumn(&f, rows, notes)...)
 		}
 	}
@@ -208,7 +208,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 
 // certaintyColumn returns the column with a figure's confidence intervals. It returns nil if no row
 // has one.
-func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cellsOf {
+func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []tableColumn {
 	known := map[*Row]*Certainty{}
 	for _, r := range rows {
 		if c, ok := CertaintyOf(r, f); ok {
@@ -218,9 +218,9 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cells
 	if len(known) == 0 {
 		return nil
 	}
-	says := sayings(known)
-	return []cellsOf{{Column{Title: "interval", Drop: dropInterval}, func(r *Row) Cell {
-		cell := Cell{Kind: HowSure, Certainty: known[r]}
+	says := basisFootnotes(known)
+	return []tableColumn{{Column{Title: "interval", Drop: dropInterval}, func(r *Row) Cell {
+		cell := Cell{Kind: CertaintyCell, Certainty: known[r]}
 		if c := cell.Certainty; c != nil {
 			cell.Notes = []int{notes.Mark(says[c.Basis])}
 			if r.Dependent && c.Basis == OverRepeats {
@@ -240,8 +240,8 @@ func anyHas(rows []*Row, name string) bool {
 	})
 }
 
-// watchedWhat describes what a trial's watchers watch.
-func watchedWhat(t *record.Trial) string {
+// watchedKeysText describes what a trial's watchers watch.
+func watchedKeysText(t *record.Trial) string {
 	if t.Application.Name != "" {
 		return "what " + t.Application.Name + " watches"
 	}
@@ -258,10 +258,10 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 		watched = w.WatchedKeys
 	}
 	switch {
-	case w.Span > 1 && w.Span >= keySpace && w.WatchedKeys == 1:
+	case w.KeysPerWatcher > 1 && w.KeysPerWatcher >= keySpace && w.WatchedKeys == 1:
 		return "all " + text.Plural(keySpace, "key") + " each"
-	case w.Span > 1:
-		return text.Plural(w.Span, "key") + " each"
+	case w.KeysPerWatcher > 1:
+		return text.Plural(w.KeysPerWatcher, "key") + " each"
 	case watched == 1:
 		return "1 key"
 	}
@@ -271,8 +271,8 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 // CertainFigures returns the figures whose confidence intervals are shown in tables and files.
 func CertainFigures() []record.Figure {
 	var all []record.Figure
-	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {
-		if p.certain {
+	for _, p := range slices.Concat(figurePlaces(ClosedLoop), figurePlaces(WatchEvents)) {
+		if p.hasCertainty {
 			all = append(all, record.Registered(p.figure))
 		}
 	}

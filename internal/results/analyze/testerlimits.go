@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stoodStill reports whether the load generator itself was paused for at least half of a measured
+// generatorPaused reports whether the load generator itself was paused for at least half of a measured
 // time. Then neither a member nor the network can be blamed for that time.
-func stoodStill(t *record.Trial, took time.Duration) bool {
+func generatorPaused(t *record.Trial, took time.Duration) bool {
 	pause := time.Duration(t.LongestPauseNS)
 	return pause > limitPause && pause >= took/2
 }
@@ -23,10 +23,10 @@ func machine(t *record.Trial) *Cause {
 	if t.BusyShare == nil || *t.BusyShare <= limitBusy || t.Machine == nil {
 		return nil
 	}
-	c := &Cause{What: CauseTester, Figure: *t.BusyShare, Limit: limitBusy}
+	c := &Cause{Kind: CauseTester, Figure: *t.BusyShare, Limit: limitBusy}
 	c.Text = fmt.Sprintf("the %d CPUs of this machine were %s busy (limit %s)", t.Machine.CPUs, text.Share(*t.BusyShare), text.Share(limitBusy))
-	if t.Shared != nil && *t.Shared {
-		c.What = CauseCPU
+	if t.SharesMachine != nil && *t.SharesMachine {
+		c.Kind = CauseCPU
 		c.Text += "; members and load generator share them"
 	}
 	if t.ForeignShare != nil && *t.ForeignShare > limitForeign {
@@ -36,10 +36,10 @@ func machine(t *record.Trial) *Cause {
 		}
 		// without the other programs, the machine would not have been full
 		if *t.BusyShare-*t.ForeignShare <= limitBusy {
-			c.What = CauseOthers
+			c.Kind = CauseOthers
 		}
 	}
-	switch c.What {
+	switch c.Kind {
 	case CauseOthers:
 		c.Text += "; stop them"
 	case CauseCPU:
@@ -56,17 +56,17 @@ func loops(t *record.Trial) []*Cause {
 	}
 	share := func(ns int64, limit float64, sentence string) *Cause {
 		figure := float64(ns) / window
-		return causeOver(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
+		return causeIfExceeded(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{
 		share(t.LoopCPUNS, limitBusy, "the event loops were busy %s of the time (limit %s); add loops with --threads"),
 		share(t.RunDelayNS, limitRunDelay, "it waited for a CPU %s of the time (limit %s); reserve CPUs for it"),
-		overLimit(CauseTester, "", pause, limitPause, fmt.Sprintf("it did not run for %s (limit %s)", spent(pause), spent(limitPause))),
+		causeIfTooLong(CauseTester, "", pause, limitPause, fmt.Sprintf("it did not run for %s (limit %s)", durationText(pause), durationText(limitPause))),
 	}
 	if t.ThrottledNS != nil {
 		held := time.Duration(*t.ThrottledNS)
-		out = append(out, overLimit(CauseTester, "", held, limitPause, "its CPU quota paused it for "+spent(held)+"; raise the quota"))
+		out = append(out, causeIfTooLong(CauseTester, "", held, limitPause, "its CPU quota paused it for "+durationText(held)+"; raise the quota"))
 	}
 	return out
 }
@@ -83,7 +83,7 @@ func programsUsed(t *record.Trial) string {
 	for i := range t.Machines {
 		r := &t.Machines[i]
 		name, ok := record.GeneratorProgram(r.Name)
-		if seconds := window.shared(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
+		if seconds := window.overlapSeconds(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
 			names = AppendNew(names, name)
 			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)
 		}
@@ -99,12 +99,12 @@ func programsUsed(t *record.Trial) string {
 	})
 	var parts []string
 	for _, name := range names[:min(len(names), 3)] {
-		if total[name] >= leastForeign {
+		if total[name] >= minForeignShare {
 			parts = append(parts, fmt.Sprintf("%s %s", name, text.Share(total[name])))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// leastForeign is the minimum share of all CPUs with which a program is listed.
-const leastForeign = 0.02
+// minForeignShare is the minimum share of all CPUs with which a program is listed.
+const minForeignShare = 0.02

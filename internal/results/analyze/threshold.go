@@ -35,11 +35,11 @@ type Missed struct {
 	Repeat    int    `json:"repeat"`
 	// Figure is the trial's value as text. It is empty if there is no value.
 	Figure string `json:"figure"`
-	// Why is the reason why the trial has no value that can be compared.
-	Why string `json:"why,omitempty"`
-	// NotKnown is set if the result is unknown, because the trial does not have the value or is
+	// UndecidedReason is the reason why the trial has no value that can be compared.
+	UndecidedReason string `json:"why,omitempty"`
+	// Undecided is set if the result is unknown, because the trial does not have the value or is
 	// invalid.
-	NotKnown bool `json:"not_known,omitempty"`
+	Undecided bool `json:"not_known,omitempty"`
 
 	repeated bool
 }
@@ -51,14 +51,14 @@ func (m Missed) String() string {
 		name += fmt.Sprintf(" repeat %d", m.Repeat)
 	}
 	text := m.Threshold + " is missed by " + name
-	if m.NotKnown {
+	if m.Undecided {
 		text = m.Threshold + " could not be judged for " + name
 	}
 	if m.Figure != "" {
 		text += " with " + m.Figure
 	}
-	if m.Why != "" {
-		text += ": " + m.Why
+	if m.UndecidedReason != "" {
+		text += ": " + m.UndecidedReason
 	}
 	return text
 }
@@ -147,7 +147,7 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 		case len(named) == 0 && len(names) > 0:
 			return fmt.Errorf("%q: there is no trial %q; %s", t.Text, t.Trials, nearest(t.Trials, names))
 		case len(named) > 0 && !applies:
-			return fmt.Errorf("%q: %s", t.Text, t.Figure.Refused(named))
+			return fmt.Errorf("%q: %s", t.Text, t.Figure.RefusalReason(named))
 		}
 	}
 	return nil
@@ -173,13 +173,13 @@ func (t *Threshold) names(trial string) bool {
 	return ok
 }
 
-// Standing is the result of comparing a trial with a threshold.
-type Standing uint8
+// ThresholdStatus is the result of comparing a trial with a threshold.
+type ThresholdStatus uint8
 
-// The values of Standing. Inapplicable means that this kind of trial cannot have the metric.
+// The values of ThresholdStatus. Inapplicable means that this kind of trial cannot have the metric.
 // Unknown means that the trial could have the metric but does not.
 const (
-	Met Standing = iota
+	Met ThresholdStatus = iota
 	NotMet
 	Inapplicable
 	Unknown
@@ -189,17 +189,17 @@ const (
 // name.
 type ThresholdResult struct {
 	Missed // Figure is also set if the threshold is met
-	Standing
-	Of *record.Trial
+	ThresholdStatus
+	TrialRecord *record.Trial
 }
 
 // String returns a sentence without the full stop.
 func (h *ThresholdResult) String() string {
-	switch h.Standing {
+	switch h.ThresholdStatus {
 	case Met:
-		return fmt.Sprintf("%s is met by %s with %s", h.Threshold, Label(h.Of), h.Figure)
+		return fmt.Sprintf("%s is met by %s with %s", h.Threshold, Label(h.TrialRecord), h.Figure)
 	case Inapplicable:
-		return h.Threshold + ": " + h.Why
+		return h.Threshold + ": " + h.UndecidedReason
 	}
 	return h.Missed.String()
 }
@@ -210,19 +210,19 @@ func (h *ThresholdResult) String() string {
 func EvaluateThresholds(all []Threshold, run *record.Run) ([]ThresholdResult, error) {
 	var held []ThresholdResult
 	for _, t := range all {
-		for _, trial := range InOrder(run) {
+		for _, trial := range TrialsInOrder(run) {
 			if !t.names(trial.Name) {
 				continue
 			}
-			h := ThresholdResult{Of: trial, Standing: Inapplicable}
+			h := ThresholdResult{TrialRecord: trial, ThresholdStatus: Inapplicable}
 			if t.Figure.Applies(&trial.Conditions) {
 				var err error
-				if h.Missed, h.Standing, err = t.check(trial); err != nil {
+				if h.Missed, h.ThresholdStatus, err = t.check(trial); err != nil {
 					return held, err
 				}
-				h.NotKnown = h.Standing == Unknown
+				h.Undecided = h.ThresholdStatus == Unknown
 			} else {
-				h.Why = t.Figure.Refused([]string{Label(trial)})
+				h.UndecidedReason = t.Figure.RefusalReason([]string{Label(trial)})
 			}
 			h.Threshold, h.Trial, h.Repeat, h.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
 			held = append(held, h)
@@ -237,7 +237,7 @@ func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
 	held, err := EvaluateThresholds(all, run)
 	for i := range held {
-		if s := held[i].Standing; s == NotMet || s == Unknown {
+		if s := held[i].ThresholdStatus; s == NotMet || s == Unknown {
 			missed = append(missed, held[i].Missed)
 		}
 	}
@@ -254,26 +254,26 @@ func CheckAllRun(run *record.Run) error {
 }
 
 // check compares one trial with the threshold.
-func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error) {
+func (t *Threshold) check(trial *record.Trial) (m Missed, s ThresholdStatus, err error) {
 	if !HasFigures(trial) {
-		m.Why = "the trial has no result"
+		m.UndecidedReason = "the trial has no result"
 		if trial.Failure != "" {
-			m.Why += ": " + trial.Failure
+			m.UndecidedReason += ": " + trial.Failure
 		}
 		return m, Unknown, nil
 	}
-	v, why, err := t.value(trial)
-	switch m.Why = why; {
-	case err != nil || why != "" && !v.Failed:
+	v, reason, err := t.value(trial)
+	switch m.UndecidedReason = reason; {
+	case err != nil || reason != "" && !v.Failed:
 		return m, Unknown, err
 	case v.Failed: // a failed operation is slower than any limit
 		return m, NotMet, nil
 	}
 	m.Figure = v.Unit.Text(v.Number)
 	if trial.Verdict.State == verdict.Invalid {
-		m.Why = "the result is invalid"
+		m.UndecidedReason = "the result is invalid"
 		if len(trial.Verdict.Reasons) > 0 {
-			m.Why += ": " + trial.Verdict.Reasons[0].Text
+			m.UndecidedReason += ": " + trial.Verdict.Reasons[0].Text
 		}
 		return m, Unknown, nil
 	}
@@ -284,33 +284,33 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 }
 
 // value returns the trial's value of the metric, or the reason why it is unknown.
-func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err error) {
+func (t *Threshold) value(trial *record.Trial) (v record.Value, reason string, err error) {
 	switch {
 	case t.Figure.Times != nil:
 		return t.time(trial)
 	case t.Share && t.Figure.Total != nil && t.Figure.Unit != measure.Share:
-		v, why = t.Figure.Share(trial)
-		return v, why, nil
+		v, reason = t.Figure.Share(trial)
+		return v, reason, nil
 	}
 	if v = t.Figure.Value(trial); !v.Known {
-		why = t.Figure.Missing
+		reason = t.Figure.MissingReason
 	}
-	return v, why, nil
+	return v, reason, nil
 }
 
 // time returns the value of a metric that is a time. If the trial's result does not contain the
 // percentile, time computes it from the trial's histograms.
-func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
-	times, failed := t.Figure.Times.Of(trial)
+func (t *Threshold) time(trial *record.Trial) (v record.Value, reason string, err error) {
+	times, failed := t.Figure.Times.Extract(trial)
 	if t.Figure.Recorded() {
 		v = t.Figure.Value(trial)
 	} else if v, err = t.percentile(trial, times.Count, failed); err != nil {
 		return v, "", err
 	}
 	if !v.Known {
-		why = t.Figure.Times.Sample.Unknown(v, times.Count)
+		reason = t.Figure.Times.Sample.Unknown(v, times.Count)
 	}
-	return v, why, nil
+	return v, reason, nil
 }
 
 // percentile computes a percentile from the trial's histograms. The parameter `count` is the number
@@ -318,7 +318,7 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err e
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)
-	keep := func(tag record.Tag) bool { return counts(tag, of) }
+	keep := func(tag record.Tag) bool { return belongsTo(tag, of) }
 	err := record.ReadIntervals(trial.Dir, trial.Folder, keep, func(i *record.Interval) error {
 		whole = i.AddTo(whole)
 		return nil
@@ -327,19 +327,19 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 		return record.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return record.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
+		return record.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Plural, count, t.Metric)
 	}
 	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {
 		each = trial.EventsPerWrite()
 	}
-	return record.TimeValue(measure.Grouped([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
+	return record.TimeValue(measure.DropUnsupported([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
-// counts reports whether a histogram in latency.hlog is part of the distribution of the times `of`.
+// belongsTo reports whether a histogram in latency.hlog is part of the distribution of the times `of`.
 // The histogram must belong to the measurement window, unless it is about the creation of watchers.
-func counts(tag record.Tag, of record.Time) bool {
-	return tag.Time == of && (tag.Phase == measure.Measured || of == record.WatchMade)
+func belongsTo(tag record.Tag, timeKind record.Time) bool {
+	return tag.Time == timeKind && (tag.Phase == measure.Measured || timeKind == record.WatchCreation)
 }
 
 // holds reports whether a value meets the limit.

@@ -128,7 +128,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 			for _, p := range []float64{50, 99.9} {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.Figure.Times.Of(trial)
+				times, failed := th.Figure.Times.Extract(trial)
 				want := record.TimeValue(times.Percentile(p))
 				th.Figure.Percentile = p // as if the result did not contain it
 				got, err := th.percentile(trial, times.Count, failed)
@@ -182,7 +182,7 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
 			m, standing, err := threshold.check(trial)
 			must(t, err)
-			if want := kept && trial == &used; (standing == Met) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.Figure.Missing) {
+			if want := kept && trial == &used; (standing == Met) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.UndecidedReason == threshold.Figure.MissingReason) {
 				t.Errorf("%s: %d, %+v", text, standing, m)
 			}
 		}

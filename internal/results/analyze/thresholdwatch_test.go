@@ -22,7 +22,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	w, err := record.Create(t.TempDir(), "made", noon, record.Run{Name: "made", Planned: 1})
 	must(t, err)
 	c := record.Conditions{Number: 1, Name: "watched", Repeat: 1, Repeats: 1, Operation: "put", Load: scenario.Load{
-		Clients: 1, Warmup: time.Second, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Watch: &scenario.Watch{Watchers: 5, Streams: 1, Span: 1}}}
+		Clients: 1, Warmup: time.Second, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Watch: &scenario.Watch{Watchers: 5, Streams: 1, KeysPerWatcher: 1}}}
 	tw, err := w.Trial(c, noon)
 	must(t, err)
 	due, sent, creation = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
@@ -120,7 +120,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 			for _, p := range []float64{50, 97.5, 99} {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.Figure.Times.Of(trial)
+				times, failed := th.Figure.Times.Extract(trial)
 				th.Figure.Percentile = p // as if the result did not contain it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)

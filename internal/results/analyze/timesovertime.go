@@ -15,7 +15,7 @@ var percentilesOverTime = [...]float64{50, 99, 99.9}
 
 // timesOverTime reads a trial's times for each second from latency.hlog.
 type timesOverTime struct {
-	o        *OverTime
+	overTime *OverTime
 	latency  []Line // one line for each percentile in percentilesOverTime, then the maximum
 	lateness []Line // p50, p99 and maximum
 	watch    []Line // p50, p99 and maximum of the watch events
@@ -27,18 +27,18 @@ type timesOverTime struct {
 	start time.Time
 	phase measure.Phase
 	// nil if the run was killed after it wrote the times but before it wrote the row
-	row                  *record.Row
-	column               int // the column of the row; -1 if there is none
-	times, late, watched measure.Sum
+	row                           *record.Row
+	column                        int // the column of the row; -1 if there is none
+	times, latenesses, watchTimes measure.Sum
 }
 
-func newTimesOverTime(o *OverTime) *timesOverTime {
+func newTimesReader(o *OverTime) *timesOverTime {
 	g := &o.Grid
-	x := &timesOverTime{o: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Sum{}, rows: map[int64]*record.Row{}, column: -1,
+	x := &timesOverTime{overTime: o, heat: newHeatCounter(g), all: map[measure.Series]*measure.Sum{}, rows: map[int64]*record.Row{}, column: -1,
 		latency:  []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("p99.9"), g.newLine("max")},
 		lateness: []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")},
 		watch:    []Line{g.newLine("p50"), g.newLine("p99"), g.newLine("max")}}
-	o.mean = g.newLine("mean")
+	o.meanLine = g.newLine("mean")
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		x.rows[r.Time.Round(time.Millisecond).UnixMilli()] = r
@@ -46,27 +46,27 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
-// mostSeries is the maximum number of series in a trial. The times of each series are added up, and
+// maxSeries is the maximum number of series in a trial. The times of each series are added up, and
 // each sum needs 240 KB. The limit allows 16 operations for each combination of member and term
 // that a load distinguishes.
-const mostSeries = 16 * measure.MaxReported
+const maxSeries = 16 * measure.MaxReported
 
 // read reads the whole file latency.hlog.
 func (x *timesOverTime) read() error {
-	headline := x.o.Trial.HeadlineTime()
+	headline := x.overTime.Trial.HeadlineTime()
 	keep := func(tag record.Tag) bool {
 		return tag.Time == headline || tag.Time == record.Lateness || tag.Time == record.WatchDue
 	}
-	err := record.ReadIntervals(x.o.Trial.Dir, x.o.Trial.Folder, keep, func(i *record.Interval) error {
+	err := record.ReadIntervals(x.overTime.Trial.Dir, x.overTime.Trial.Folder, keep, func(i *record.Interval) error {
 		if !i.Start.Equal(x.start) || i.Phase != x.phase {
 			x.second()
 			x.begin(i)
 		}
 		switch i.Time {
 		case record.Lateness:
-			x.late.Add(&i.Steps)
+			x.latenesses.Add(&i.Steps)
 		case record.WatchDue:
-			x.watched.Add(&i.Steps)
+			x.watchTimes.Add(&i.Steps)
 		default:
 			x.times.Add(&i.Steps)
 			if x.column >= 0 {
@@ -74,8 +74,8 @@ func (x *timesOverTime) read() error {
 			}
 			if i.Phase == measure.Measured {
 				if x.all[i.Series] == nil {
-					if len(x.all) == mostSeries {
-						return fmt.Errorf("latency.hlog contains more than %d series (operation, consistency, member, term); no run writes that many, so the record is damaged", mostSeries)
+					if len(x.all) == maxSeries {
+						return fmt.Errorf("latency.hlog contains more than %d series (operation, consistency, member, term); no run writes that many, so the record is damaged", maxSeries)
 					}
 					x.all[i.Series] = &measure.Sum{}
 				}
@@ -91,7 +91,7 @@ func (x *timesOverTime) read() error {
 // second adds the times of the current second to the lines, and resets the sums.
 func (x *timesOverTime) second() {
 	defer func() {
-		for _, sum := range []*measure.Sum{&x.times, &x.late, &x.watched} {
+		for _, sum := range []*measure.Sum{&x.times, &x.latenesses, &x.watchTimes} {
 			sum.Reset()
 		}
 	}()
@@ -99,9 +99,9 @@ func (x *timesOverTime) second() {
 		return
 	}
 	addPercentiles(x.latency, x.column, &x.times, x.row.Errors, 1, percentilesOverTime[:]...)
-	addPercentiles(x.lateness, x.column, &x.late, 0, 1, 50, 99)
-	addPercentiles(x.watch, x.column, &x.watched, 0, x.o.Trial.EventsPerWrite(), 50, 99)
-	x.o.mean.add(x.column, x.times.Mean())
+	addPercentiles(x.lateness, x.column, &x.latenesses, 0, 1, 50, 99)
+	addPercentiles(x.watch, x.column, &x.watchTimes, 0, x.overTime.Trial.EventsPerWrite(), 50, 99)
+	x.overTime.meanLine.add(x.column, x.times.Mean())
 }
 
 // begin starts a new second, and finds its row in the timeline. The times in the log are rounded to
@@ -116,7 +116,7 @@ func (x *timesOverTime) begin(i *record.Interval) {
 		}
 	}
 	if x.row != nil {
-		if column, ok := x.o.Grid.Column(x.row.Time); ok {
+		if column, ok := x.overTime.Grid.Column(x.row.Time); ok {
 			x.column = column
 		}
 	}
@@ -126,11 +126,11 @@ func (x *timesOverTime) begin(i *record.Interval) {
 // lines. A percentile is omitted if the operation at its rank failed, or if the second has too few
 // samples. The parameter `each` is the number of samples that share a cause, such as the watch
 // events of one write.
-func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
+func addPercentiles(lines []Line, column int, times *measure.Sum, failed, eventsPerWrite uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
 	}
-	for i, f := range measure.Grouped(times.PercentilesOf(failed, percentiles...), uint64(times.Total())+failed, each, percentiles...) {
+	for i, f := range measure.DropUnsupported(times.PercentilesOf(failed, percentiles...), uint64(times.Total())+failed, eventsPerWrite, percentiles...) {
 		if f.Known {
 			lines[i].add(column, f.NS)
 		}
@@ -143,7 +143,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	g := &o.Grid
 	throughput, due := g.newLine("completed"), g.newLine("due")
 	flight, errors, events := g.newLine("in flight"), g.newLine("failed"), g.newLine("events")
-	failures, done := false, make([]float64, g.N)
+	failures, done := false, make([]float64, g.Columns)
 	for i := range o.Trial.Timeline {
 		r := &o.Trial.Timeline[i]
 		column, ok := g.Column(r.Time)
@@ -154,7 +154,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 			done[column] += float64(r.Done)
 		}
 		length := g.lengthOf(r)
-		if length >= min(leastLength, g.Window) && length > 0 {
+		if length >= min(minLength, g.Window) && length > 0 {
 			throughput.add(column, float64(r.Done)/length)
 			if o.Trial.Open() {
 				due.add(column, float64(r.Due)/length)
@@ -168,7 +168,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 		failures = failures || r.Errors > 0
 	}
 	o.addPanel(Panel{Name: "throughput", Title: "Throughput", Unit: measure.Rate, Lines: []Line{throughput, due}})
-	o.addPanel(Panel{Name: "latency", Title: o.headline(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: unsupported(x.latency)})
+	o.addPanel(Panel{Name: "latency", Title: o.headline(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: notesOnEmptyLines(x.latency)})
 	if failures {
 		o.addPanel(Panel{Name: "errors", Title: "Failed operations by due time", Unit: measure.Rate, Lines: []Line{errors}})
 	}
@@ -184,9 +184,9 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	}
 	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, all), curvesByRole(o.Trial, all), curvesByMember(o.Trial, all)
 	if onlyWrites(o.Trial) {
-		o.written = append(o.written, 0)
+		o.completedWrites = append(o.completedWrites, 0)
 		for i, n := range done {
-			o.written = append(o.written, o.written[i]+n)
+			o.completedWrites = append(o.completedWrites, o.completedWrites[i]+n)
 		}
 	}
 }
@@ -199,9 +199,9 @@ func (o *OverTime) headline() string {
 	return "Service time"
 }
 
-// leastLength is the minimum length, in seconds, that an interval must have before its throughput
+// minLength is the minimum length, in seconds, that an interval must have before its throughput
 // is comparable with that of whole seconds.
-const leastLength = 0.2
+const minLength = 0.2
 
 // lengthOf returns the length of a row's interval in seconds. It is usually 1, but the last
 // interval of a phase may be shorter.
@@ -213,8 +213,8 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 	return math.Min(1, -at)
 }
 
-// unsupported returns a note for each percentile without points. The note contains the reason.
-func unsupported(lines []Line) (notes []string) {
+// notesOnEmptyLines returns a note for each percentile without points. The note contains the reason.
+func notesOnEmptyLines(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {
 			notes = append(notes, lines[i].Name+" is not drawn: in every second, fewer than ten operations are slower than this percentile, or the operation at its rank failed.")

@@ -27,9 +27,9 @@ type ChartGroup struct {
 	OverTime, ByWrites OverTime
 }
 
-// togetherColumns is the maximum number of columns of these charts. A chart with eight lines cannot
+// groupColumns is the maximum number of columns of these charts. A chart with eight lines cannot
 // show more detail.
-const togetherColumns = 240
+const groupColumns = 240
 
 // GroupForCharts groups the trials that are drawn in the same charts, and keeps their order. It
 // uses only the first repeat of each trial.
@@ -43,12 +43,12 @@ func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 			continue
 		}
 		seen[t.Number] = true
-		key := togetherTitle(t)
+		key := groupTitle(t)
 		order = AppendNew(order, key)
 		groups[key] = append(groups[key], o)
 	}
 	for _, key := range order {
-		if g, ok := newTogether(key, groups[key]); ok {
+		if g, ok := newChartGroup(key, groups[key]); ok {
 			if slices.ContainsFunc(out, func(o ChartGroup) bool { return o.Name == g.Name }) {
 				g.Name += fmt.Sprint("-", len(out)+1)
 			}
@@ -58,24 +58,24 @@ func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	return out
 }
 
-// side returns a key that identifies the store and the run of a trial. Trials of the same store in
+// storeAndRun returns a key that identifies the store and the run of a trial. Trials of the same store in
 // the same run have the same key.
-func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
+func storeAndRun(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
-// togetherTitle returns the title of the charts in which a trial is drawn. Trials with the same
+// groupTitle returns the title of the charts in which a trial is drawn. Trials with the same
 // title share their charts.
-func togetherTitle(t *record.Trial) string {
+func groupTitle(t *record.Trial) string {
 	if t.Open() {
 		return Headline(t) + ", open loop"
 	}
 	return Headline(t)
 }
 
-func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
+func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 	g := ChartGroup{Name: "together-" + record.Slug(title), Title: title}
 	var sides, stores []string
 	for _, o := range all {
-		sides, stores = AppendNew(sides, side(o.Trial)), AppendNew(stores, Store(o.Trial))
+		sides, stores = AppendNew(sides, storeAndRun(o.Trial)), AppendNew(stores, Store(o.Trial))
 	}
 	if len(sides) < 2 {
 		return g, false
@@ -84,7 +84,7 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	if len(all) > maxLines { // each store has several trials, with different loads
 		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
-			if i := slices.Index(sides, side(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
+			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.Trial, fastest[i].Trial) {
 				fastest[i] = o
 			}
 		}
@@ -99,11 +99,11 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 		g.Notes = append(g.Notes, "Only the first repeat of each trial is drawn.")
 	}
 	for _, o := range all {
-		if why := WhyNotCounted(o.Trial); why != "" {
-			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn, but its figures cannot be compared (%s).", Label(o.Trial), why))
+		if reason := ExclusionReason(o.Trial); reason != "" {
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn, but its figures cannot be compared (%s).", Label(o.Trial), reason))
 		}
 	}
-	if what := unlike(all); len(what) > 0 {
+	if what := differingConditions(all); len(what) > 0 {
 		g.Notes = append(g.Notes, "These trials also differ in "+strings.Join(what, ", ")+".")
 	}
 	g.overTime(all)
@@ -111,22 +111,22 @@ func newTogether(title string, all []*OverTime) (ChartGroup, bool) {
 	return g, true
 }
 
-// faster reports whether t represents its store better than the other trial. A trial that
-// WhyNotCounted accepts is better than a trial that it does not accept. Otherwise, the trial with
+// representsBetter reports whether t represents its store better than the other trial. A trial that
+// ExclusionReason accepts is better than a trial that it does not accept. Otherwise, the trial with
 // the higher throughput is better.
-func faster(t, than *record.Trial) bool {
-	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
+func representsBetter(t, other *record.Trial) bool {
+	if a, b := ExclusionReason(t) != "", ExclusionReason(other) != ""; a != b {
 		return b
 	}
-	return t.PerSecond > than.PerSecond
+	return t.PerSecond > other.PerSecond
 }
 
-// unlike returns the conditions in which the trials differ, except for the store and the conditions
+// differingConditions returns the conditions in which the trials differ, except for the store and the conditions
 // that lineName contains.
-func unlike(all []*OverTime) (what []string) {
+func differingConditions(all []*OverTime) (conditions []string) {
 	add := func(name string, text func(*record.Trial) string) {
 		if slices.ContainsFunc(all, func(o *OverTime) bool { return text(o.Trial) != text(all[0].Trial) }) {
-			what = append(what, name)
+			conditions = append(conditions, name)
 		}
 	}
 	loads := make([]*scenario.Load, len(all))
@@ -134,12 +134,12 @@ func unlike(all []*OverTime) (what []string) {
 		loads[i] = &o.Trial.Load
 	}
 	for _, p := range scenario.ParametersOf(loads...) {
-		if p.Differs != "" && p.Key != "clients" && p.Key != "rate" {
-			add(p.Differs, func(t *record.Trial) string { return p.Text(&t.Load) })
+		if p.DifferenceName != "" && p.Key != "clients" && p.Key != "rate" {
+			add(p.DifferenceName, func(t *record.Trial) string { return p.Text(&t.Load) })
 		}
 	}
 	add("the number of members", func(t *record.Trial) string { return fmt.Sprint(t.Members) })
-	return what
+	return conditions
 }
 
 // source describes a chart of all trials. The function `of` returns the line to draw for a trial.
@@ -147,7 +147,7 @@ type source struct {
 	name, title string
 	unit        measure.Unit
 	log, bands  bool
-	of          func(*OverTime) *Line
+	line        func(*OverTime) *Line
 }
 
 // panelLine returns a function that returns the named line in one of a trial's panels, or nil if
@@ -169,7 +169,7 @@ func panelLine(panel, line string) func(*OverTime) *Line {
 func bandOf(panel string) func(*OverTime) *Line {
 	return func(o *OverTime) *Line {
 		l, ok := o.bands[panel]
-		if !ok || l.zero() {
+		if !ok || l.isZero() {
 			return nil
 		}
 		return &l
@@ -177,7 +177,7 @@ func bandOf(panel string) func(*OverTime) *Line {
 }
 
 var (
-	meanSource   = source{"mean", "Mean time of successful operations", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
+	meanSource   = source{"mean", "Mean time of successful operations", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.meanLine }}
 	p99Source    = source{"p99", "p99", measure.Nanoseconds, true, false, panelLine("latency", "p99")}
 	memorySource = source{"memory", "Resident memory of a member's process", measure.Bytes, false, true, bandOf("memory")}
 	diskSource   = source{"disk-written", "Written to disk per second by a member's process", measure.Bytes, false, true, bandOf("disk-written")}
@@ -196,10 +196,10 @@ var (
 // bandNote explains the colored band in a chart.
 const bandNote = "The band spans the values of all members, from the lowest to the highest."
 
-// addTogether adds a chart with one line per trial. The function `place` converts a column of a
+// addGroupChart adds a chart with one line per trial. The function `place` converts a column of a
 // trial's own grid to a range on the chart's axis.
-func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
-	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, Bands: s.bands}
+func (o *OverTime) addGroupChart(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
+	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, MemberRanges: s.bands}
 	if s.bands {
 		p.Notes = []string{bandNote}
 	}
@@ -208,10 +208,10 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 	}
 	for _, of := range all {
 		line := o.Grid.newLine(lineName(of.Trial))
-		if l := s.of(of); l != nil {
+		if l := s.line(of); l != nil {
 			for i := range l.Low {
 				if from, to := place(of, i); to > from && !math.IsNaN(l.Low[i]) {
-					line.spread(&o.Grid, from, to, l.Low[i], l.High[i])
+					line.fillBetween(&o.Grid, from, to, l.Low[i], l.High[i])
 				}
 			}
 		}
@@ -238,13 +238,13 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 		width = max(width, of.Grid.Width)
 		span = max(span, int(math.Ceil(of.Grid.Window)))
 	}
-	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
-	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
+	o.Grid = Grid{Width: max(width, (span+groupColumns-1)/groupColumns), Window: float64(span)}
+	o.Grid.Columns = (span + o.Grid.Width - 1) / o.Grid.Width
 	if o.Grid.Width > 1 {
 		g.Notes = append(g.Notes, fmt.Sprintf("In the charts over time, each column is %d s wide and shows the minimum and maximum in this time. Columns that overlap the warm-up are not drawn.", o.Grid.Width))
 	}
 	for i := range overTimeOf {
-		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
+		o.addGroupChart("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
 			from = float64(of.Grid.From + column*of.Grid.Width)
 			to = from + float64(of.Grid.Width)
 			if from < 0 {
@@ -259,20 +259,20 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 func (g *ChartGroup) byWrites(all []*OverTime) {
 	most := 0.0
 	for _, of := range all {
-		if of.written == nil {
+		if of.completedWrites == nil {
 			return
 		}
-		most = max(most, of.written[len(of.written)-1])
+		most = max(most, of.completedWrites[len(of.completedWrites)-1])
 	}
 	if most < 1 {
 		return
 	}
 	o := &g.ByWrites
-	width := max(int(math.Ceil(most/togetherColumns)), 1)
-	o.Grid = Grid{Writes: true, Width: width, N: int(math.Ceil(most / float64(width)))}
+	width := max(int(math.Ceil(most/groupColumns)), 1)
+	o.Grid = Grid{Writes: true, Width: width, Columns: int(math.Ceil(most / float64(width)))}
 	for i := range byWritesOf {
-		o.addTogether("by-writes-", &byWritesOf[i], all, func(of *OverTime, column int) (from, to float64) {
-			return of.written[column], of.written[column+1]
+		o.addGroupChart("by-writes-", &byWritesOf[i], all, func(of *OverTime, column int) (from, to float64) {
+			return of.completedWrites[column], of.completedWrites[column+1]
 		})
 	}
 	if len(o.Panels) > 0 {

@@ -46,7 +46,7 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 // In a combined chart, the line of each store shows only the extremes of the store's own window.
 // Members are shown as a band from the minimum to the maximum.
 func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 500, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 2, seconds: 300, perSecond: 100, idle: 5, skip: []int{7}}, "zookeeper", 2),
@@ -56,7 +56,7 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 		t.Fatalf("found %+v", found)
 	}
 	o := &found[0].OverTime
-	if o.Grid.N > togetherColumns || o.Grid.From != 0 || o.Grid.End() < 300 {
+	if o.Grid.Columns > groupColumns || o.Grid.From != 0 || o.Grid.EndSecond() < 300 {
 		t.Errorf("the grid is %+v", o.Grid)
 	}
 	for i, of := range all {
@@ -67,8 +67,8 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), highest(own.High[from:]), low, high)
 		}
 		low, high = bandsOf(o, "mean", i)
-		if low != least(of.mean.Low[from:]) || high != highest(of.mean.High[from:]) {
-			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.mean.Low[from:]), highest(of.mean.High[from:]), low, high)
+		if low != least(of.meanLine.Low[from:]) || high != highest(of.meanLine.High[from:]) {
+			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.meanLine.Low[from:]), highest(of.meanLine.High[from:]), low, high)
 		}
 		if low, high = bandsOf(o, "processors", i); low != 0.25 || high != 0.75 {
 			t.Errorf("its members use from %v to %v processors", low, high)
@@ -87,7 +87,7 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 // In the charts by writes, a column shows the mean of the second in which the column's writes were
 // completed. The last column contains the last write.
 func TestTogetherByWrites(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 4, seconds: 90, perSecond: 100, idle: 5}, "zookeeper", 2),
@@ -96,22 +96,22 @@ func TestTogetherByWrites(t *testing.T) {
 	o := &found[0].ByWrites
 	mean := o.panelOf("by-writes-mean")
 	for i, of := range all {
-		for k := range of.mean.Low {
-			from, to := of.written[k], of.written[k+1]
-			if to == from || math.IsNaN(of.mean.Low[k]) {
+		for k := range of.meanLine.Low {
+			from, to := of.completedWrites[k], of.completedWrites[k+1]
+			if to == from || math.IsNaN(of.meanLine.Low[k]) {
 				continue
 			}
 			column, ok := o.Grid.column((from + to) / 2)
 			l := &mean.Lines[i]
-			if !ok || !(l.Low[column] <= of.mean.Low[k] && of.mean.High[k] <= l.High[column]) {
-				t.Errorf("%s: writes %v to %v took %v, and column %d has %v to %v", of.Trial.Name, from, to, of.mean.Low[k], column, l.Low[column], l.High[column])
+			if !ok || !(l.Low[column] <= of.meanLine.Low[k] && of.meanLine.High[k] <= l.High[column]) {
+				t.Errorf("%s: writes %v to %v took %v, and column %d has %v to %v", of.Trial.Name, from, to, of.meanLine.Low[k], column, l.Low[column], l.High[column])
 			}
 		}
-		done := of.written[len(of.written)-1]
+		done := of.completedWrites[len(of.completedWrites)-1]
 		if done != float64(of.Trial.Completed) {
 			t.Errorf("%s wrote %v, and its result has %d", of.Trial.Name, done, of.Trial.Completed)
 		}
-		for column := range o.Grid.N {
+		for column := range o.Grid.Columns {
 			if float64(column*o.Grid.Width) > done && !math.IsNaN(mean.Lines[i].Low[column]) {
 				t.Errorf("%s has a time of a write that it never did", of.Trial.Name)
 			}
@@ -142,7 +142,7 @@ func TestChartGroupsCombineStores(t *testing.T) {
 	if found := GroupForCharts([]*OverTime{b, c}); len(found) != 0 {
 		t.Errorf("reads and writes are together: %+v", found)
 	}
-	b.Trial.Store, c.Trial.Operation, c.Trial.Mix, c.written = "etcd", "get", b.Trial.Mix, nil
+	b.Trial.Store, c.Trial.Operation, c.Trial.Mix, c.completedWrites = "etcd", "get", b.Trial.Mix, nil
 	if found := GroupForCharts([]*OverTime{b, c}); len(found) != 1 || len(found[0].ByWrites.Panels) != 0 || len(found[0].OverTime.Panels) == 0 {
 		t.Errorf("of reads: %+v", found)
 	}
@@ -166,7 +166,7 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]
-	one.Roles = record.Roles{{Member: 1, Term: 2, Role: "leader"}, {Member: 2, Term: 2, Role: "follower"}}
+	one.Roles = record.RoleHistory{{Member: 1, Term: 2, Role: "leader"}, {Member: 2, Term: 2, Role: "follower"}}
 	half := m.failed / 2
 	one.ByMember = []record.ByMember{{Name: "m1", ID: 1, Errors: half}, {Name: "m2", ID: 2, Errors: m.failed - half}}
 	one.ByRole = []record.Served{{Role: "leader", Errors: half}, {Role: "follower", Errors: m.failed - half}}

@@ -17,9 +17,9 @@ import (
 type TraceEvent struct {
 	Name string `json:"name"`
 	// X: event with a duration; i: instant; C: counters; M: metadata
-	Phase string  `json:"ph"`
-	Time  float64 `json:"ts"` // microseconds since the run started
-	Took  float64 `json:"dur,omitempty"`
+	Phase    string  `json:"ph"`
+	Time     float64 `json:"ts"` // microseconds since the run started
+	Duration float64 `json:"dur,omitempty"`
 	// only for an instant: t means that it belongs to one track
 	Scope string         `json:"s,omitempty"`
 	PID   int            `json:"pid"` // identifies the trial
@@ -29,10 +29,10 @@ type TraceEvent struct {
 
 // trace collects the events of a run.
 type trace struct {
-	start  time.Time
-	pid    int
-	tracks []string // names of the trial's tracks; the number of a track is its index plus 1
-	all    []TraceEvent
+	start       time.Time
+	pid         int
+	tracks      []string // names of the trial's tracks; the number of a track is its index plus 1
+	traceEvents []TraceEvent
 }
 
 // Trace returns the trace events for a run. The caller must have read the run's own events
@@ -41,18 +41,18 @@ type trace struct {
 // throughput, the errors, the operations in flight and the p99 in each second.
 func Trace(run *record.Run) []TraceEvent {
 	c := &trace{start: run.Started}
-	for i, t := range InOrder(run) {
+	for i, t := range TrialsInOrder(run) {
 		c.pid, c.tracks = i+1, nil
 		c.metadata("process_name", 0, shownInTrace(Label(t)))
 		c.trial(t)
 	}
-	return c.all
+	return c.traceEvents
 }
 
 func shownInTrace(words string) string { return text.Line(words, text.MaxField) }
 
 func (c *trace) metadata(kind string, tid int, name string) {
-	c.all = append(c.all, TraceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})
+	c.traceEvents = append(c.traceEvents, TraceEvent{Name: kind, Phase: "M", PID: c.pid, TID: tid, Args: map[string]any{"name": name}})
 }
 
 // track returns the number of a track. When it is called with a name for the first time, it adds
@@ -68,11 +68,11 @@ func (c *trace) track(name string) int {
 
 // span adds an event with a duration. If the duration is 0, it adds an instant.
 func (c *trace) span(track, name string, from time.Time, took time.Duration, args map[string]any) {
-	e := TraceEvent{Name: shownInTrace(name), Phase: "X", Time: c.microseconds(from), Took: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
+	e := TraceEvent{Name: shownInTrace(name), Phase: "X", Time: c.microseconds(from), Duration: float64(took) / 1e3, PID: c.pid, TID: c.track(track), Args: args}
 	if took <= 0 {
-		e.Phase, e.Scope, e.Took = "i", "t", 0
+		e.Phase, e.Scope, e.Duration = "i", "t", 0
 	}
-	c.all = append(c.all, e)
+	c.traceEvents = append(c.traceEvents, e)
 }
 
 // microseconds returns the time from the start of the run to t.
@@ -89,18 +89,18 @@ func (c *trace) trial(t *record.Trial) {
 	c.span("phases", "measurement window", opened, lengthOf(t.Seconds), map[string]any{"verdict": string(t.Verdict.State)})
 	for i := range t.Faults {
 		f := &t.Faults[i]
-		if !f.Done() {
+		if !f.Injected() {
 			continue
 		}
-		until := *f.Began
-		for _, end := range []*float64{f.Ended, f.Healed} {
+		until := *f.BeganAt
+		for _, end := range []*float64{f.EndedAt, f.HealedAt} {
 			if end != nil {
 				until = math.Max(until, *end)
 			}
 		}
-		c.span("faults", f.What, inWindow(*f.Began), lengthOf(until-*f.Began), map[string]any{"member": shownInTrace(f.Member), "role": shownInTrace(f.Role)})
-		if f.Outage != nil && f.OutageFrom != nil {
-			c.span("outages", fmt.Sprintf("outage after fault %d", f.Number), inWindow(*f.OutageFrom), lengthOf(*f.Outage), nil)
+		c.span("faults", f.Description, inWindow(*f.BeganAt), lengthOf(until-*f.BeganAt), map[string]any{"member": shownInTrace(f.Member), "role": shownInTrace(f.Role)})
+		if f.Outage != nil && f.OutageStart != nil {
+			c.span("outages", fmt.Sprintf("outage after fault %d", f.Number), inWindow(*f.OutageStart), lengthOf(*f.Outage), nil)
 		}
 	}
 	for _, s := range Spikes(t) {
@@ -133,7 +133,7 @@ func (c *trace) seconds(t *record.Trial) {
 	for i := range t.Timeline {
 		r := &t.Timeline[i]
 		counter := func(name string, v float64) {
-			c.all = append(c.all, TraceEvent{Name: name, Phase: "C", Time: c.microseconds(r.Time), PID: c.pid, Args: map[string]any{"value": v}})
+			c.traceEvents = append(c.traceEvents, TraceEvent{Name: name, Phase: "C", Time: c.microseconds(r.Time), PID: c.pid, Args: map[string]any{"value": v}})
 		}
 		counter("operations per second", float64(r.Done))
 		counter("errors per second", float64(r.Errors))

@@ -41,18 +41,18 @@ func WatchTimesTable(t *record.Trial) Table {
 	return timesTable(t, []distribution{{"from due to arrival", "watch"}, {"from sent to arrival", "watch-sent"}})
 }
 
-// briefPoints returns the points of a distribution that are shown even on a narrow terminal.
-func briefPoints() []string { return []string{"mean", "p50", "p90", "p99", "p99.9", "max"} }
+// briefStatistics returns the points of a distribution that are shown even on a narrow terminal.
+func briefStatistics() []string { return []string{"mean", "p50", "p90", "p99", "p99.9", "max"} }
 
 // timesTable returns a table with a row for each distribution and a column for each point, such as
 // p99.
 func timesTable(t *record.Trial, rows []distribution) Table {
-	table := Table{Columns: []Column{{Title: "", Left: true}}}
+	table := Table{Columns: []Column{{Title: "", LeftAligned: true}}}
 	for i, r := range rows {
 		table.Rows = append(table.Rows, []Cell{{Text: r.name}})
 		for _, f := range record.DistributionFigures(r.prefix) {
 			if point := strings.TrimPrefix(f.Name, r.prefix+"-"); i == 0 {
-				table.Columns = append(table.Columns, Column{Title: point, Wide: !slices.Contains(briefPoints(), point)})
+				table.Columns = append(table.Columns, Column{Title: point, Wide: !slices.Contains(briefStatistics(), point)})
 			}
 			table.add(i, doubtedCell(t, f.Name, f.Value(t)))
 		}
@@ -70,12 +70,12 @@ func (t *Table) add(row int, c Cell) {
 // cell is marked as doubted if the verdict doubts the figure `name`.
 func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
 	c := FigureCell(v)
-	c.Doubted = v.Known && t.Verdict.Doubts(name)
+	c.Doubted = v.Known && t.Verdict.IsFigureDoubtful(name)
 	return c
 }
 
 // FigureCell returns a cell that shows a figure.
-func FigureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
+func FigureCell(v record.Value) Cell { return Cell{Kind: FigureValueCell, Value: v} }
 
 func shareValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Share, Known: true}
@@ -94,7 +94,7 @@ func RolesTable(t *record.Trial) Table {
 	if len(t.ByRole) < 2 {
 		return Table{}
 	}
-	table := Table{Columns: []Column{{Title: "operation", Left: true}, {Title: "consistency", Left: true}, {Title: "served by", Left: true}, {Title: "operations"}, {Title: "errors"},
+	table := Table{Columns: []Column{{Title: "operation", LeftAligned: true}, {Title: "consistency", LeftAligned: true}, {Title: "served by", LeftAligned: true}, {Title: "operations"}, {Title: "errors"},
 		{Title: "service p50"}, {Title: "p99"}, {Title: "response p50"}, {Title: "p99"}}}
 	for i := range t.ByRole {
 		s := &t.ByRole[i]
@@ -114,7 +114,7 @@ func CallsTable(t *record.Trial) Table {
 	if len(t.ByCall) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share", Drop: 4}, {Title: "completed", Drop: 2}, {Title: "conflicts", Drop: 3},
+	table := Table{Kind: CallsKind, CommonLoad: Label(t), Columns: []Column{{Title: "call", LeftAligned: true}, {Title: "due"}, {Title: "share", Drop: 4}, {Title: "completed", Drop: 2}, {Title: "conflicts", Drop: 3},
 		{Title: "errors"}, {Title: "response p50"}, {Title: "p99"}, {Title: "max"}}}
 	bounded := slices.ContainsFunc(t.ByCall, func(c record.Calls) bool { return c.BoundNS > 0 })
 	if bounded {
@@ -141,7 +141,7 @@ func CallsTable(t *record.Trial) Table {
 			row = append(row, Cell{}, Cell{})
 		}
 		for _, s := range spans {
-			row = append(row, s.perSpan(c))
+			row = append(row, s.callsPerSpan(c))
 		}
 		table.Rows = append(table.Rows, row)
 	}
@@ -150,9 +150,9 @@ func CallsTable(t *record.Trial) Table {
 
 // callSpan is a period that consists of several calls, such as a failover.
 type callSpan struct {
-	name  string
-	ended uint64                       // the number of completed spans of this name
-	calls func(c *record.Calls) uint64 // returns how many calls of a kind belong to such spans
+	name      string
+	completed uint64                       // the number of completed spans of this name
+	calls     func(c *record.Calls) uint64 // returns how many calls of a kind belong to such spans
 }
 
 // spansOf returns the spans in a trial for which calls are counted.
@@ -170,14 +170,14 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// perSpan returns a cell with the mean number of calls of a kind per span, without the calls before
+// callsPerSpan returns a cell with the mean number of calls of a kind per span, without the calls before
 // the first span. The cell is empty if no calls of this kind belong to a span.
-func (s *callSpan) perSpan(c *record.Calls) Cell {
+func (s *callSpan) callsPerSpan(c *record.Calls) Cell {
 	n := s.calls(c)
-	if c.Span || s.ended == 0 || n == 0 {
+	if c.Span || s.completed == 0 || n == 0 {
 		return Cell{}
 	}
-	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.ended), 'f', 2, 64)}
+	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.completed), 'f', 2, 64)}
 }
 
 // CallsTables returns the calls tables of all measured trials, without empty tables.
@@ -196,12 +196,12 @@ func MembersTable(t *record.Trial) Table {
 	if !unevenMembers(t) {
 		return Table{}
 	}
-	table := Table{Columns: []Column{{Title: "member", Left: true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
+	table := Table{Columns: []Column{{Title: "member", LeftAligned: true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
 		connections, lost := FigureCell(record.Value{}), FigureCell(record.Value{})
-		if l := b.Links; l != nil {
-			connections, lost = CountCell(uint64(max(l.Opened, 0))), CountCell(uint64(max(l.Lost, 0)))
+		if l := b.Connections; l != nil {
+			connections, lost = CountCell(uint64(max(l.AtOpening, 0))), CountCell(uint64(max(l.Lost, 0)))
 		}
 		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, CountCell(b.Operations), FigureCell(shareValue(b.Share)), CountCell(b.Errors)})
 	}
@@ -214,7 +214,7 @@ func WorkersTable(t *record.Trial) Table {
 	if len(t.ByWorker) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true, Drop: 2}, {Title: "start delay", Drop: 3}, {Title: "operations"}, {Title: "errors"},
+	table := Table{Kind: WorkersKind, CommonLoad: Label(t), Columns: []Column{{Title: "worker", LeftAligned: true}, {Title: "machine", LeftAligned: true, Drop: 2}, {Title: "start delay", Drop: 3}, {Title: "operations"}, {Title: "errors"},
 		{Title: "throughput"}, {Title: "response p50"}, {Title: "p99"}, {Title: "p50 difference"}}}
 	if t.Open() {
 		table.Columns = append(table.Columns, Column{Title: "lateness p99"})
@@ -224,16 +224,16 @@ func WorkersTable(t *record.Trial) Table {
 		return FigureCell(record.Value{Number: x, Unit: unit, Known: true})
 	}
 	last := t.LastToBegin()
-	table.Footnotes = []string{startOf(t, last)}
+	table.Footnotes = []string{workerStartText(t, last)}
 	for i := range t.ByWorker {
 		w := &t.ByWorker[i]
-		began := of(float64(w.BeganAfterNS), measure.Nanoseconds)
+		began := of(float64(w.StartDelayNS), measure.Nanoseconds)
 		if w == last {
-			began = Cell{Text: text.Duration(float64(w.BeganAfterNS)), Notes: []int{1}}
+			began = Cell{Text: text.Duration(float64(w.StartDelayNS)), Notes: []int{1}}
 		}
 		apart, late := record.Value{}, record.Value{}
-		if w.MedianApart != nil {
-			apart = shareValue(*w.MedianApart)
+		if w.MedianDifference != nil {
+			apart = shareValue(*w.MedianDifference)
 		}
 		if w.Lateness != nil {
 			late = record.TimeValue(w.Lateness.Percentile(99))
@@ -248,9 +248,9 @@ func WorkersTable(t *record.Trial) Table {
 	return table
 }
 
-// startOf describes when the workers started.
-func startOf(t *record.Trial, last *record.ByWorker) string {
-	how := "This worker started last, " + text.Duration(float64(last.BeganAfterNS)) + " after the first worker"
+// workerStartText describes when the workers started.
+func workerStartText(t *record.Trial, last *record.ByWorker) string {
+	how := "This worker started last, " + text.Duration(float64(last.StartDelayNS)) + " after the first worker"
 	if t.StartSpreadNS != nil {
 		how += "; half of the workers started within " + text.Duration(float64(*t.StartSpreadNS)) + " of the first worker's start"
 	}
@@ -298,17 +298,17 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 	return all
 }
 
-// uneven limits the relative difference between a member's share of the load and its share of the
+// maxUnevenness limits the relative difference between a member's share of the load and its share of the
 // connections. If at least one member exceeds this limit, MembersTable lists the members.
-const uneven = 0.1
+const maxUnevenness = 0.1
 
 // unevenMembers reports whether a connection to a member was lost, or a member's share of the load
 // differed noticeably from its share of the connections.
 func unevenMembers(t *record.Trial) bool {
 	connections, share := 0, 0.0
 	for i := range t.ByMember {
-		if l := t.ByMember[i].Links; l != nil {
-			connections += l.Opened
+		if l := t.ByMember[i].Connections; l != nil {
+			connections += l.AtOpening
 			share += t.ByMember[i].Share
 			if l.Lost > 0 || l.LostAt != nil {
 				return true
@@ -316,11 +316,11 @@ func unevenMembers(t *record.Trial) bool {
 		}
 	}
 	return connections > 0 && share > 0 && slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool {
-		if b.Links == nil {
+		if b.Connections == nil {
 			return false
 		}
-		equal := float64(b.Links.Opened) / float64(connections)
-		return math.Abs(b.Share/share-equal) > uneven*equal
+		equal := float64(b.Connections.AtOpening) / float64(connections)
+		return math.Abs(b.Share/share-equal) > maxUnevenness*equal
 	})
 }
 
@@ -329,7 +329,7 @@ func LostConnections(t *record.Trial) []*record.ByMember {
 	var lost []*record.ByMember
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		if l := b.Links; l != nil && (l.Lost > 0 || l.LostAt != nil) {
+		if l := b.Connections; l != nil && (l.Lost > 0 || l.LostAt != nil) {
 			lost = append(lost, b)
 		}
 	}

@@ -78,7 +78,7 @@ func TestDbtesterOf(t *testing.T) {
 	for _, b := range d.Bins {
 		binned += b.Count
 	}
-	if len(d.Seconds) != 5 || errors != trial.Errors || d.Failed != trial.Errors || binned != trial.Operations || d.ClientCPU.Number != 1/4.5 || d.Servers.CPU.Known {
+	if len(d.Seconds) != 5 || errors != trial.Errors || d.Failed != trial.Errors || binned != trial.Operations || d.ClientCPU.Number != 1/4.5 || d.ServerUse.CPU.Known {
 		t.Errorf("%d seconds, %d and %d errors of %d, %d of %d operations, %v", len(d.Seconds), errors, d.Failed, trial.Errors, binned, trial.Operations, d.ClientCPU)
 	}
 	trial.Operations++
@@ -95,7 +95,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 	even := func(shares ...float64) []record.ByMember {
 		var all []record.ByMember
 		for i, opened := range []int{3, 3, 2} {
-			all = append(all, record.ByMember{Name: "m", Share: shares[i], Links: &record.Links{Opened: opened, Fewest: opened}})
+			all = append(all, record.ByMember{Name: "m", Share: shares[i], Connections: &record.MemberConnections{AtOpening: opened, Fewest: opened}})
 		}
 		return all
 	}
@@ -109,7 +109,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 		"one has more":      {even(0.5, 0.3, 0.2), true},
 		"nothing was timed": {even(0, 0, 0), false},
 		"not counted":       {[]record.ByMember{{Name: "m1", Share: 1}, {Name: "m2"}}, false},
-		"one that ended":    {append(even(0.375, 0.375, 0.25), record.ByMember{Name: "m4", Links: &record.Links{LostAt: ptr(1)}}), true},
+		"one that ended":    {append(even(0.375, 0.375, 0.25), record.ByMember{Name: "m4", Connections: &record.MemberConnections{LostAt: ptr(1)}}), true},
 	} {
 		if got := unevenMembers(&record.Trial{Parts: record.Parts{ByMember: tt.members}}); got != tt.want {
 			t.Errorf("%s: %t", what, got)

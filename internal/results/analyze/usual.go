@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// middle sorts the numbers and returns their median. If the number of values is even, it returns
+// sortedMedian sorts the numbers and returns their median. If the number of values is even, it returns
 // the upper of the two middle values. It returns 0 if there are no values.
-func middle(all []float64) float64 {
+func sortedMedian(all []float64) float64 {
 	if len(all) == 0 {
 		return 0
 	}
@@ -16,8 +16,8 @@ func middle(all []float64) float64 {
 }
 
 // A time that a member reports is unusual if it is at least `unusual` times the median of this
-// member's times, and at least leastUnusual.
+// member's times, and at least minUnusual.
 const (
-	unusual      = 3
-	leastUnusual = 5 * time.Millisecond
+	unusualFactor = 3
+	minUnusual    = 5 * time.Millisecond
 )

@@ -12,8 +12,8 @@ type Span struct{ From, To time.Time }
 
 func (a Span) overlaps(b Span) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
 
-// shared returns how long two spans overlap, in seconds.
-func (a Span) shared(b Span) float64 {
+// overlapSeconds returns how long two spans overlap, in seconds.
+func (a Span) overlapSeconds(b Span) float64 {
 	from, to := a.From, a.To
 	if b.From.After(from) {
 		from = b.From

@@ -10,12 +10,12 @@ import (
 
 // The parts of help texts that several metrics share.
 const (
-	onlyWindow = " Only operations that became due in the measurement window are included, not those of the warm-up."
-	onlyGood   = " The histogram contains only completed operations. quorumbench_operations_total counts failed operations by outcome. The results of a run rank failed operations as slower than every completed operation."
+	onlyWindow    = " Only operations that became due in the measurement window are included, not those of the warm-up."
+	onlyCompleted = " The histogram contains only completed operations. quorumbench_operations_total counts failed operations by outcome. The results of a run rank failed operations as slower than every completed operation."
 )
 
-// ofTrial lists the labels of every metric of a trial.
-var ofTrial = []string{"trial", "store", "repeat"}
+// trialLabels lists the labels of every metric of a trial.
+var trialLabels = []string{"trial", "store", "repeat"}
 
 // newDesc returns the description of a metric of the run.
 func newDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -24,7 +24,7 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // newTrialDesc returns the description of a metric of a trial, which may have further labels.
 func newTrialDesc(name, help string, labels ...string) *prometheus.Desc {
-	return newDesc(name, help, append(append([]string(nil), ofTrial...), labels...)...)
+	return newDesc(name, help, append(append([]string(nil), trialLabels...), labels...)...)
 }
 
 // The descriptions of the metrics.
@@ -32,8 +32,8 @@ var (
 	operationsDesc = newTrialDesc("operations_total", "Operations that have ended, by outcome. An operation is added to this counter once all operations that became due in the same second have ended. The outcomes ok, miss, conflict, stale and unverifiable are completions; all other outcomes are errors."+onlyWindow, "operation", "outcome")
 	dueDesc        = newTrialDesc("operations_due_total", "Operations that became due, including those that failed or were never sent."+onlyWindow)
 	doneDesc       = newTrialDesc("operations_done_total", "Operations that were completed in the measurement window. Each operation is counted in the second of its completion, so the rate of this counter is the throughput.", "operation")
-	responseDesc   = newTrialDesc("response_time_seconds", "Time from when an operation became due until it was completed."+onlyWindow+onlyGood, "operation")
-	serviceDesc    = newTrialDesc("service_time_seconds", "Time from when an operation was sent until it was completed."+onlyWindow+onlyGood, "operation")
+	responseDesc   = newTrialDesc("response_time_seconds", "Time from when an operation became due until it was completed."+onlyWindow+onlyCompleted, "operation")
+	serviceDesc    = newTrialDesc("service_time_seconds", "Time from when an operation was sent until it was completed."+onlyWindow+onlyCompleted, "operation")
 	inFlightDesc   = newTrialDesc("in_flight", "Operations in flight at the end of the last recorded second.")
 	connsDesc      = newTrialDesc("connections", "Open connections of the load at the end of the last recorded second.")
 	clientsDesc    = newTrialDesc("clients", "Clients of a closed loop. 0 for an open loop.")
@@ -88,14 +88,14 @@ func (c *Collector) metrics() []prometheus.Metric {
 	var all list
 	all.gauge(infoDesc, 1, c.run.Name, c.run.Version)
 	if c.phase != "" {
-		all.gauge(phaseDesc, 1, c.now.name, c.now.store, c.now.repeat, c.phase)
+		all.gauge(phaseDesc, 1, c.currentTrial.name, c.currentTrial.store, c.currentTrial.repeat, c.phase)
 	}
 	for i, t := range c.trials {
-		if t.built != nil {
-			all = append(all, t.built...)
+		if t.frozen != nil {
+			all = append(all, t.frozen...)
 			continue
 		}
-		all = append(all, c.ofTrial(t, i == len(c.trials)-1)...)
+		all = append(all, c.trialMetrics(t, i == len(c.trials)-1)...)
 	}
 	for _, name := range c.names {
 		p := c.processes[name]
@@ -117,15 +117,15 @@ func (c *Collector) metrics() []prometheus.Metric {
 // trials no longer change.
 func (c *Collector) freeze() {
 	for _, t := range c.trials {
-		if t.built == nil {
-			t.built = c.ofTrial(t, false)
+		if t.frozen == nil {
+			t.frozen = c.trialMetrics(t, false)
 		}
 	}
 }
 
-// ofTrial returns the metrics of a trial. For the current trial, the metrics include the gauges,
+// trialMetrics returns the metrics of a trial. For the current trial, the metrics include the gauges,
 // and also counters with the value 0, so that the rate of a counter includes its first increase.
-func (c *Collector) ofTrial(t *trial, current bool) []prometheus.Metric {
+func (c *Collector) trialMetrics(t *trial, current bool) []prometheus.Metric {
 	var all list
 	labels := func(more ...string) []string {
 		return append([]string{t.key.name, t.key.store, t.key.repeat}, more...)
@@ -143,8 +143,8 @@ func (c *Collector) ofTrial(t *trial, current bool) []prometheus.Metric {
 		}
 		count(k.String(), &t.outcomes[k], current)
 		all.counter(doneDesc, float64(t.done[k]), labels(k.String())...)
-		all = append(all, t.response[k].metric(&c.table, responseDesc, c.run.Began, labels(k.String())...),
-			t.service[k].metric(&c.table, serviceDesc, c.run.Began, labels(k.String())...))
+		all = append(all, t.response[k].metric(&c.table, responseDesc, c.run.StartTime, labels(k.String())...),
+			t.service[k].metric(&c.table, serviceDesc, c.run.StartTime, labels(k.String())...))
 	}
 	count("unknown", &t.unknown, false)
 	all.counter(dueDesc, float64(t.due), labels()...)

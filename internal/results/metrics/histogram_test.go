@@ -15,7 +15,7 @@ import (
 )
 
 // width is the ratio of the upper bound of a bucket to its lower bound.
-var width = math.Exp2(1.0 / perDouble)
+var width = math.Exp2(1.0 / bucketsPerDoubling)
 
 // written returns a histogram as Prometheus receives it.
 func written(t testing.TB, n *native, table *bucketTable) *dto.Histogram {
@@ -64,14 +64,14 @@ func TestNativeHistogramHasTheTimesOfTheHDRHistogram(t *testing.T) {
 		h, want, sum := measure.NewHistogram(), map[int]int64{}, 0.0
 		for _, ns := range times {
 			measure.Record(h, ns)
-			low := measure.StepOf(ns)
+			low := measure.StepFloor(ns)
 			step := int64(1) << max(bits.Len64(uint64(ns))-11, 3)
 			middle := float64(low+low+step) / 2e9
-			want[int(math.Ceil(math.Log2(middle)*perDouble))]++
+			want[int(math.Ceil(math.Log2(middle)*bucketsPerDoubling))]++
 			sum += float64(ns) / 1e9
 		}
 		n := newNative(&table)
-		n.add(&table, measure.StepsOf(h))
+		n.add(&table, measure.NonEmptySteps(h))
 		got := written(t, n, &table)
 		if counts := countsOf(got); !equalCounts(counts, want) {
 			t.Fatalf("seed %d: the buckets are %v, not %v", seed, counts, want)
@@ -127,7 +127,7 @@ func quantile(counts map[int]int64, q float64) (low, high float64) {
 func TestBucketsContainTheirSteps(t *testing.T) {
 	table := newBucketTable()
 	for step := range measure.NumSteps {
-		i := table.lowest + int(table.of[step])
+		i := table.lowest + int(table.buckets[step])
 		if m := middle(step); m > upperBound(i) || m <= upperBound(i-1) {
 			t.Fatalf("step %d with the middle %v s is in bucket %d, from %v to %v", step, m, i, upperBound(i-1), upperBound(i))
 		}

@@ -21,13 +21,13 @@ import (
 
 // Limits of the number of series.
 const (
-	mostTrials    = 100 // the series of earlier trials are dropped
-	mostProcesses = 200
-	mostEvents    = 200 // pairs of kind and member; further events are counted as otherEvents
-	mostLabel     = 100 // bytes in a label value
+	maxTrials      = 100 // the series of earlier trials are dropped
+	maxProcesses   = 200
+	maxEvents      = 200 // pairs of kind and member; further events are counted as otherEvents
+	maxLabelLength = 100 // bytes in a label value
 )
 
-// otherEvents is the kind under which events with a new kind or member are counted after mostEvents
+// otherEvents is the kind under which events with a new kind or member are counted after maxEvents
 // is reached.
 const otherEvents = "other"
 
@@ -41,21 +41,21 @@ type Collector struct {
 	run   Run
 	table bucketTable
 
-	mu        sync.Mutex
-	trials    []*trial // in the order of their first seconds; the last one is the current trial
-	now       trialKey // the trial of the current phase; zero while a cluster starts or stops
-	phase     string   // empty before the run begins
-	processes map[string]*process
-	names     []string // of processes, in the order of their first samples
-	events    map[eventKey]uint64
-	kinds     []eventKey // keys of events, in the order of their first occurrence
+	mu           sync.Mutex
+	trials       []*trial // in the order of their first seconds; the last one is the current trial
+	currentTrial trialKey // the trial of the current phase; zero while a cluster starts or stops
+	phase        string   // empty before the run begins
+	processes    map[string]*process
+	names        []string // of processes, in the order of their first samples
+	events       map[eventKey]uint64
+	kinds        []eventKey // keys of events, in the order of their first occurrence
 }
 
 // Run identifies the run.
 type Run struct {
-	Name    string // differs between the runs of a scenario; see record.DirName
-	Version string // of quorumbench
-	Began   time.Time
+	Name      string // differs between the runs of a scenario; see record.DirName
+	Version   string // of quorumbench
+	StartTime time.Time
 }
 
 // trialKey identifies a trial. Its fields are label values.
@@ -84,7 +84,7 @@ type trial struct {
 	inFlight, connections, clients int
 
 	result *result
-	built  []prometheus.Metric // the metrics that freeze stored; nil if they can still change
+	frozen []prometheus.Metric // the metrics that freeze stored; nil if they can still change
 }
 
 // result is the result of a trial that has ended.
@@ -101,7 +101,7 @@ func NewCollector(run Run) *Collector {
 
 // label converts text from an outside source to a label value, which is printable UTF-8 of limited
 // length.
-func label(s string) string { return text.Line(s, mostLabel) }
+func label(s string) string { return text.Line(s, maxLabelLength) }
 
 // Second adds a recorded second of a trial. Second counts only the operations of the measurement
 // window.
@@ -140,18 +140,18 @@ func stepsOf(h *measure.Histogram) measure.Steps {
 	if h == nil {
 		return measure.Steps{}
 	}
-	return measure.StepsOf(h)
+	return measure.NonEmptySteps(h)
 }
 
 // trial returns the figures of a trial. A new trial becomes the current trial.
 func (c *Collector) trial(key trialKey) *trial {
 	if i := slices.IndexFunc(c.trials, func(t *trial) bool { return t.key == key }); i >= 0 {
-		c.trials[i].built = nil
+		c.trials[i].frozen = nil
 		return c.trials[i]
 	}
 	t := &trial{key: key}
 	c.trials = append(c.trials, t)
-	if n := len(c.trials) - mostTrials; n > 0 {
+	if n := len(c.trials) - maxTrials; n > 0 {
 		c.trials = slices.Delete(c.trials, 0, n)
 	}
 	return t
@@ -164,8 +164,8 @@ func (t *trial) begin(k kv.Kind, table *bucketTable) {
 	}
 }
 
-// conflicting lists operations in the order in which conflicts are attributed to them.
-var conflicting = [...]kv.Kind{kv.CAS, kv.Txn, kv.STM, kv.Ephemeral, kv.Put, kv.Delete}
+// conflictOrder lists operations in the order in which conflicts are attributed to them.
+var conflictOrder = [...]kv.Kind{kv.CAS, kv.Txn, kv.STM, kv.Ephemeral, kv.Put, kv.Delete}
 
 // countOutcomes adds the outcomes of a second. Errors and misses are recorded by operation. A
 // conflict, a stale read and an unverifiable read are recorded only for the whole second, so
@@ -192,10 +192,10 @@ func (t *trial) countOutcomes(s *measure.Second) {
 			take(c.Kind, o, total(c.Failed[measure.ErrorIndex(o)]))
 		}
 	}
-	for k, n := range s.Missed {
+	for k, n := range s.Misses {
 		take(kv.Kind(k), kv.Miss, n) // #nosec G115 -- the index of an array of NumKinds
 	}
-	for _, k := range conflicting {
+	for _, k := range conflictOrder {
 		take(k, kv.Conflict, left[kv.Conflict])
 	}
 	for k := range kv.NumKinds {
@@ -230,12 +230,12 @@ func (c *Collector) EnterPhase(spec *scenario.Trial, phase string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if spec != nil && key != c.now && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
+	if spec != nil && key != c.currentTrial && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
 		// A new trial may run on other processes.
 		c.processes, c.names = map[string]*process{}, nil
 		c.freeze()
 	}
-	c.now, c.phase = key, label(phase)
+	c.currentTrial, c.phase = key, label(phase)
 }
 
 // EndTrial records the result of a trial.
@@ -253,7 +253,7 @@ func (c *Collector) EndTrial(spec *scenario.Trial, r *record.Trial) {
 	t := c.trial(keyOf(spec))
 	t.inFlight, t.connections, t.clients = 0, 0, 0
 	t.result = &result{throughput: r.PerSecond, p99: p99, verdict: string(r.Verdict.State)}
-	c.now, c.phase = t.key, endedPhase
+	c.currentTrial, c.phase = t.key, endedPhase
 }
 
 // Event counts an event. It serves as the function Event of a record.Observer.
@@ -262,7 +262,7 @@ func (c *Collector) Event(e record.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.events[key]; !known {
-		if len(c.events) >= mostEvents {
+		if len(c.events) >= maxEvents {
 			key = eventKey{kind: otherEvents}
 		}
 		if _, known := c.events[key]; !known {
@@ -283,7 +283,7 @@ func (c *Collector) Machines(rows []*record.MachineRow) {
 		name := label(r.Name)
 		p := c.processes[name]
 		if p == nil {
-			if len(c.names) >= mostProcesses {
+			if len(c.names) >= maxProcesses {
 				continue
 			}
 			p = &process{}

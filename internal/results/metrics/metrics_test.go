@@ -19,7 +19,7 @@ import (
 )
 
 func newTestCollector() *Collector {
-	return NewCollector(Run{Name: "run", Version: "v1", Began: time.Unix(1_700_000_000, 0)})
+	return NewCollector(Run{Name: "run", Version: "v1", StartTime: time.Unix(1_700_000_000, 0)})
 }
 
 func spec(name string, repeat int) *scenario.Trial {
@@ -143,7 +143,7 @@ func TestOutcomesByOperationAddUp(t *testing.T) {
 		addTimes(cell, n)
 		s.Cells = append(s.Cells, cell)
 	}
-	s.Missed[kv.Get] = 7
+	s.Misses[kv.Get] = 7
 	s.Outcomes[kv.OK], s.Outcomes[kv.Miss], s.Outcomes[kv.Conflict], s.Outcomes[kv.Stale] = 83, 7, 6, 4
 	s.Outcomes[kv.Refused] = 5 // no cell contains these errors
 	s.Due = 105
@@ -173,7 +173,7 @@ func TestHostileEvents(t *testing.T) {
 	c := newTestCollector()
 	hostile := "\xff\x00\x1b[31m\n\u202e" + strings.Repeat("x", 10_000)
 	c.Event(record.Event{Kind: hostile, Member: hostile, Count: 3})
-	for i := range 10 * mostEvents {
+	for i := range 10 * maxEvents {
 		c.Event(record.Event{Kind: fmt.Sprint("kind", i), Member: "m1"})
 	}
 	sum, series := 0.0, 0
@@ -185,23 +185,23 @@ func TestHostileEvents(t *testing.T) {
 			series++
 			sum += m.GetCounter().GetValue()
 			for _, l := range m.GetLabel() {
-				if v := l.GetValue(); !utf8.ValidString(v) || strings.ContainsAny(v, "\x00\x1b\n\u202e") || len(v) > mostLabel {
+				if v := l.GetValue(); !utf8.ValidString(v) || strings.ContainsAny(v, "\x00\x1b\n\u202e") || len(v) > maxLabelLength {
 					t.Errorf("the label %s is %q", l.GetName(), v)
 				}
 			}
 		}
 	}
-	if sum != 10*mostEvents+3 || series != mostEvents+1 {
+	if sum != 10*maxEvents+3 || series != maxEvents+1 {
 		t.Errorf("%v events in %d series", sum, series)
 	}
 }
 
 // When a new trial begins, the counters of earlier trials remain and their gauges are dropped.
-// After mostTrials trials, all series of the earliest trials are dropped. Only processes of the
+// After maxTrials trials, all series of the earliest trials are dropped. Only processes of the
 // current trial have series.
 func TestManyTrials(t *testing.T) {
 	c := newTestCollector()
-	for i := range mostTrials + 5 {
+	for i := range maxTrials + 5 {
 		put := spec("put", i+1)
 		c.EnterPhase(put, "connecting")
 		row := record.NewMachineRow(time.Unix(1, 0), fmt.Sprint("m", i))

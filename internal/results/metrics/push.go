@@ -20,7 +20,7 @@ import (
 const (
 	pushEvery   = 5 * time.Second
 	pushTimeout = 4 * time.Second // below pushEvery, so that a slow server delays no later push
-	mostReply   = 512             // bytes of an error reply that are read
+	maxReply    = 512             // bytes of an error reply that are read
 )
 
 // Pusher sends metrics with Prometheus' remote write protocol, version 1
@@ -28,19 +28,19 @@ const (
 // end. It never repeats a failed push, because the next push contains newer values of the same
 // series.
 type Pusher struct {
-	to                    *Destination
+	destination           *Destination
 	user, password, token string
-	from                  prometheus.Gatherer
-	external              []pair
+	gatherer              prometheus.Gatherer
+	externalLabels        []pair
 	now                   func() time.Time
 	client                *http.Client
 	stop                  context.CancelFunc
-	ended                 chan struct{}
+	done                  chan struct{}
 
 	// Only the goroutine of the pusher uses these fields until it has ended.
 	pushes, failed int
-	last           error // reason of the last failed push
-	latest         int64 // time of the latest push in milliseconds
+	lastError      error // reason of the last failed push
+	latestPush     int64 // time of the latest push in milliseconds
 }
 
 // StartPushing starts to push metrics. Each series receives the labels `job` and `instance`, which
@@ -59,12 +59,12 @@ func StartPushing(destination *Destination, source prometheus.Gatherer, run, ins
 
 // newPusher returns a pusher without a goroutine, which pushes only in its methods push and Close.
 func newPusher(destination *Destination, source prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
-	p := &Pusher{to: destination, from: source, now: now, stop: func() {}, ended: make(chan struct{})}
+	p := &Pusher{destination: destination, gatherer: source, now: now, stop: func() {}, done: make(chan struct{})}
 	var err error
 	if p.user, p.password, p.token, err = destination.credentials(getenv); err != nil {
 		return nil, err
 	}
-	p.external = []pair{{"job", "quorumbench"}, {"instance", label(instance)}, {"run", label(run)}}
+	p.externalLabels = []pair{{"job", "quorumbench"}, {"instance", label(instance)}, {"run", label(run)}}
 	p.client = &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, MaxResponseHeaderBytes: 64 << 10},
 		// No redirect is followed, so that credentials and metrics reach only the given server.
@@ -75,7 +75,7 @@ func newPusher(destination *Destination, source prometheus.Gatherer, run, instan
 
 // run pushes until ctx is canceled.
 func (p *Pusher) run(ctx context.Context) {
-	defer close(p.ended)
+	defer close(p.done)
 	ticks := time.NewTicker(pushEvery)
 	defer ticks.Stop()
 	for {
@@ -98,19 +98,19 @@ func (p *Pusher) push(ctx context.Context) {
 	}
 	p.pushes++
 	if err != nil {
-		p.failed, p.last = p.failed+1, err
+		p.failed, p.lastError = p.failed+1, err
 	}
 }
 
 func (p *Pusher) send(ctx context.Context) error {
-	families, err := p.from.Gather()
+	families, err := p.gatherer.Gather()
 	if err != nil {
 		return err
 	}
 	// Samples of a series must have increasing times, even if the system clock is set back.
-	p.latest = max(p.now().UnixMilli(), p.latest+1)
-	body := s2.EncodeSnappy(nil, encodeWrite(families, p.external, p.latest))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.url, bytes.NewReader(body))
+	p.latestPush = max(p.now().UnixMilli(), p.latestPush+1)
+	body := s2.EncodeSnappy(nil, encodeWrite(families, p.externalLabels, p.latestPush))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.destination.url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p *Pusher) send(ctx context.Context) error {
 		return reason(err)
 	}
 	defer func() { _ = reply.Body.Close() }()
-	words, _ := io.ReadAll(io.LimitReader(reply.Body, mostReply)) // after a complete read, the client can reuse the connection
+	words, _ := io.ReadAll(io.LimitReader(reply.Body, maxReply)) // after a complete read, the client can reuse the connection
 	if reply.StatusCode/100 != 2 {
 		if shown := text.Line(string(bytes.TrimSpace(words)), text.MaxServerText); shown != "" {
 			return fmt.Errorf("HTTP status %d: %s", reply.StatusCode, shown)
@@ -156,12 +156,12 @@ func reason(err error) error {
 // push. If pushes failed, it returns one sentence about them, and otherwise an empty string.
 func (p *Pusher) Close() (problem string) {
 	p.stop()
-	<-p.ended
+	<-p.done
 	p.push(context.Background())
 	p.client.CloseIdleConnections()
 	if p.failed == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d of %s to %s failed, most recently because of %q, so the series there have gaps; the run directory is complete",
-		p.failed, text.Either(uint64(p.pushes), "push", "pushes"), p.to, text.Line(p.last.Error(), text.MaxServerText))
+		p.failed, text.CountNoun(uint64(p.pushes), "push", "pushes"), p.destination, text.Line(p.lastError.Error(), text.MaxServerText))
 }

@@ -61,7 +61,7 @@ func testPusher(t *testing.T, user string, env map[string]string, handle http.Ha
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(p.ended)
+	close(p.done)
 	return p
 }
 
@@ -126,7 +126,7 @@ func TestFailedPushes(t *testing.T) {
 		p.push(t.Context())
 	}
 	problem := p.Close()
-	want := `3 of 4 pushes to ` + p.to.String() + ` failed, most recently because of "HTTP status 400: out of `
+	want := `3 of 4 pushes to ` + p.destination.String() + ` failed, most recently because of "HTTP status 400: out of `
 	if !strings.HasPrefix(problem, want) || !strings.HasSuffix(problem, ", so the series there have gaps; the run directory is complete") || strings.ContainsAny(problem, "\x1b\n") {
 		t.Errorf("the problem is %q", problem)
 	}

@@ -180,7 +180,7 @@ func FuzzEncodeWrite(f *testing.F) {
 		measure.RecordAll(h, ns, uint64(times))
 		measure.RecordAll(h, ns/3, uint64(times)/2)
 		n := newNative(&table)
-		n.add(&table, measure.StepsOf(h))
+		n.add(&table, measure.NonEmptySteps(h))
 		registry := prometheus.NewRegistry()
 		d := prometheus.NewDesc("m", "help", []string{"a", "b"}, nil)
 		shown := []string{label(name), label(value)}

@@ -12,7 +12,7 @@ import (
 
 // Limits of the server.
 const (
-	mostScrapes   = 4 // at the same time
+	maxScrapes    = 4 // at the same time
 	scrapeTimeout = 10 * time.Second
 	closeTimeout  = time.Second // time in which a scrape must finish after the run has ended
 )
@@ -21,7 +21,7 @@ const (
 type Server struct {
 	address string
 	server  *http.Server
-	ended   chan struct{}
+	done    chan struct{}
 }
 
 // Serve serves metrics to clients of a listener, at the path /metrics. Server.Close closes the
@@ -29,12 +29,12 @@ type Server struct {
 // need.
 func Serve(l net.Listener, gatherer prometheus.Gatherer) *Server {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}))
-	s := &Server{address: l.Addr().String(), ended: make(chan struct{}), server: &http.Server{
+	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes}))
+	s := &Server{address: l.Addr().String(), done: make(chan struct{}), server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: scrapeTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 	}}
 	go func() {
-		defer close(s.ended)
+		defer close(s.done)
 		_ = s.server.Serve(l) // returns only after Close, or if the listener fails; the run continues in both cases
 	}()
 	return s
@@ -50,5 +50,5 @@ func (s *Server) Close() {
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close()
 	}
-	<-s.ended
+	<-s.done
 }

@@ -9,10 +9,10 @@ import (
 // Even a small recording can have millions of calls, keys, connections, methods and gaps. These
 // constants limit how many of them a profile stores.
 const (
-	mostMethods  = 64
+	maxMethods   = 64
 	otherMethods = "other methods"
-	mostGaps     = 32
-	mostKept     = 1 << 20 // number of keys or connections
+	maxGaps      = 32
+	maxStored    = 1 << 20 // number of keys or connections
 	// exactBits is the number of leading bits of a number that a Spread stores exactly.
 	exactBits = 12
 )
@@ -56,37 +56,37 @@ func (s *Spread) Percentile(p float64) int64 {
 	return s.largest
 }
 
-// sample stores values by the hash of a key. It keeps all values until it holds mostKept of them.
+// sample stores values by the hash of a key. It keeps all values until it holds maxStored of them.
 // After that, it keeps only the values whose hashes begin with at least `zeros` zero bits. The kept
 // values are an unbiased sample.
 type sample[V any] struct {
-	kept  map[uint64]*V
-	zeros int
+	stored   map[uint64]*V
+	zeroBits int
 }
 
 // value returns the value for a hash, which it creates if necessary. known reports whether the
 // value existed before. If the hash is not in the sample, value is nil.
 func (s *sample[V]) value(hash uint64) (value *V, known bool) {
-	if bits.LeadingZeros64(hash) < s.zeros {
+	if bits.LeadingZeros64(hash) < s.zeroBits {
 		return nil, false
 	}
-	if value = s.kept[hash]; value != nil {
+	if value = s.stored[hash]; value != nil {
 		return value, true
 	}
-	if s.kept == nil {
-		s.kept = map[uint64]*V{}
+	if s.stored == nil {
+		s.stored = map[uint64]*V{}
 	}
-	for len(s.kept) >= mostKept {
-		s.zeros++
-		maps.DeleteFunc(s.kept, func(hash uint64, _ *V) bool { return bits.LeadingZeros64(hash) < s.zeros })
-		if bits.LeadingZeros64(hash) < s.zeros {
+	for len(s.stored) >= maxStored {
+		s.zeroBits++
+		maps.DeleteFunc(s.stored, func(hash uint64, _ *V) bool { return bits.LeadingZeros64(hash) < s.zeroBits })
+		if bits.LeadingZeros64(hash) < s.zeroBits {
 			return nil, false
 		}
 	}
 	value = new(V)
-	s.kept[hash] = value
+	s.stored[hash] = value
 	return value, false
 }
 
-// each returns the number of values that one stored value represents.
-func (s *sample[V]) each() float64 { return float64(uint64(1) << s.zeros) }
+// weight returns the number of values that one stored value represents.
+func (s *sample[V]) weight() float64 { return float64(uint64(1) << s.zeroBits) }

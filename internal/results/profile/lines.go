@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// mostOfNote is the maximum length of a comment in the scenario file, in characters.
-const mostOfNote = 400
+// maxNoteLength is the maximum length of a comment in the scenario file, in characters.
+const maxNoteLength = 400
 
 // Lines returns the profile as a scenario file. Comments at the beginning of the file state facts
 // that a scenario cannot express.
@@ -24,8 +24,8 @@ func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
 		line := text.Line(fmt.Sprintf(format, args...), text.MaxOutput)
-		if most := []rune(line); len(most) > mostOfNote {
-			line = string(most[:mostOfNote]) + "..."
+		if most := []rune(line); len(most) > maxNoteLength {
+			line = string(most[:maxNoteLength]) + "..."
 		}
 		out = append(out, strings.TrimRight("# "+line, " "))
 	}
@@ -46,11 +46,11 @@ func (p *Profile) Lines() []string {
 	say("    members: 3")
 	load := p.load()
 	say("    connections: %d", load.connections)
-	say("    arrival: poisson # on average, %s calls were in flight; the busiest second had %s calls", number(p.InFlight), text.Count(p.Busiest))
+	say("    arrival: poisson # on average, %s calls were in flight; the busiest second had %s calls", number(p.InFlight), text.Count(p.PeakPerSecond))
 	if load.rate == p.PerSecond() {
 		say("    rate: %s # calls per second; change it to scale the load", number(load.rate))
 	} else {
-		say("    rate: %s # calls per second; the rate in the recording is %.3g, which is outside the limits of a load (%s to %d)", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
+		say("    rate: %s # calls per second; the rate in the recording is %.3g, which is outside the limits of a load (%s to %d)", number(load.rate), p.PerSecond(), number(minRate), scenario.MaxRate)
 	}
 	if load.inFlight > 0 {
 		say("    max-in-flight: %d # limits the memory that requests of this size need", load.inFlight)
@@ -60,18 +60,18 @@ func (p *Profile) Lines() []string {
 	p.mix(say)
 	say("    key-size: %d # in the recording: median %d, 99th percentile %d", load.keySize, p.KeySize.Percentile(50), p.KeySize.Percentile(99))
 	say("    value-size: %d # in the recording: median %d, 99th percentile %d, largest %d", load.valueSize, p.ValueSize.Percentile(50), p.ValueSize.Percentile(99), p.ValueSize.Percentile(100))
-	if p.Estimated {
+	if p.KeysEstimated {
 		say("    key-space: %d # estimated", load.keySpace)
 	} else {
 		say("    key-space: %d", load.keySpace)
 	}
-	if p.Hot > busiestKeys+0.1 {
-		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", busiestKeys, strconv.FormatFloat(min(p.Hot, 1), 'f', 2, 64))
+	if p.HotShare > hotKeyShare+0.1 {
+		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", hotKeyShare, strconv.FormatFloat(min(p.HotShare, 1), 'f', 2, 64))
 	} else {
-		say("    distribution: uniform # the 20 %% of the keys that were used most received %s of the calls", percent(p.Hot))
+		say("    distribution: uniform # the 20 %% of the keys that were used most received %s of the calls", percent(p.HotShare))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
-		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), mostRead), p.Read.Percentile(99))
+		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), maxRead), p.Read.Percentile(99))
 	}
 	if p.hasKind(kv.Txn) {
 		say("    txn-keys: %d", load.txnKeys)
@@ -91,21 +91,21 @@ func (p *Profile) hasKind(kinds ...kv.Kind) bool {
 	return false
 }
 
-func (p *Profile) mix(say func(string, ...any)) {
-	say("    mix: # weights in percent")
+func (p *Profile) mix(addLine func(string, ...any)) {
+	addLine("    mix: # weights in percent")
 	all := float64(p.Calls())
 	for _, o := range p.Operations {
 		// Do not round a small share to 0: a weight must be above 0.
 		share := strconv.FormatFloat(max(100*float64(o.Calls)/all, 0.001), 'f', 3, 64)
 		if o.Kind.Reads() {
-			say("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
+			addLine("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
 		} else {
-			say("      - {operation: %s, weight: %s}", o.Kind, share)
+			addLine("      - {operation: %s, weight: %s}", o.Kind, share)
 		}
 	}
 }
 
-func (p *Profile) methodNotes(note func(string, ...any)) {
+func (p *Profile) methodNotes(addNote func(string, ...any)) {
 	t := [][]string{{"call", "number", "a second", "median", "p99", "failed", "unanswered"}}
 	for i := range p.Methods {
 		m := &p.Methods[i]
@@ -125,39 +125,39 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 		for i, cell := range row[1:] {
 			line += fmt.Sprintf("  %*s", wide[i+1], cell)
 		}
-		note("%s", line)
+		addNote("%s", line)
 	}
 }
 
-func (p *Profile) otherNotes(note func(string, ...any)) {
-	if p.Guarded > 0 {
-		note("The guard held in %s of %s.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
+func (p *Profile) otherNotes(addNote func(string, ...any)) {
+	if p.GuardedTransactions > 0 {
+		addNote("The guard held in %s of %s.", text.Count(p.GuardsHeld), text.Plural(p.GuardedTransactions, "guarded transaction"))
 	}
 	if p.Watchers > 0 || p.Pushes > 0 {
-		note("The clients created %s, which received %s in %s. To include watchers in the load, add the parameter watch.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
+		addNote("The clients created %s, which received %s in %s. To include watchers in the load, add the parameter watch.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
 	}
-	if p.Partial > 0 {
-		note("%s used a prefix that ends within a segment of a key. The recording contains only hashes of whole segments, so these prefixes are unknown.", text.Plural(p.Partial, "range"))
+	if p.PartialSegments > 0 {
+		addNote("%s used a prefix that ends within a segment of a key. The recording contains only hashes of whole segments, so these prefixes are unknown.", text.Plural(p.PartialSegments, "range"))
 	}
 	for _, g := range p.Gaps {
 		missing := "all later data of this connection"
 		switch {
-		case g.Calls > 0:
-			missing = text.Plural(g.Calls, "call")
+		case g.MissingCalls > 0:
+			missing = text.Plural(g.MissingCalls, "call")
 		case g.Conn == 0:
 			missing = "an unknown number of calls"
 		}
 		more := ""
-		if g.More > 0 {
-			more = "; also " + text.Plural(g.More, "later gap")
+		if g.MergedCount > 0 {
+			more = "; also " + text.Plural(g.MergedCount, "later gap")
 		}
-		note("Missing since %s: %s (%s%s).", seconds(g.At), missing, g.Why, more)
+		addNote("Missing since %s: %s (%s%s).", seconds(g.At), missing, g.Reason, more)
 	}
-	if p.Others > 0 {
-		note("Missing for other reasons: %s.", text.Plural(p.Others, "gap"))
+	if p.OtherGaps > 0 {
+		addNote("Missing for other reasons: %s.", text.Plural(p.OtherGaps, "gap"))
 	}
 	if p.Problem != "" {
-		note("%s.", p.Problem)
+		addNote("%s.", p.Problem)
 	}
 }
 

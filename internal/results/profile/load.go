@@ -15,29 +15,29 @@ type load struct {
 }
 
 const (
-	// leastRate is the lowest rate that the function number does not format as 0.
-	leastRate = 1e-6
-	// mostConnections limits the number of connections, so that enough memory is left for the
+	// minRate is the lowest rate that the function number does not format as 0.
+	minRate = 1e-6
+	// maxConnections limits the number of connections, so that enough memory is left for the
 	// requests.
-	mostConnections = 100_000
-	longestKey      = 1024
-	mostRead        = 1_000_000_000
-	// requestRoom is the limit for the total size of all requests in flight, in bytes. It is half
+	maxConnections = 100_000
+	longestKey     = 1024
+	maxRead        = 1_000_000_000
+	// maxRequestBytes is the limit for the total size of all requests in flight, in bytes. It is half
 	// of a load's memory limit, because other data also needs memory.
-	requestRoom    = scenario.MaxMemory / 2
-	requestBytes   = 1024 // size of a request without its keys and values
-	usualInFlight  = 100_000
-	leastKeySize   = 4
-	valuesPerBytes = 64
+	maxRequestBytes = scenario.MaxMemory / 2
+	requestBytes    = 1024 // size of a request without its keys and values
+	usualInFlight   = 100_000
+	minKeySize      = 4
+	valuesPerBytes  = 64
 )
 
 // load returns the numbers of the recording, adjusted to the limits of a scenario.
 func (p *Profile) load() load {
 	l := load{
-		connections: int64(min(max(p.Connections, 1), mostConnections)),
-		rate:        min(max(p.PerSecond(), leastRate), scenario.MaxRate),
-		keySpace:    uint64(max(p.Keys, 1)),
-		keySize:     min(max(p.KeySize.Percentile(50), leastKeySize), longestKey),
+		connections: int64(min(max(p.Connections, 1), maxConnections)),
+		rate:        min(max(p.PerSecond(), minRate), scenario.MaxRate),
+		keySpace:    uint64(max(p.DistinctKeys, 1)),
+		keySize:     min(max(p.KeySize.Percentile(50), minKeySize), longestKey),
 		valueSize:   min(max(p.ValueSize.Percentile(50), 1), scenario.MaxValueSize),
 		txnKeys:     1,
 	}
@@ -50,11 +50,11 @@ func (p *Profile) load() load {
 		l.txnKeys = min(max(p.Written.Percentile(50), 1), scenario.MaxTxnKeys, int64(min(l.keySpace, scenario.MaxTxnKeys)))
 	}
 	request := (l.keySize + l.valueSize + requestBytes) * l.txnKeys
-	if request > requestRoom {
-		l.txnKeys = max(requestRoom/(l.keySize+l.valueSize+requestBytes), 1)
-		request = requestRoom
+	if request > maxRequestBytes {
+		l.txnKeys = max(maxRequestBytes/(l.keySize+l.valueSize+requestBytes), 1)
+		request = maxRequestBytes
 	}
-	if most := int64(requestRoom) / request; most < usualInFlight {
+	if most := int64(maxRequestBytes) / request; most < usualInFlight {
 		l.inFlight = max(most, 1)
 	}
 	return l

@@ -29,38 +29,38 @@ type Profile struct {
 	// Operations holds the kinds of calls that a load can send, with the most frequent kind first.
 	Operations []Operation
 	Methods    []Method // all kinds of calls, with their names in the protocol
-	// Keys is the number of different keys in calls that have a single key. Hot is the share of
+	// DistinctKeys is the number of different keys in calls that have a single key. Hot is the share of
 	// these calls that used one of the hottest keys, which are the most used fifth of all keys. If
-	// the recording has more keys than a profile stores, Keys and Hot are estimates, and Estimated
+	// the recording has more keys than a profile stores, Keys and HotShare are estimates, and KeysEstimated
 	// is set.
-	Keys      int
-	Estimated bool
-	Hot       float64
+	DistinctKeys  int
+	KeysEstimated bool
+	HotShare      float64
 	// Distributions over the calls that have such a number. KeySize and ValueSize are sizes in
 	// bytes. Read is the number of keys that a range returned, and Written is the number of keys
 	// that a transaction wrote.
 	KeySize, ValueSize, Read, Written Spread
-	// Guarded is the number of guarded transactions. Held is the number of these transactions whose
+	// GuardedTransactions is the number of guarded transactions. Held is the number of these transactions whose
 	// guards held.
-	Guarded, Held  uint64
-	Pushes, Events uint64 // number of messages to watchers, and number of events in these messages
-	Watchers       uint64 // watchers that were created
-	// Busiest is the highest number of operations that were requested in one second. InFlight is
+	GuardedTransactions, GuardsHeld uint64
+	Pushes, Events                  uint64 // number of messages to watchers, and number of events in these messages
+	Watchers                        uint64 // watchers that were created
+	// PeakPerSecond is the highest number of operations that were requested in one second. InFlight is
 	// the mean number of operations in flight.
-	Busiest  uint64
-	InFlight float64
-	// Gaps holds the gaps of the recording, up to mostGaps. Gaps with the same reason are combined
+	PeakPerSecond uint64
+	InFlight      float64
+	// Gaps holds the gaps of the recording, up to maxGaps. Gaps with the same reason are combined
 	// into one. Others is the number of gaps that did not fit into Gaps.
-	Gaps    []Missing
-	Others  uint64
-	Partial uint64 // number of ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
+	Gaps            []MergedGap
+	OtherGaps       uint64
+	PartialSegments uint64 // number of ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
 }
 
-// Missing is a gap in a recording. More is the number of later gaps with the same reason that were
+// MergedGap is a gap in a recording. More is the number of later gaps with the same reason that were
 // combined with it; Calls includes their missing calls.
-type Missing struct {
+type MergedGap struct {
 	call.Gap
-	More uint64
+	MergedCount uint64
 }
 
 // Operation is a kind of call that a load can send, with the number of such calls.
@@ -84,8 +84,8 @@ func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) 
 // span holds the times of the first and the last call of a connection.
 type span struct{ first, last int64 }
 
-// maker derives a profile.
-type maker struct {
+// profileBuilder derives a profile.
+type profileBuilder struct {
 	Profile
 	first, last int64
 	methods     map[string]*Method
@@ -93,13 +93,13 @@ type maker struct {
 	connections sample[span]
 	keys        sample[uint64]
 	seconds     []uint64
-	took        float64
+	totalTime   float64
 	seed        maphash.Seed
 }
 
 // Read derives the profile of the recording at path.
 func Read(path string) (*Profile, error) {
-	m := &maker{
+	m := &profileBuilder{
 		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, seed: maphash.MakeSeed(),
 	}
 	m.Path = path
@@ -125,17 +125,17 @@ func Read(path string) (*Profile, error) {
 	return &m.Profile, nil
 }
 
-func (m *maker) calls() (n uint64) {
+func (m *profileBuilder) calls() (n uint64) {
 	for _, one := range m.methods {
 		n += one.Calls
 	}
 	return n
 }
 
-func (m *maker) add(c *call.Call) {
+func (m *profileBuilder) add(c *call.Call) {
 	if c.Pushed {
 		m.Pushes++
-		m.Events += uint64(c.Keys)
+		m.Events += uint64(c.KeyCount)
 		return
 	}
 	one := m.method(c.Method)
@@ -147,7 +147,7 @@ func (m *maker) add(c *call.Call) {
 		one.Failed++
 	}
 	if c.Answered() {
-		measure.Record(one.times, c.Took)
+		measure.Record(one.times, c.Duration)
 	}
 	for i := range c.Parts {
 		m.part(c, &c.Parts[i])
@@ -169,27 +169,27 @@ func (m *maker) add(c *call.Call) {
 	}
 	m.second(c.At / int64(time.Second))
 	if c.Answered() {
-		m.took += float64(c.Took)
+		m.totalTime += float64(c.Duration)
 	}
 	if c.Guarded && c.OK() {
-		m.Guarded++
-		if c.Held {
-			m.Held++
+		m.GuardedTransactions++
+		if c.GuardsHeld {
+			m.GuardsHeld++
 		}
 	}
 	switch kind {
 	case kv.Range, kv.TxnGet:
-		m.Read.add(c.Keys)
+		m.Read.add(c.KeyCount)
 	case kv.Txn:
 		m.Written.add(int64(writes(c)))
 	}
 }
 
-// method returns the entry for a method. If there are already mostMethods entries, all further
+// method returns the entry for a method. If there are already maxMethods entries, all further
 // methods share one entry.
-func (m *maker) method(name string) *Method {
+func (m *profileBuilder) method(name string) *Method {
 	one := m.methods[name]
-	if one == nil && len(m.methods) >= mostMethods {
+	if one == nil && len(m.methods) >= maxMethods {
 		name = otherMethods
 		one = m.methods[name]
 	}
@@ -202,24 +202,24 @@ func (m *maker) method(name string) *Method {
 
 // gap counts a gap. It combines gaps that have the same reason, if they agree in two more points:
 // whether they concern a single connection, and whether the number of missing calls is known.
-func (m *maker) gap(g *call.Gap) {
+func (m *profileBuilder) gap(g *call.Gap) {
 	for i := range m.Gaps {
-		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
-			known.More++
-			known.Calls += g.Calls
+		if known := &m.Gaps[i]; known.Reason == g.Reason && (known.Conn == 0) == (g.Conn == 0) && (known.MissingCalls == 0) == (g.MissingCalls == 0) {
+			known.MergedCount++
+			known.MissingCalls += g.MissingCalls
 			return
 		}
 	}
-	if len(m.Gaps) == mostGaps {
-		m.Others++
+	if len(m.Gaps) == maxGaps {
+		m.OtherGaps++
 		return
 	}
-	m.Gaps = append(m.Gaps, Missing{Gap: *g})
+	m.Gaps = append(m.Gaps, MergedGap{Gap: *g})
 }
 
 // second counts a call in the second in which it was requested. The number of seconds is limited,
 // because Read rejects a recording that is longer than the longest possible load.
-func (m *maker) second(at int64) {
+func (m *profileBuilder) second(at int64) {
 	for int64(len(m.seconds)) <= at {
 		m.seconds = append(m.seconds, 0)
 	}
@@ -235,9 +235,9 @@ func writes(c *call.Call) (n int) {
 	return n
 }
 
-func (m *maker) part(c *call.Call, p *call.Part) {
-	if p.Flags&call.MidSegment != 0 && !m.Header.Plain {
-		m.Partial++
+func (m *profileBuilder) part(c *call.Call, p *call.Part) {
+	if p.Flags&call.PartialSegment != 0 && !m.Header.Plain {
+		m.PartialSegments++
 	}
 	switch p.Action {
 	case call.Watch:
@@ -259,19 +259,19 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	}
 }
 
-// busiestKeys is the share of keys that Hot counts as the most used keys.
-const busiestKeys = 0.2
+// hotKeyShare is the share of keys that HotShare counts as the most used keys.
+const hotKeyShare = 0.2
 
-func (m *maker) finish() {
+func (m *profileBuilder) finish() {
 	m.Length = max(m.last-m.first, 1)
 	used := 0.0
-	for _, at := range m.connections.kept {
+	for _, at := range m.connections.stored {
 		used += float64(at.last - at.first)
 	}
-	used *= m.connections.each()
+	used *= m.connections.weight()
 	m.Connections = max(int(math.Round(used/float64(m.Length))), 1)
-	m.Keys, m.Estimated = int(float64(len(m.keys.kept))*m.keys.each()), m.keys.each() > 1
-	m.InFlight = m.took / float64(m.Length)
+	m.DistinctKeys, m.KeysEstimated = int(float64(len(m.keys.stored))*m.keys.weight()), m.keys.weight() > 1
+	m.InFlight = m.totalTime / float64(m.Length)
 	for o, calls := range m.operations {
 		o.Calls = calls
 		m.Operations = append(m.Operations, o)
@@ -295,13 +295,13 @@ func (m *maker) finish() {
 		return 1
 	})
 	for _, n := range m.seconds {
-		m.Busiest = max(m.Busiest, n)
+		m.PeakPerSecond = max(m.PeakPerSecond, n)
 	}
-	m.Hot = hot(m.keys.kept)
+	m.HotShare = hotShare(m.keys.stored)
 }
 
-// hot returns the share of the calls that went to the most used fifth of the keys.
-func hot(keys map[uint64]*uint64) float64 {
+// hotShare returns the share of the calls that went to the most used fifth of the keys.
+func hotShare(keys map[uint64]*uint64) float64 {
 	counts, all, busy := make([]uint64, 0, len(keys)), uint64(0), uint64(0)
 	for _, n := range keys {
 		counts = append(counts, *n)
@@ -311,7 +311,7 @@ func hot(keys map[uint64]*uint64) float64 {
 		return 0
 	}
 	slices.Sort(counts)
-	for _, n := range counts[len(counts)-int(busiestKeys*float64(len(counts))):] {
+	for _, n := range counts[len(counts)-int(hotKeyShare*float64(len(counts))):] {
 		busy += n
 	}
 	return float64(busy) / float64(all)

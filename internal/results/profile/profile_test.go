@@ -36,7 +36,7 @@ func write(t *testing.T, calls []*call.Call, gaps ...call.Gap) string {
 }
 
 func put(at int64, key string, size int) *call.Call {
-	return &call.Call{At: at, Took: 1000, Conn: 1, Method: "KV/Put", Parts: []call.Part{
+	return &call.Call{At: at, Duration: 1000, Conn: 1, Method: "KV/Put", Parts: []call.Part{
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
@@ -87,12 +87,12 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 		slices.Sort(sizes)
 		rate := float64(n) / (float64(int64(n-1)*step) / 1e9)
 		switch {
-		case p.Calls() != uint64(n), p.Keys != used, p.Connections != 1:
-			t.Fatalf("seed %d: %d calls of %d keys, not %d of %d", seed, p.Calls(), p.Keys, n, used)
+		case p.Calls() != uint64(n), p.DistinctKeys != used, p.Connections != 1:
+			t.Fatalf("seed %d: %d calls of %d keys, not %d of %d", seed, p.Calls(), p.DistinctKeys, n, used)
 		case math.Abs(p.PerSecond()/rate-1) > 1e-9:
 			t.Fatalf("seed %d: %v a second, not %v", seed, p.PerSecond(), rate)
-		case math.Abs(p.Hot-float64(busy)/float64(n)) > 1e-9:
-			t.Fatalf("seed %d: the busiest keys have %v, not %d of %d", seed, p.Hot, busy, n)
+		case math.Abs(p.HotShare-float64(busy)/float64(n)) > 1e-9:
+			t.Fatalf("seed %d: the busiest keys have %v, not %d of %d", seed, p.HotShare, busy, n)
 		case p.ValueSize.Percentile(50) != int64(sizes[len(sizes)/2]), p.ValueSize.Percentile(100) != int64(sizes[len(sizes)-1]):
 			t.Fatalf("seed %d: sizes %d, %d", seed, p.ValueSize.Percentile(50), p.ValueSize.Percentile(100))
 		}
@@ -105,14 +105,14 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 }
 
 func TestFactsBeyondScenariosAreNoted(t *testing.T) {
-	_, err := profile.Read(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
+	_, err := profile.Read(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.OtherAction}}}}))
 	if err == nil || !strings.Contains(err.Error(), "a scenario cannot contain any of the recorded calls") {
 		t.Error(err)
 	}
-	guarded := &call.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
+	guarded := &call.Call{Duration: 5, Conn: 1, Method: "KV/Txn", Guarded: true, GuardsHeld: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
 		{Action: call.Write, Branch: call.Then, Key: []byte("/a")}}}
 	p, err := profile.Read(write(t, []*call.Call{guarded}))
-	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guard held in 1 of 1 guarded transaction.") {
+	if err != nil || p.GuardsHeld != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guard held in 1 of 1 guarded transaction.") {
 		t.Errorf("%v, %+v", err, p)
 	}
 }
@@ -123,9 +123,9 @@ func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	var calls []*call.Call
 	for i := range int64(30) {
 		calls = append(calls, put(i*1e6, "/a", 10))
-		calls = append(calls, &call.Call{At: i * 1e6, Took: -1, Conn: 1, Method: "KV/Range", Parts: []call.Part{{Action: call.Read, Key: []byte("/a")}}})
+		calls = append(calls, &call.Call{At: i * 1e6, Duration: -1, Conn: 1, Method: "KV/Range", Parts: []call.Part{{Action: call.Read, Key: []byte("/a")}}})
 	}
-	p, err := profile.Read(write(t, calls, call.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, call.Gap{At: 6e6, Conn: 2, Why: "b"}, call.Gap{At: 7e6, Why: "c"}))
+	p, err := profile.Read(write(t, calls, call.Gap{At: 5e6, Conn: 1, MissingCalls: 2, Reason: "a"}, call.Gap{At: 6e6, Conn: 2, Reason: "b"}, call.Gap{At: 7e6, Reason: "c"}))
 	if err != nil {
 		t.Fatal(err)
 	}

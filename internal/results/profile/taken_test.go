@@ -31,7 +31,7 @@ func drawn(r *rand.Rand, most int64) int64 {
 // TestEveryProfileIsAValidScenario generates recordings with numbers of any magnitude and checks
 // that the scenario parser accepts their profiles.
 func TestEveryProfileIsAValidScenario(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 32))
 		st := []string{"etcd", "zookeeper", "consul", "etcdv2"}[r.IntN(4)]
@@ -44,7 +44,7 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 		size, keys := drawn(r, math.MaxInt32), 1+drawn(r, 1<<40)
 		for i := range 1 + drawn(r, 3000) {
 			c := &call.Call{
-				At: r.Int64N(longest + 1), Took: drawn(r, math.MaxInt64/8) - 1, Conn: uint32(1 + drawn(r, math.MaxUint32-1)), Keys: drawn(r, math.MaxInt64),
+				At: r.Int64N(longest + 1), Duration: drawn(r, math.MaxInt64/8) - 1, Conn: uint32(1 + drawn(r, math.MaxUint32-1)), KeyCount: drawn(r, math.MaxInt64),
 				Method: fmt.Sprintf("Method%d\n- trials:", drawn(r, 1<<30)),
 				Parts:  []call.Part{{Key: []byte(strings.Repeat("k", int(drawn(r, 3000))) + fmt.Sprint(r.Int64N(keys)))}},
 			}
@@ -60,7 +60,7 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 			}
 			w.Call(c)
 			if r.IntN(3) == 0 {
-				w.Gap(call.Gap{At: c.At, Conn: c.Conn, Calls: uint64(drawn(r, math.MaxInt64)), Why: fmt.Sprintf("%s %d: %s", "a client at\n", i, strings.Repeat("x", int(drawn(r, 4000))))})
+				w.Gap(call.Gap{At: c.At, Conn: c.Conn, MissingCalls: uint64(drawn(r, math.MaxInt64)), Reason: fmt.Sprintf("%s %d: %s", "a client at\n", i, strings.Repeat("x", int(drawn(r, 4000))))})
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -82,8 +82,8 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 func TestGapsAreCountedByReason(t *testing.T) {
 	var gaps []call.Gap
 	for i := range 3000 {
-		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Calls: 2, Why: "a"})
-		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("separate reason ", i)})
+		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), MissingCalls: 2, Reason: "a"})
+		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Reason: fmt.Sprint("separate reason ", i)})
 	}
 	p, err := profile.Read(write(t, []*call.Call{put(0, "/a", 1)}, gaps...))
 	if err != nil {
@@ -100,15 +100,15 @@ func TestGapsAreCountedByReason(t *testing.T) {
 // TestManyKeysAreEstimated records more keys than a profile stores. It checks the estimates of the
 // number of keys and of the share of calls that used the hottest keys.
 func TestManyKeysAreEstimated(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const n = 3 << 19
 	w, path := many(t, n)
 	for i := range n {
 		w(put(int64(i), fmt.Sprint(i), 10))
 	}
 	p, err := profile.Read(path())
-	if err != nil || !p.Estimated || math.Abs(float64(p.Keys)/n-1) > 0.01 || math.Abs(p.Hot-0.2) > 0.01 {
-		t.Errorf("%v: %d keys of %d, and the busiest had %v", err, p.Keys, n, p.Hot)
+	if err != nil || !p.KeysEstimated || math.Abs(float64(p.DistinctKeys)/n-1) > 0.01 || math.Abs(p.HotShare-0.2) > 0.01 {
+		t.Errorf("%v: %d keys of %d, and the busiest had %v", err, p.DistinctKeys, n, p.HotShare)
 	}
 }
 

@@ -30,8 +30,8 @@ type Space struct {
 	Defragmented bool   `json:"defragmented"`
 }
 
-// GivenBack returns the number of bytes that the clean-up returned to the file system.
-func (s *Space) GivenBack() int64 { return max(s.Before-s.After, 0) }
+// FreedBytes returns the number of bytes that the clean-up returned to the file system.
+func (s *Space) FreedBytes() int64 { return max(s.Before-s.After, 0) }
 
 // Err returns an error if the clean-up failed, and nil if it succeeded or was not
 // requested.
@@ -79,8 +79,8 @@ type MemberHash struct {
 // Member returns the member's name, or its endpoint if it has no name.
 func (m *MemberHash) Member() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// named returns a copy of h in which each entry has its member's name.
-func (h *Hashes) named(members []Member) *Hashes {
+// withMemberNames returns a copy of h in which each entry has its member's name.
+func (h *Hashes) withMemberNames(members []Member) *Hashes {
 	if h == nil {
 		return nil
 	}

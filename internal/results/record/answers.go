@@ -11,30 +11,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers reports the verification of a load's responses. The verification covers all operations,
+// Verification reports the verification of a load's responses. The verification covers all operations,
 // including those in the warm-up, and the reads from every member after the load.
-type Answers struct {
-	Operations uint64 `json:"operations"`
-	Judged     uint64 `json:"judged"` // number of operations that were checked against the store's guarantees
-	Keys       uint64 `json:"keys"`   // number of keys with verified operations
+type Verification struct {
+	Operations         uint64 `json:"operations"`
+	VerifiedOperations uint64 `json:"judged"` // number of operations that were checked against the store's guarantees
+	Keys               uint64 `json:"keys"`   // number of keys with verified operations
 	// Indefinite is the number of writes that may or may not have been executed. Resolved is the
 	// number of these writes whose effect was observed later.
 	Indefinite uint64 `json:"indefinite"`
 	Resolved   uint64 `json:"resolved"`
-	// Wrong is the number of responses that violate a guarantee, by kind of violation. It is empty
+	// WrongByKind is the number of responses that violate a guarantee, by kind of violation. It is empty
 	// if there are none. Violations holds the first violations of each kind.
-	Wrong      map[string]uint64 `json:"wrong"`
-	Violations []Violation       `json:"violations,omitempty"`
+	WrongByKind map[string]uint64 `json:"wrong"`
+	Violations  []Violation       `json:"violations,omitempty"`
 	// Consequences is the number of violations, by kind, that a disagreement between members
 	// explains. Wrong does not include these violations.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
-	// NotPromised is the number of responses, by guarantee, that would violate a guarantee which
+	// NotGuaranteed is the number of responses, by guarantee, that would violate a guarantee which
 	// this store does not give.
-	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
-	Staleness   []Staleness       `json:"staleness,omitempty"`
-	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil without watchers
-	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil if no client kept a lease alive
-	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil if no lock was acquired
+	NotGuaranteed map[string]uint64  `json:"not_promised,omitempty"`
+	Staleness     []Staleness        `json:"staleness,omitempty"`
+	Watches       *WatchVerification `json:"watches,omitempty"` // nil without watchers
+	Leases        *LeaseVerification `json:"leases,omitempty"`  // nil if no client kept a lease alive
+	Locks         *LockVerification  `json:"locks,omitempty"`   // nil if no lock was acquired
 	// Undecided holds sentences that state what was not verified, and why.
 	Undecided []string `json:"undecided,omitempty"`
 	// Members lists the members from which all data was read after the load.
@@ -50,8 +50,8 @@ type Answers struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// CheckedWatches counts what watchers received and the verification checked.
-type CheckedWatches struct {
+// WatchVerification counts what watchers received and the verification checked.
+type WatchVerification struct {
 	Watchers uint64 `json:"watchers"`
 	Events   uint64 `json:"events"`
 	Progress uint64 `json:"progress"` // progress notifications
@@ -59,41 +59,41 @@ type CheckedWatches struct {
 	Ended    uint64 `json:"ended"`    // watchers that the store ended, for example because their next revision was compacted
 }
 
-// CheckedLeases reports on the leases that clients kept alive.
-type CheckedLeases struct {
-	Leases    uint64 `json:"leases"`
-	KeptAlive uint64 `json:"kept_alive"` // renewals that the store confirmed
-	Gone      uint64 `json:"gone"`       // number of leases that the store reported as expired or revoked
-	// Late describes how much longer renewed leases lived than their minimum lifetime. It is the
+// LeaseVerification reports on the leases that clients kept alive.
+type LeaseVerification struct {
+	Leases      uint64 `json:"leases"`
+	Renewals    uint64 `json:"kept_alive"` // renewals that the store confirmed
+	EndedLeases uint64 `json:"gone"`       // number of leases that the store reported as expired or revoked
+	// ExpiryDelay describes how much longer renewed leases lived than their minimum lifetime. It is the
 	// distribution of upper bounds for this additional time, in nanoseconds; nil if no lease is
 	// known to have lived longer.
-	Late *Spread `json:"late_ns,omitempty"`
+	ExpiryDelay *Spread `json:"late_ns,omitempty"`
 }
 
-// CheckedLocks reports on locks.
-type CheckedLocks struct {
-	Locks   uint64 `json:"locks"`
-	Granted uint64 `json:"granted"` // acquisitions
-	// Outlived is the number of times that a lock was acquired while an earlier holder still
+// LockVerification reports on locks.
+type LockVerification struct {
+	Locks        uint64 `json:"locks"`
+	Acquisitions uint64 `json:"granted"` // acquisitions
+	// OverlappingHolds is the number of times that a lock was acquired while an earlier holder still
 	// considered the lock its own. The earlier holder had not noticed that its lease may have
 	// expired.
-	Outlived uint64 `json:"outlived_leases"`
-	Waits    Spread `json:"waits_ns"` // time from the request for the lock until the lock was acquired
-	Holds    Spread `json:"holds_ns"` // time from the acquisition until just before the release
+	OverlappingHolds uint64 `json:"outlived_leases"`
+	Waits            Spread `json:"waits_ns"` // time from the request for the lock until the lock was acquired
+	Holds            Spread `json:"holds_ns"` // time from the acquisition until just before the release
 }
 
 // Violation is a response that contradicts one of the store's guarantees.
 type Violation struct {
-	Kind    string `json:"kind"`
-	Promise string `json:"promise"`
-	Source  string `json:"source"` // where the store's documentation states the guarantee
+	Kind      string `json:"kind"`
+	Guarantee string `json:"promise"`
+	Source    string `json:"source"` // where the store's documentation states the guarantee
 	// Key is the key's number; nil if the violation concerns leases, locks or revisions instead of
 	// a single key.
 	Key *uint64 `json:"key,omitempty"`
 	// History is the shortest history that shows the violation, with one sentence for each
 	// operation. Why explains the violation.
-	History []string `json:"history"`
-	Why     string   `json:"why"`
+	History     []string `json:"history"`
+	Explanation string   `json:"why"`
 	// Operations holds the operations of History in a form that a chart can show.
 	Operations []ShownOperation `json:"operations,omitempty"`
 }
@@ -116,10 +116,10 @@ type ShownOperation struct {
 	Name    string `json:"name,omitempty"`   // that member's name
 	// From is the time when the operation was sent. To is the time when its response was read or
 	// the client gave up. Both are in nanoseconds of the history's clock.
-	From int64  `json:"from_ns"`
-	To   int64  `json:"to_ns"`
-	What string `json:"what"`            // short description
-	Bad  bool   `json:"wrong,omitempty"` // the response of this operation violates the guarantee
+	From        int64  `json:"from_ns"`
+	To          int64  `json:"to_ns"`
+	Description string `json:"what"`            // short description
+	Wrong       bool   `json:"wrong,omitempty"` // the response of this operation violates the guarantee
 }
 
 // MemberName returns the name of the member that responded. If the member has no name, it returns
@@ -138,7 +138,7 @@ type Staleness struct {
 	Member      ID     `json:"member"`
 	Name        string `json:"name,omitempty"`
 	Reads       uint64 `json:"reads"`
-	Behind      uint64 `json:"behind"` // reads that returned an old version
+	StaleReads  uint64 `json:"behind"` // reads that returned an old version
 	// Versions and Times are distributions over all reads. Versions counts how many newer versions
 	// existed. Times holds for how long a newer version had existed, in nanoseconds.
 	Versions Spread `json:"versions"`
@@ -174,11 +174,11 @@ type ReadMember struct {
 // MemberName returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongAnswers returns the number of wrong responses by kind. It lists the responses that are wrong
+// WrongResponsesText returns the number of wrong responses by kind. It lists the responses that are wrong
 // only because members disagree about the data separately. The result is empty if no response was
 // wrong.
-func (a *Answers) WrongAnswers() string {
-	text := listCounts(a.Wrong)
+func (a *Verification) WrongResponsesText() string {
+	text := listCounts(a.WrongByKind)
 	if len(a.Consequences) > 0 {
 		text += "; caused by the disagreement between members: " + listCounts(a.Consequences)
 	}
@@ -186,17 +186,17 @@ func (a *Answers) WrongAnswers() string {
 }
 
 // listCounts lists the kinds with their counts, in descending order of the counts.
-func listCounts(of map[string]uint64) string {
-	kinds := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) })
+func listCounts(counts map[string]uint64) string {
+	kinds := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y)) })
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%s)", kind, text.Count(of[kind]))
+		kinds[i] = fmt.Sprintf("%s (%s)", kind, text.Count(counts[kind]))
 	}
 	return strings.Join(kinds, ", ")
 }
 
-// BytesEach returns the mean size on disk of a record in the history. A record is an operation or a
+// BytesPerRecord returns the mean size on disk of a record in the history. A record is an operation or a
 // message that a watcher received. ok is false if this size is not known.
-func (a *Answers) BytesEach() (bytes float64, ok bool) {
+func (a *Verification) BytesPerRecord() (bytes float64, ok bool) {
 	n := a.Operations
 	if w := a.Watches; w != nil {
 		n += w.Events + w.Progress
@@ -209,18 +209,18 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 
 // setDiskShare sets DiskShare. The parameter `due` is the number of operations that became due in
 // the window, and *written is the number of bytes that the members wrote in the window.
-func (a *Answers) setDiskShare(due uint64, written *int64) {
+func (a *Verification) setDiskShare(due uint64, written *int64) {
 	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
 		return
 	}
-	if each, ok := a.BytesEach(); ok && due > 0 {
+	if each, ok := a.BytesPerRecord(); ok && due > 0 {
 		own := each * float64(due)
 		a.DiskShare = new(own / (own + float64(*written)))
 	}
 }
 
 // WithMemberNames returns a copy of a that contains the members' names.
-func (a *Answers) WithMemberNames(members []Member) *Answers {
+func (a *Verification) WithMemberNames(members []Member) *Verification {
 	if a == nil {
 		return nil
 	}
@@ -255,13 +255,13 @@ func (a *Answers) WithMemberNames(members []Member) *Answers {
 		for k, line := range v.History {
 			v.History[k] = named.Replace(line)
 		}
-		v.Why = named.Replace(v.Why)
+		v.Explanation = named.Replace(v.Explanation)
 	}
 	return &out
 }
 
-// unread lists the members from which the data could not be read, and the reasons.
-func (a *Answers) unread() string {
+// unreadMembers lists the members from which the data could not be read, and the reasons.
+func (a *Verification) unreadMembers() string {
 	var who []string
 	for i := range a.Members {
 		if m := &a.Members[i]; m.Failure != "" {
@@ -271,11 +271,11 @@ func (a *Answers) unread() string {
 	return strings.Join(who, "; ")
 }
 
-// unjudged returns a phrase with the number of operations that were not verified, or "" if all were
+// unverifiedText returns a phrase with the number of operations that were not verified, or "" if all were
 // verified.
-func (a *Answers) unjudged() string {
-	if a.Judged >= a.Operations {
+func (a *Verification) unverifiedText() string {
+	if a.VerifiedOperations >= a.Operations {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s were not verified", text.Count(a.Operations-a.Judged), text.Plural(a.Operations, "operation"))
+	return fmt.Sprintf("%s of %s were not verified", text.Count(a.Operations-a.VerifiedOperations), text.Plural(a.Operations, "operation"))
 }

@@ -16,7 +16,7 @@ func TestHistoryShareOfTheDisk(t *testing.T) {
 		shares  bool
 		written *int64
 	}{0.1: {true, &written}, 0: {false, &written}, -1: {true, nil}} {
-		a := &Answers{Operations: 1000, Bytes: 20_000, SharesDisk: of.shares}
+		a := &Verification{Operations: 1000, Bytes: 20_000, SharesDisk: of.shares}
 		a.setDiskShare(500, of.written)
 		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
 			t.Errorf("%+v has the share %g", of, got)

@@ -27,8 +27,8 @@ type Calibration struct {
 	Rounds int    `json:"rounds"`
 	Store  string `json:"store"` // the protocol of the null server
 
-	Generator GeneratorLimits `json:"generator"`
-	Wakes     WakeError       `json:"wakes"`
+	Generator  GeneratorLimits `json:"generator"`
+	WakeDelays WakeDelay       `json:"wakes"`
 	// Disk is the folder in which fdatasync was measured; null if no folder was given.
 	Disk *DataDir `json:"disk"`
 	// RoundTrips holds the times to open a TCP connection over loopback, and to each endpoint that
@@ -66,9 +66,9 @@ type GeneratorLimits struct {
 	OpenPerSecond *RoundsSummary `json:"open_per_second"`
 }
 
-// WakeError is the delay with which the generator's event loop wakes up when a timer expires and
+// WakeDelay is the delay with which the generator's event loop wakes up when a timer expires and
 // nothing else wakes it.
-type WakeError struct {
+type WakeDelay struct {
 	P50NS *RoundsSummary `json:"p50_ns"`
 	P99NS *RoundsSummary `json:"p99_ns"`
 	Count int            `json:"count"` // over all rounds
@@ -76,7 +76,7 @@ type WakeError struct {
 
 // RoundTrip is the time that it took to open TCP connections to an address.
 type RoundTrip struct {
-	To       string         `json:"to"` // loopback, or HOST:PORT
+	Address  string         `json:"to"` // loopback, or HOST:PORT
 	LowestNS float64        `json:"lowest_ns"`
 	P50NS    *RoundsSummary `json:"p50_ns"`
 	Count    int            `json:"count"` // over all rounds
@@ -124,16 +124,16 @@ func RangeOfRounds(all ...*RoundsSummary) (lowest, highest float64, ok bool) {
 	return lowest, highest, ok
 }
 
-// sound reports whether the values are possible and consistent with each other.
-func (s *RoundsSummary) sound() bool {
+// isConsistent reports whether the values are possible and consistent with each other.
+func (s *RoundsSummary) isConsistent() bool {
 	return s == nil || s.Lowest >= 0 && s.Lowest <= s.Median && s.Median <= s.Highest && !math.IsInf(s.Highest, 1)
 }
 
-// spreads returns all figures of the calibration; unknown ones are nil.
-func (c *Calibration) spreads() []*RoundsSummary {
+// allSummaries returns all figures of the calibration; unknown ones are nil.
+func (c *Calibration) allSummaries() []*RoundsSummary {
 	g := &c.Generator
 	all := []*RoundsSummary{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.TwoProcessorsP50NS, g.TwoProcessorsP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
-		g.LateP50NS, g.LateP99NS, g.OpenPerSecond, c.Wakes.P50NS, c.Wakes.P99NS}
+		g.LateP50NS, g.LateP99NS, g.OpenPerSecond, c.WakeDelays.P50NS, c.WakeDelays.P99NS}
 	for i := range c.RoundTrips {
 		all = append(all, c.RoundTrips[i].P50NS)
 	}
@@ -142,7 +142,7 @@ func (c *Calibration) spreads() []*RoundsSummary {
 
 // forMachine returns the calibration if it was measured on machine m, and nil otherwise.
 func (c *Calibration) forMachine(m *measure.Machine) *Calibration {
-	if c == nil || m == nil || m.Difference(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
+	if c == nil || m == nil || m.Difference(&c.Machine) != "" || c.Outdated == "" && !c.isConsistent() {
 		return nil
 	}
 	return c

@@ -22,11 +22,11 @@ func calibration() *Calibration {
 		Schema: CalibrationSchema, Measured: noon.UTC(), Tool: Tool{Version: "v1", Revision: "abc", Go: "go1"},
 		Machine: measure.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
 		Rounds:  3, Store: "s",
-		Generator: GeneratorLimits{ServiceP50NS: SummarizeRounds(30_000, 20_000, 25_000), ClosedPerSecond: SummarizeRounds(1e5, 2e5, 3e5), OpenRate: 2000},
-		Wakes:     WakeError{P50NS: SummarizeRounds(1, 2, 3), Count: 3000},
-		Disk:      &DataDir{Path: "/d", Durability: Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
+		Generator:  GeneratorLimits{ServiceP50NS: SummarizeRounds(30_000, 20_000, 25_000), ClosedPerSecond: SummarizeRounds(1e5, 2e5, 3e5), OpenRate: 2000},
+		WakeDelays: WakeDelay{P50NS: SummarizeRounds(1, 2, 3), Count: 3000},
+		Disk:       &DataDir{Path: "/d", Durability: Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
 		RoundTrips: []RoundTrip{
-			{To: "loopback", LowestNS: 10, P50NS: SummarizeRounds(11), Count: 20},
+			{Address: "loopback", LowestNS: 10, P50NS: SummarizeRounds(11), Count: 20},
 		},
 	}
 }
@@ -41,7 +41,7 @@ func TestRoundsSummaryProperties(t *testing.T) {
 			values[i] = math.Floor(math.Exp(3 * rng.NormFloat64()))
 		}
 		s := SummarizeRounds(values...)
-		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || !s.sound() {
+		if s.Lowest != slices.Min(values) || s.Highest != slices.Max(values) || !s.isConsistent() {
 			t.Fatalf("%v: %+v", values, s)
 		}
 		below, above := 0, 0
@@ -239,7 +239,7 @@ func FuzzCalibration(f *testing.F) {
 		if oneLine(t, err); err != nil {
 			return
 		}
-		if !c.sound() || c.Schema != CalibrationSchema || !text.Printable(c.Store) || !text.Printable(c.Machine.Name) {
+		if !c.isConsistent() || c.Schema != CalibrationSchema || !text.Printable(c.Store) || !text.Printable(c.Machine.Name) {
 			t.Errorf("%+v", c)
 		}
 		again, err := encode(c)

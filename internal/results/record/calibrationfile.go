@@ -79,8 +79,8 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		return nil, err
 	}
 	c.Schema = CalibrationSchema
-	text.Fields(c)
-	if !c.sound() {
+	text.SanitizeFields(c)
+	if !c.isConsistent() {
 		return nil, errors.New("it contains numbers that no calibration can have")
 	}
 	return c, nil
@@ -89,10 +89,10 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 // maxRoundTrips limits the number of endpoints in a calibration.
 const maxRoundTrips = 10_000
 
-// sound reports whether all numbers are possible.
-func (c *Calibration) sound() bool {
-	for _, s := range c.spreads() {
-		if !s.sound() {
+// isConsistent reports whether all numbers are possible.
+func (c *Calibration) isConsistent() bool {
+	for _, s := range c.allSummaries() {
+		if !s.isConsistent() {
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func (c *Calibration) sound() bool {
 	if d := c.Disk; d != nil && (d.FdatasyncP50NS < 0 || d.FdatasyncP99NS != nil && *d.FdatasyncP99NS < 0 || d.Fdatasyncs < 0) {
 		return false
 	}
-	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
+	return c.Rounds >= 1 && c.WakeDelays.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
 // CurrentFor returns the calibration for the record of a run by the program tool on the machine m.
@@ -115,14 +115,14 @@ func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil
 	}
-	why := ""
+	reason := ""
 	switch d := m.Difference(&c.Machine); {
 	case d != "":
-		why = "the machine has " + d
+		reason = "the machine has " + d
 	case tool != c.Tool:
-		why = fmt.Sprintf("this program is %s, and the calibration was measured by %s", tool.Description(), c.Tool.Description())
+		reason = fmt.Sprintf("this program is %s, and the calibration was measured by %s", tool.Description(), c.Tool.Description())
 	default:
 		return c
 	}
-	return &Calibration{Schema: CalibrationSchema, Measured: c.Measured, Tool: c.Tool, Machine: *m, Outdated: why, RoundTrips: []RoundTrip{}}
+	return &Calibration{Schema: CalibrationSchema, Measured: c.Measured, Tool: c.Tool, Machine: *m, Outdated: reason, RoundTrips: []RoundTrip{}}
 }

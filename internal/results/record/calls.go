@@ -40,7 +40,7 @@ type Calls struct {
 func callsOf(m *measure.Totals) (all []Calls) {
 	due := uint64(0)
 	for i := range m.Calls {
-		if !m.Calls[i].Span {
+		if !m.Calls[i].IsSpan {
 			due += m.Calls[i].Due
 		}
 	}
@@ -48,14 +48,14 @@ func callsOf(m *measure.Totals) (all []Calls) {
 		c := &m.Calls[i]
 		one := Calls{
 			Name: c.Name, Operation: c.Kind.String(), Consistency: c.Level.String(), Due: c.Due, Operations: c.Done(),
-			BoundNS: c.Bound, Late: c.Missed(), Spanned: c.Spanned, SpannedByFailovers: c.SpannedByFailovers,
+			BoundNS: c.Limit, Late: c.LateOrFailed(), Spanned: c.HandoverCalls, SpannedByFailovers: c.FailoverCalls,
 			Conflicts: c.Outcomes[kv.Conflict], Misses: c.Outcomes[kv.Miss], Errors: c.Failed(),
 		}
 		if m.Seconds > 0 {
 			one.PerSecond = float64(c.Due) / m.Seconds
 		}
 		switch {
-		case c.Span:
+		case c.IsSpan:
 			one.Span, one.Operation, one.Consistency = true, "", ""
 		case due > 0:
 			one.Share = float64(c.Due) / float64(due)
@@ -69,18 +69,18 @@ func callsOf(m *measure.Totals) (all []Calls) {
 
 // callFigures returns the figures of applications that set a time limit for responses.
 func callFigures() []Figure {
-	bounded := &Total{Of: func(t *Trial) (due uint64) {
+	bounded := &Total{Count: func(t *Trial) (due uint64) {
 		for i := range t.ByCall {
 			if t.ByCall[i].BoundNS > 0 {
 				due += t.ByCall[i].Due
 			}
 		}
 		return due
-	}, None: "its application sets no time limit for responses"}
+	}, ZeroReason: "its application sets no time limit for responses"}
 	return []Figure{
-		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Total: bounded, Missing: bounded.None,
+		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Direction: LowerIsBetter, Total: bounded, MissingReason: bounded.ZeroReason,
 			Meaning: "application: number of calls that had no response within the application's time limit for their kind (`bound_ns` in `by_call`)",
-			of: func(t *Trial) Value {
+			readValue: func(t *Trial) Value {
 				v := Value{Unit: measure.Number}
 				for i := range t.ByCall {
 					if c := &t.ByCall[i]; c.BoundNS > 0 {
@@ -89,9 +89,9 @@ func callFigures() []Figure {
 				}
 				return v
 			}},
-		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Better: Less, Missing: bounded.None,
+		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter, MissingReason: bounded.ZeroReason,
 			Meaning: "application: longest response time of the successful calls whose kind has a time limit",
-			of: func(t *Trial) Value {
+			readValue: func(t *Trial) Value {
 				v := Value{Unit: measure.Nanoseconds}
 				for i := range t.ByCall {
 					c := &t.ByCall[i]

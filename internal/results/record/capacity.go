@@ -29,9 +29,9 @@ type Capacity struct {
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 	Estimate          *float64 `json:"estimate,omitempty"`
 	Status            string   `json:"status"`
-	// Why is a phrase with the reason why the search ended. It is empty while the search is
+	// Reason is a phrase with the reason why the search ended. It is empty while the search is
 	// running.
-	Why string `json:"why"`
+	Reason string `json:"why"`
 	// WarmUp reports the warm-up of a newly started cluster before its first trial. It is absent if
 	// there was no warm-up.
 	WarmUp *WarmUp `json:"warm_up,omitempty"`
@@ -69,13 +69,13 @@ type WarmUp struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ends returns the throughputs of the first and the last trial. It panics if there are no trials.
-func (w *WarmUp) Ends() (first, last float64) {
+// FirstAndLast returns the throughputs of the first and the last trial. It panics if there are no trials.
+func (w *WarmUp) FirstAndLast() (first, last float64) {
 	return w.PerSecond[0], w.PerSecond[len(w.PerSecond)-1]
 }
 
-// CapacityOver holds the results of several searches: one for each value of a parameter.
-type CapacityOver struct {
+// CapacityByParameter holds the results of several searches: one for each value of a parameter.
+type CapacityByParameter struct {
 	Parameter string `json:"parameter"` // its key in scenario files
 	// UntilNS is the time limit for all searches together.
 	UntilNS  int64            `json:"until_ns"`
@@ -91,8 +91,8 @@ type CapacitySearch struct {
 // Searches holds the results of all searches in a run. This is either a single capacity, or one
 // capacity for each value of a parameter. The zero value means that the run has no search.
 type Searches struct {
-	Capacity *Capacity
-	Over     *CapacityOver
+	Capacity    *Capacity
+	ByParameter *CapacityByParameter
 }
 
 // CapacitySearching is the status of a search that has not ended: it is running or was killed.
@@ -110,34 +110,34 @@ type CapacityTrial struct {
 	Holds   bool    `json:"holds"`
 	// Overloaded reports whether more operations were due than completed.
 	Overloaded bool `json:"overloaded"`
-	// Bad has an element for each part of the objective: the share of operations that failed or
+	// BadShares has an element for each part of the objective: the share of operations that failed or
 	// exceeded the time limit in this part. An element is null if no operation was due.
-	Bad []*float64 `json:"bad_shares"`
-	// Void is the reason why the search ignores the trial, or empty if the search uses it.
-	Void string `json:"void,omitempty"`
+	BadShares []*float64 `json:"bad_shares"`
+	// VoidReason is the reason why the search ignores the trial, or empty if the search uses it.
+	VoidReason string `json:"void,omitempty"`
 }
 
 // SetCapacity records the current state of the searches.
-func (w *Writer) SetCapacity(found Searches) error {
+func (w *Writer) SetCapacity(results Searches) error {
 	var one *Capacity
-	var over *CapacityOver
-	if found.Capacity != nil {
-		one = new(found.Capacity.copied())
+	var over *CapacityByParameter
+	if results.Capacity != nil {
+		one = new(results.Capacity.deepCopy())
 	}
-	if found.Over != nil {
-		copied := *found.Over
-		copied.Searches = make([]CapacitySearch, 0, len(found.Over.Searches))
-		for i := range found.Over.Searches {
-			s := &found.Over.Searches[i]
-			copied.Searches = append(copied.Searches, CapacitySearch{s.Value, s.copied()})
+	if results.ByParameter != nil {
+		copied := *results.ByParameter
+		copied.Searches = make([]CapacitySearch, 0, len(results.ByParameter.Searches))
+		for i := range results.ByParameter.Searches {
+			s := &results.ByParameter.Searches[i]
+			copied.Searches = append(copied.Searches, CapacitySearch{s.Value, s.deepCopy()})
 		}
 		over = &copied
 	}
-	return w.update(func(r *Run) { r.Capacity, r.CapacityOver = one, over })
+	return w.update(func(r *Run) { r.Capacity, r.CapacityByParameter = one, over })
 }
 
-// copied returns a deep copy.
-func (c *Capacity) copied() Capacity {
+// deepCopy returns a deep copy.
+func (c *Capacity) deepCopy() Capacity {
 	out := *c
 	out.Trials = append([]CapacityTrial{}, c.Trials...)
 	out.Periods = slices.Clone(c.Periods)

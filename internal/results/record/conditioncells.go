@@ -15,7 +15,7 @@ import (
 // ConditionCell is a cell that shows one condition in a table.
 type ConditionCell struct {
 	Name, Text string
-	Word       bool // the text is a word, not a number
+	IsWord     bool // the text is a word, not a number
 }
 
 // Cells returns one cell for each condition. The cells have the names of the keys in the trial's
@@ -34,7 +34,7 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	}
 	for _, p := range parameters {
 		if p.BelongsToLoad() && !has[p.Key] {
-			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), Word: true})
+			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), IsWord: true})
 		}
 	}
 	return cells
@@ -53,7 +53,7 @@ type loadColumn struct {
 func loadColumns(l *scenario.Load) []loadColumn {
 	all := []loadColumn{
 		{"mix", "mix", l.Mix}, {"target", "target", l.Target}, {"connections", "connections", l.Connections}, {"new_connection", "new-connection", l.NewConnection},
-		{"clients", "clients", l.Clients}, {"arrival", "arrival", l.Arrival}, {"rate_of", "", l.Rate.Of}, {"total", "total", l.Total},
+		{"clients", "clients", l.Clients}, {"arrival", "arrival", l.Arrival}, {"rate_of", "", l.Rate.SourceTrial}, {"total", "total", l.Total},
 		{"duration_seconds", "duration", l.Duration}, {"warmup_seconds", "warmup", l.Warmup}, {"timeout_seconds", "timeout", l.Timeout},
 		{"max_in_flight_limit", "max-in-flight", l.MaxInFlight}, {"key_size", "key-size", l.KeySize}, {"value_size", "value-size", l.ValueSize},
 		{"key_space", "key-space", l.KeySpace}, {"key_prefix", "prefix", []byte(l.Prefix)}, {"distribution", "distribution", l.Distribution.Name},
@@ -69,21 +69,21 @@ func loadColumns(l *scenario.Load) []loadColumn {
 	all = append(all, partColumns(l.Watch, func(w *scenario.Watch) []loadColumn {
 		return []loadColumn{{"watchers", "watch.watchers", w.Watchers}, {"watching_streams", "watch.streams", w.Streams},
 			{"watching_connections", "watch.connections", w.Connections}, {"watching_watched_keys", "watch.watched-keys", w.WatchedKeys},
-			{"watching_keys_per_watcher", "watch.keys-per-watcher", w.Span}, {"watching_previous_values", "watch.prev-kv", w.PrevKV},
-			{"watching_key", "watch.key", w.Key}, {"watching_earlier_events", "watch.earlier-events", w.Expect},
-			{"watching_created_in_window", "watch.created-in-window", w.AtWindow}}
+			{"watching_keys_per_watcher", "watch.keys-per-watcher", w.KeysPerWatcher}, {"watching_previous_values", "watch.prev-kv", w.PrevKV},
+			{"watching_key", "watch.key", w.Key}, {"watching_earlier_events", "watch.earlier-events", w.EarlierEvents},
+			{"watching_created_in_window", "watch.created-in-window", w.CreatedInWindow}}
 	})...)
 	return append(all, []loadColumn{
-		{"compact_interval_seconds", "compact.every", l.Compact.Every}, {"compact_behind", "compact.behind", l.Compact.Behind},
+		{"compact_interval_seconds", "compact.every", l.Compact.Interval}, {"compact_behind", "compact.behind", l.Compact.KeptRevisions},
 		{"preloaded", "preload", l.Preload}, {"seed", "", l.Seed}, {"volatile_meant", "allow-volatile", l.AllowVolatile},
 	}...)
 }
 
 // partColumns returns the columns for an optional part of the load. If part is nil, the columns
 // have no values.
-func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
-	if part != nil {
-		return columns(part)
+func partColumns[T any](section *T, columns func(*T) []loadColumn) []loadColumn {
+	if section != nil {
+		return columns(section)
 	}
 	all := columns(new(T))
 	for i := range all {
@@ -94,9 +94,9 @@ func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 
 // conditionCells appends a cell for each field of a struct. v is invalid if the trial does not have
 // the struct.
-func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflect.Value) []ConditionCell {
-	for i := range of.NumField() {
-		field := of.Field(i)
+func conditionCells(appended []ConditionCell, prefix string, structType reflect.Type, v reflect.Value) []ConditionCell {
+	for i := range structType.NumField() {
+		field := structType.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" || field.Tag.Get("csv") == "-" {
 			continue
@@ -112,13 +112,13 @@ func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflec
 			}
 		}
 		if inner.Kind() == reflect.Struct {
-			to = conditionCells(to, prefix+name+"_", inner, value)
+			appended = conditionCells(appended, prefix+name+"_", inner, value)
 			continue
 		}
 		text, word := conditionText(value)
-		to = append(to, ConditionCell{prefix + name, text, word})
+		appended = append(appended, ConditionCell{prefix + name, text, word})
 	}
-	return to
+	return appended
 }
 
 // conditionText formats the value of a condition. It also reports whether the text is a word.

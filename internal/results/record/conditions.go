@@ -26,10 +26,10 @@ type Conditions struct {
 	Version     string `json:"version"`
 	Operation   string `json:"operation"` // the load's operation; Mixed if there are several
 	Consistency string `json:"consistency"`
-	// ShortOf has an entry for each consistency level that is weaker in this store than the name of
-	// the level suggests. The entry describes how the store executes such reads. ShortOf is absent
+	// WeakerReads has an entry for each consistency level that is weaker in this store than the name of
+	// the level suggests. The entry describes how the store executes such reads. WeakerReads is absent
 	// if no level is weaker.
-	ShortOf map[string]string `json:"weaker_consistency,omitempty"`
+	WeakerReads map[string]string `json:"weaker_consistency,omitempty"`
 
 	// Load is the load that the generator sent. In JSON, it is the object "load" and has the keys
 	// of a scenario file. Parameters that do not apply to the load are zero. The rate in Load is
@@ -58,12 +58,12 @@ type Conditions struct {
 
 	Cluster string `json:"cluster"` // ID in run.json
 	// Env holds additional environment variables of the members.
-	Env        map[string]string `json:"env,omitempty"`
-	Durability *Durability       `json:"durability"`
-	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; Cells omits it, because tables show it as a single text
-	Shared     *bool             `json:"members_share_machine"` // whether members run on the generator's machine; null if not known
-	Tool       string            `json:"tool_version"`
-	Notes      []string          `json:"notes"`
+	Env           map[string]string `json:"env,omitempty"`
+	Durability    *Durability       `json:"durability"`
+	Machine       *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; Cells omits it, because tables show it as a single text
+	SharesMachine *bool             `json:"members_share_machine"` // whether members run on the generator's machine; null if not known
+	Tool          string            `json:"tool_version"`
+	Notes         []string          `json:"notes"`
 }
 
 // AbsentMember is a member that did not respond before a load.
@@ -107,16 +107,16 @@ func NewConditions(t *scenario.Trial) Conditions {
 		Store: t.Cluster.Store, Members: t.Cluster.Members, Label: t.Cluster.Label, Exec: t.Cluster.Exec, Env: t.Cluster.Env,
 		BaselineOf: t.BaselineOf, Load: t.Load.Normalized(), Loops: t.Load.Threads, Notes: slices.Clone(t.Notes),
 	}
-	if s := t.Scaled; s != nil {
+	if s := t.Unscaled; s != nil {
 		c.Scaled = &Scaled{
 			Factor: s.Factor, Total: s.Total, KeySpace: s.KeySpace, Clients: s.Clients, Connections: s.Connections,
 			DurationSeconds: s.Duration.Seconds(), WarmupSeconds: s.Warmup.Seconds(),
 		}
 	}
-	if rate := t.Load.Rate; c.Open() && rate.Of == "" && rate.PerSecond > 0 {
+	if rate := t.Load.Rate; c.Open() && rate.SourceTrial == "" && rate.PerSecond > 0 {
 		c.Rate = new(rate.PerSecond)
 	}
-	if a := t.Cluster.Attach; a != nil {
+	if a := t.Cluster.RunningCluster; a != nil {
 		c.Endpoints = a.Endpoints
 		c.TLS = a.UsesTLS()
 		c.Authenticated = a.User != ""
@@ -150,6 +150,6 @@ func (c *Conditions) nameMix() {
 func (c *Conditions) Open() bool { return c.Arrival != scenario.Closed }
 
 // hasKind reports whether the mix contains an operation whose kind satisfies the condition.
-func (c *Conditions) hasKind(is func(kv.Kind) bool) bool {
-	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return is(o.Kind) })
+func (c *Conditions) hasKind(matches func(kv.Kind) bool) bool {
+	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return matches(o.Kind) })
 }

@@ -15,17 +15,17 @@ type Counts struct {
 	// Stale and Unverifiable are also part of Operations. Stale is the number of reads that
 	// returned an older value than the newest. Unverifiable is the number of reads that returned a
 	// value which is too short for a checksum.
-	Stale        uint64            `json:"stale"`
-	Unverifiable uint64            `json:"unverifiable"`
-	KeysRead     *uint64           `json:"keys_read"` // number of keys that the completed reads returned or counted; null if the load has no reads
-	WrongAnswers uint64            `json:"wrong_responses"`
-	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
-	ErrorTexts   map[string]string `json:"error_texts"`
-	Completed    uint64            `json:"completed_in_window"` // operations that completed in the window, even if they were due earlier
-	PerSecond    float64           `json:"operations_per_second"`
-	LongestGap   float64           `json:"longest_gap_seconds"`
-	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // in seconds after the start of the window; null if the gap is below 1 ms
-	FailedFrom   *float64          `json:"failed_from_percentile"`
+	Stale          uint64            `json:"stale"`
+	Unverifiable   uint64            `json:"unverifiable"`
+	KeysRead       *uint64           `json:"keys_read"` // number of keys that the completed reads returned or counted; null if the load has no reads
+	WrongResponses uint64            `json:"wrong_responses"`
+	ErrorsByKind   map[string]uint64 `json:"errors_by_kind"`
+	ErrorTexts     map[string]string `json:"error_texts"`
+	Completed      uint64            `json:"completed_in_window"` // operations that completed in the window, even if they were due earlier
+	PerSecond      float64           `json:"operations_per_second"`
+	LongestGap     float64           `json:"longest_gap_seconds"`
+	LongestGapAt   *float64          `json:"longest_gap_at_seconds"` // in seconds after the start of the window; null if the gap is below 1 ms
+	FailedFrom     *float64          `json:"failed_from_percentile"`
 }
 
 // count sets the counts and the window's length.
@@ -33,7 +33,7 @@ func (t *Trial) count(m *measure.Totals) {
 	t.Seconds = m.Seconds
 	t.Due, t.Completed = m.Due, m.Done
 	t.addOutcomes(&m.Outcomes)
-	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
+	t.Conflicts, t.Misses, t.WrongResponses = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongResponse]
 	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
 	if t.hasKind(kv.Kind.Reads) {
 		t.KeysRead = new(m.Keys)
@@ -50,7 +50,7 @@ func (t *Trial) count(m *measure.Totals) {
 	if m.LongestGap > 0 {
 		t.LongestGapAt = new(m.LongestGapAt)
 	}
-	if p, ok := measure.FailedFrom(t.Operations, t.Errors); ok {
+	if p, ok := measure.FirstFailedPercentile(t.Operations, t.Errors); ok {
 		t.FailedFrom = &p
 	}
 }

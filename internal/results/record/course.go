@@ -7,12 +7,12 @@ import (
 // WindowSummary holds figures about operations in flight during the window, and about events that
 // concern connections, members and clients.
 type WindowSummary struct {
-	CarriedIn      uint64  `json:"carried_in"`
-	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
-	HighestFlight  int     `json:"max_in_flight"`
-	MeanInFlight   float64 `json:"mean_in_flight"`
-	Capped         uint64  `json:"in_flight_capped"`
-	NoRoom         uint64  `json:"waited_for_connection"` // open loop: number of operations that had to wait because all connections were occupied
+	InFlightAtStart     uint64  `json:"carried_in"`
+	OldestInFlightAgeNS int64   `json:"carried_in_age_ns"`
+	PeakInFlight        int     `json:"max_in_flight"`
+	MeanInFlight        float64 `json:"mean_in_flight"`
+	WaitedForLimit      uint64  `json:"in_flight_capped"`
+	WaitedForConnection uint64  `json:"waited_for_connection"` // open loop: number of operations that had to wait because all connections were occupied
 	// ConnectionWaitNS is the mean time for which an operation of a closed loop waited for its
 	// connection, because operations of other clients occupied the connection.
 	ConnectionWaitNS float64 `json:"connection_wait_ns"`
@@ -25,19 +25,19 @@ type WindowSummary struct {
 	Faults              []Fault `json:"faults,omitempty"`
 	ErrorsInFaults      uint64  `json:"errors_in_faults,omitempty"`
 	TermChangesInFaults int     `json:"leader_changes_in_faults,omitempty"`
-	// HeldClients is the number of clients of a closed loop that still waited for a response from
-	// one member after the load had moved to another member. HeldLongestNS is the longest of these
+	// StrandedClients is the number of clients of a closed loop that still waited for a response from
+	// one member after the load had moved to another member. LongestStrandedNS is the longest of these
 	// waits.
-	HeldClients   int   `json:"held_clients"`
-	HeldLongestNS int64 `json:"held_longest_ns"`
+	StrandedClients   int   `json:"held_clients"`
+	LongestStrandedNS int64 `json:"held_longest_ns"`
 }
 
 func (t *Trial) setWindowSummary(o *Observed, m *measure.Totals) {
-	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
-	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
+	t.InFlightAtStart, t.OldestInFlightAgeNS = m.InFlightAtStart, m.OldestInFlightAge
+	t.PeakInFlight, t.MeanInFlight, t.WaitedForLimit, t.WaitedForConnection = m.MaxInFlight, m.MeanInFlight, m.WaitedForLimit, m.WaitedForConnection
 	t.WindowSummary.Counts, t.ConnectionCounts = m.Counts, m.ConnectionCounts
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
 	t.Faults, t.ErrorsInFaults, t.TermChangesInFaults = o.Faults, min(o.ErrorsInFaults, t.Errors), o.TermChangesInFaults
-	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
+	t.StrandedClients, t.LongestStrandedNS = m.Stranded, m.LongestStranded
 }

@@ -18,8 +18,8 @@ import (
 // column is a column of a CSV file in a run directory. The field at points to a variable. Its value
 // is written to the column, or the column is read into it.
 type column struct {
-	name string
-	at   any
+	name   string
+	target any
 }
 
 // unixTime is written in seconds since 1970, to the millisecond.
@@ -28,8 +28,8 @@ type unixTime time.Time
 // counter refers to a count that is stored in a map. Invariant: the map has an entry for a count
 // only if the count is above 0.
 type counter struct {
-	in   map[string]uint64
-	name string
+	counts map[string]uint64
+	name   string
 }
 
 func names(columns []column) []string {
@@ -51,7 +51,7 @@ func cells(columns []column) []string {
 
 // cell returns the text of the column's value, or "" if the value is unknown or impossible.
 func (c column) cell() string {
-	switch at := c.at.(type) {
+	switch at := c.target.(type) {
 	case *string:
 		return text.Cell(*at)
 	case *int:
@@ -59,9 +59,9 @@ func (c column) cell() string {
 	case *uint64:
 		return strconv.FormatUint(*at, 10)
 	case counter:
-		return strconv.FormatUint(at.in[at.name], 10)
+		return strconv.FormatUint(at.counts[at.name], 10)
 	case *float64:
-		if possible(*at) {
+		if isPossible(*at) {
 			return strconv.FormatFloat(*at, 'f', -1, 64)
 		}
 	case *time.Time:
@@ -81,7 +81,7 @@ func (c column) cell() string {
 	case *[]float64:
 		parts := make([]string, 0, len(*at))
 		for _, x := range *at {
-			parts = append(parts, (column{at: &x}).cell())
+			parts = append(parts, (column{target: &x}).cell())
 		}
 		return strings.Join(parts, " ")
 	}
@@ -89,12 +89,12 @@ func (c column) cell() string {
 }
 
 // writeRows writes CSV rows in one call.
-func writeRows(to *lines, rows ...[]string) error {
+func writeRows(destination *lines, rows ...[]string) error {
 	var b bytes.Buffer
 	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
 		return err
 	}
-	_, err := to.Write(b.Bytes())
+	_, err := destination.Write(b.Bytes())
 	return err
 }
 
@@ -110,7 +110,7 @@ type csvRow struct {
 // eachCSVRow calls the function `each` for every row until a row cannot be read. The header line
 // must contain all names in `columns`. The parameter `what` is the name of the file for use in
 // errors.
-func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) error {
+func eachCSVRow(b []byte, what string, columns []string, visit func(*csvRow)) error {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.ReuseRecord = true
 	head, err := r.Read()
@@ -136,20 +136,20 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 		if err != nil {
 			return fmt.Errorf("cannot read the %s: %w", what, err)
 		}
-		if each(&row); row.err != nil {
+		if visit(&row); row.err != nil {
 			return fmt.Errorf("row %d of the %s: %w", n, what, row.err)
 		}
 	}
 }
 
-// mostRoom is the maximum number of rows for which roomFor allocates memory in advance.
-const mostRoom = 50_000
+// maxPreallocated is the maximum number of rows for which roomFor allocates memory in advance.
+const maxPreallocated = 50_000
 
 // roomFor returns rows if it is not nil. Otherwise, it returns an empty list with the capacity for
 // one row per line of the file.
 func roomFor[T any](rows []T, file []byte) []T {
 	if rows == nil {
-		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), mostRoom))
+		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), maxPreallocated))
 	}
 	return rows
 }
@@ -186,17 +186,17 @@ func (r *csvRow) fail(name, want string) {
 	}
 }
 
-// Limits for values in columns. mostCounted is above every count of a real machine or member, and
+// Limits for values in columns. maxCount is above every count of a real machine or member, and
 // fits into an int64. maxUnix and maxSpan are in seconds. Times up to these limits fit into
 // time.Time and time.Duration, even after additions.
 const (
-	mostCounted = 1 << 62
-	maxUnix     = 1 << 40
-	maxSpan     = 1 << 30
+	maxCount = 1 << 62
+	maxUnix  = 1 << 40
+	maxSpan  = 1 << 30
 )
 
-// possible reports whether a number can be a count, a time or a size.
-func possible(x float64) bool { return x >= 0 && x < mostCounted }
+// isPossible reports whether a number can be a count, a time or a size.
+func isPossible(x float64) bool { return x >= 0 && x < maxCount }
 
 // numberBelow parses a number in [0, limit). It returns 0 if the field is empty.
 func (r *csvRow) numberBelow(name string, limit float64) float64 {
@@ -228,7 +228,7 @@ func (r *csvRow) read(columns []column) {
 			continue
 		}
 		var err error
-		switch at := c.at.(type) {
+		switch at := c.target.(type) {
 		case *string:
 			*at = r.word(c.name)
 		case *int:
@@ -239,11 +239,11 @@ func (r *csvRow) read(columns []column) {
 			*at = r.count(c.name)
 		case counter:
 			if n := r.count(c.name); n > 0 {
-				at.in[at.name] = n
+				at.counts[at.name] = n
 			}
 		case *float64:
 			if r.field(c.name) != "" {
-				*at = r.numberBelow(c.name, mostCounted)
+				*at = r.numberBelow(c.name, maxCount)
 			}
 		case *time.Time:
 			if *at, err = time.Parse(time.RFC3339Nano, r.field(c.name)); err != nil {
@@ -275,7 +275,7 @@ const maxList = 4096
 func (r *csvRow) list(name string) (all []float64) {
 	for text := range strings.FieldsSeq(r.field(name)) {
 		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || !possible(x) || len(all) == maxList {
+		if err != nil || !isPossible(x) || len(all) == maxList {
 			r.fail(name, "a list of numbers")
 			return nil
 		}
@@ -287,10 +287,10 @@ func (r *csvRow) list(name string) (all []float64) {
 // maxBuckets is far above the number of buckets in any store's timers.
 const maxBuckets = 64
 
-// rising reports whether the bucket `next` can follow the buckets in `all`. Its bound must be at
+// canFollow reports whether the bucket `next` can follow the buckets in `all`. Its bound must be at
 // least 0 and above the last bound. Its cumulative count must not be lower than the last count.
-func rising(all []store.Bucket, next store.Bucket) bool {
-	return len(all) < maxBuckets && next.Upper >= 0 && possible(next.Count) &&
+func canFollow(all []store.Bucket, next store.Bucket) bool {
+	return len(all) < maxBuckets && next.Upper >= 0 && isPossible(next.Count) &&
 		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)
 }
 
@@ -299,7 +299,7 @@ func rising(all []store.Bucket, next store.Bucket) bool {
 func bucketsText(all []store.Bucket) string {
 	parts := make([]string, 0, len(all))
 	for i, one := range all {
-		if !rising(all[:i], one) {
+		if !canFollow(all[:i], one) {
 			return ""
 		}
 		parts = append(parts, strconv.FormatFloat(one.Upper, 'g', -1, 64)+":"+strconv.FormatFloat(one.Count, 'f', -1, 64))
@@ -317,7 +317,7 @@ func readBuckets(text string) (all []store.Bucket, ok bool) {
 		upper, err1 := strconv.ParseFloat(bound, 64)
 		count, err2 := strconv.ParseFloat(times, 64)
 		next := store.Bucket{Upper: upper, Count: count}
-		if err1 != nil || err2 != nil || !rising(all, next) {
+		if err1 != nil || err2 != nil || !canFollow(all, next) {
 			return nil, false
 		}
 		all = append(all, next)

@@ -11,27 +11,27 @@ import (
 
 // Distribution describes one of the distributions of times in a trial.
 type Distribution struct {
-	Prefix  string // prefix in the names of the distribution's figures, such as "response" in response-p99
-	Field   string // key in the trial's JSON object; empty for the headline time, which is either the response time or the service time
-	Meaning string
-	Null    bool // the key is null in trials that do not have the distribution
-	// Of returns the distribution in a trial, and the number of failures.
-	Of func(*Trial) (times Times, failed uint64)
+	Prefix   string // prefix in the names of the distribution's figures, such as "response" in response-p99
+	Field    string // key in the trial's JSON object; empty for the headline time, which is either the response time or the service time
+	Meaning  string
+	Nullable bool // the key is null in trials that do not have the distribution
+	// Extract returns the distribution in a trial, and the number of failures.
+	Extract func(*Trial) (times Times, failed uint64)
 	// Log returns the name of the distribution's times in latency.hlog.
-	Log      func(*Trial) Time
-	Sample   Population
-	Requires *Requirement
-	titles   []string // names of the figures that tables show in a column
-	Line     string   // see Figure.Line
-	AtEnd    bool
+	Log         func(*Trial) Time
+	Sample      Population
+	Requires    *Requirement
+	titles      []string // names of the figures that tables show in a column
+	IntervalKey string   // see Figure.Line
+	AtEnd       bool
 }
 
 // Population holds the words that messages use for the samples of a distribution.
 type Population struct {
-	Many   string // such as "operations"
-	None   string // reason for a missing figure if there are no samples
-	failed string // description of the failed sample that counts as slower than all others; empty if samples cannot fail
-	few    string // format of the phrase which states that too few samples are beyond a percentile; "" for the default
+	Plural       string // such as "operations"
+	NoneReason   string // reason for a missing figure if there are no samples
+	failedText   string // description of the failed sample that counts as slower than all others; empty if samples cannot fail
+	tooFewFormat string // format of the phrase which states that too few samples are beyond a percentile; "" for the default
 }
 
 // Unknown returns the reason why the figure v is not known. The parameter `count` is the number of
@@ -39,17 +39,17 @@ type Population struct {
 func (p Population) Unknown(v Value, count uint64) string {
 	switch {
 	case count == 0:
-		return p.None
+		return p.NoneReason
 	case v.Failed:
-		return "the figure depends on " + p.failed
+		return "the figure depends on " + p.failedText
 	}
-	return fmt.Sprintf("%d %s are too few for this percentile: %s beyond it", count, p.Many, fmt.Sprintf(cmp.Or(p.few, "fewer than %d are"), measure.MinBeyond))
+	return fmt.Sprintf("%d %s are too few for this percentile: %s beyond it", count, p.Plural, fmt.Sprintf(cmp.Or(p.tooFewFormat, "fewer than %d are"), measure.MinBeyond))
 }
 
 var (
-	ofOperations = Population{Many: "operations", None: "no operation was due", failed: "a failed operation, which counts as slower than every success"}
-	ofEvents     = Population{Many: "events", None: "no event arrived", failed: "a lost event, which counts as slower than every event that arrived", few: "the events of fewer than %d writes are"}
-	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
+	operationSamples = Population{Plural: "operations", NoneReason: "no operation was due", failedText: "a failed operation, which counts as slower than every success"}
+	eventSamples     = Population{Plural: "events", NoneReason: "no event arrived", failedText: "a lost event, which counts as slower than every event that arrived", tooFewFormat: "the events of fewer than %d writes are"}
+	watcherSamples   = Population{Plural: "watchers", NoneReason: "no watcher was created"}
 )
 
 // points returns one figure for each statistic in the distribution's summary, in the order of the
@@ -57,7 +57,7 @@ var (
 func (d *Distribution) points() []Figure {
 	var all []Figure
 	for i, named := range (&Times{}).figures() {
-		f := Figure{Name: named.name, Unit: measure.Nanoseconds, Better: Less, Times: d, Requires: d.Requires,
+		f := Figure{Name: named.name, Unit: measure.Nanoseconds, Direction: LowerIsBetter, Times: d, Requires: d.Requires,
 			point: func(t Times) measure.Figure { return *t.figures()[i].Figure }}
 		if d.Prefix != "" {
 			f.Name = d.Prefix + "-" + named.name
@@ -81,48 +81,48 @@ func DistributionFigures(prefix string) []Figure {
 
 // percentile returns the figure for the percentile p, which need not be in the trial's result.
 func (d *Distribution) percentile(name string, p float64) Figure {
-	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Requires: d.Requires}
+	return Figure{Name: name, Unit: measure.Nanoseconds, Direction: LowerIsBetter, Times: d, Percentile: p, Requires: d.Requires}
 }
 
 // distributions returns all distributions of a trial.
 func distributions() []*Distribution {
 	always := func(time Time) func(*Trial) Time { return func(*Trial) Time { return time } }
-	failed := func(of func(*Trial) Times) func(*Trial) (Times, uint64) {
-		return func(t *Trial) (Times, uint64) { return of(t), t.Errors }
+	failed := func(times func(*Trial) Times) func(*Trial) (Times, uint64) {
+		return func(t *Trial) (Times, uint64) { return times(t), t.Errors }
 	}
-	watched := func(of func(*Watched) Times, lost bool) func(*Trial) (Times, uint64) {
+	watched := func(times func(*Watched) Times, lost bool) func(*Trial) (Times, uint64) {
 		return func(t *Trial) (Times, uint64) {
 			switch {
 			case t.Watch == nil:
 				return Times{}, 0
 			case lost:
-				return of(t.Watch), t.Watch.Lost
+				return times(t.Watch), t.Watch.Lost
 			}
-			return of(t.Watch), 0
+			return times(t.Watch), 0
 		}
 	}
 	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
-		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: append([]string{"mean"}, titles...)},
-		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "time from when an operation was due until it was done, over all operations due",
-			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
+		{Prefix: "", Extract: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: operationSamples, titles: append([]string{"mean"}, titles...)},
+		{Prefix: "response", Field: "response_time_ns", IntervalKey: "response_time_ns", Meaning: "time from when an operation was due until it was done, over all operations due",
+			Extract: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: operationSamples},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "time from when an operation was due until it was done, over the completed operations",
-			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
-		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "time from when an operation was sent until it was done, over all operations due",
-			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
-		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from when an operation was due until it was sent, over all operations sent; `null` in a closed loop", Null: true,
-			Of: func(t *Trial) (Times, uint64) {
+			Extract: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: operationSamples},
+		{Prefix: "service", Field: "service_time_ns", IntervalKey: "service_time_ns", Meaning: "time from when an operation was sent until it was done, over all operations due",
+			Extract: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: operationSamples},
+		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from when an operation was due until it was sent, over all operations sent; `null` in a closed loop", Nullable: true,
+			Extract: func(t *Trial) (Times, uint64) {
 				if t.Lateness == nil {
 					return Times{}, 0
 				}
 				return *t.Lateness, 0
-			}, Log: always(Lateness), Sample: ofOperations, Requires: openLoop},
-		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
+			}, Log: always(Lateness), Sample: operationSamples, Requires: openLoop},
+		{Prefix: "watch", Field: "watch.from_due_ns", IntervalKey: "watch.from_due_ns", AtEnd: true,
 			Meaning: "time from when a write was due until its event arrived, for writes due in the window. A lost event counts as slower than every event that arrived. If the watch parameter `key` is set, the distribution is empty (`count` is 0)",
-			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Requires: timedEvents, titles: titles},
+			Extract: watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: eventSamples, Requires: timedEvents, titles: titles},
 		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "time from when a write was sent until its event arrived, for the same events as `watch.from_due_ns`",
-			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Requires: timedEvents},
+			Extract: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: eventSamples, Requires: timedEvents},
 		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "time to create a watcher; re-creations after a lost connection do not count",
-			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Requires: watchers},
+			Extract: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchCreation), Sample: watcherSamples, Requires: watchers},
 	}
 }

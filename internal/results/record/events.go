@@ -62,7 +62,7 @@ func (t *TrialWriter) Event(e Event) error {
 	if t.w.observer.Event != nil {
 		t.w.observer.Event(e)
 	}
-	return t.do(func() error {
+	return t.withLock(func() error {
 		b, err := json.Marshal(e)
 		if err != nil {
 			return fmt.Errorf("cannot record the event %q: %w", e.Kind, err)
@@ -80,15 +80,15 @@ func readEvents(b []byte) ([]Event, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return all, fmt.Errorf("cannot read event %d: %w", len(all)+1, err)
 		}
-		text.Fields(&e)
+		text.SanitizeFields(&e)
 		all = append(all, e)
 	}
 	return all, nil
 }
 
-// Attached holds data that is added to a trial after it was read from run.json. These data are not
+// AttachedData holds data that is added to a trial after it was read from run.json. These data are not
 // part of the trial's result.
-type Attached struct {
+type AttachedData struct {
 	// Dir is the run directory from which Open read the trial; empty if Open did not read
 	// it.
 	Dir string `json:"-"`
@@ -124,7 +124,7 @@ func (r *Run) ReadEvents(dir string) {
 		reading.Wait()
 		for _, text := range wrong {
 			if text != "" {
-				r.problem("%s", text)
+				r.addProblem("%s", text)
 			}
 		}
 		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
@@ -133,12 +133,12 @@ func (r *Run) ReadEvents(dir string) {
 
 // readInto returns a function that reads one file in a trial's folder into *to. If reading fails,
 // the function returns a sentence about the error.
-func readInto[T any](to *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
+func readInto[T any](rows *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
 	return func() string {
 		b, err := completeLines(dir, filepath.Join(folder, name))
-		*to = nil
+		*rows = nil
 		if err == nil {
-			*to, err = read(b)
+			*rows, err = read(b)
 		}
 		if err != nil {
 			return fmt.Sprintf("Cannot read %s: %v.", filepath.Join(folder, name), err)

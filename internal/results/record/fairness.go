@@ -21,7 +21,7 @@ type ByClient struct {
 	// operations.
 	Starved int `json:"starved"`
 	// Operations lists the number of operations of clients, in ascending order. If there are more
-	// than mostListed clients, it lists only mostListed of them, evenly spaced, including the first
+	// than maxListed clients, it lists only maxListed of them, evenly spaced, including the first
 	// and the last.
 	Operations []uint64 `json:"operations"`
 	// Connections describes how evenly the connections were served. The value of a connection is
@@ -34,17 +34,17 @@ type ByClient struct {
 // due in the window and completed.
 type Evenness struct {
 	Count int `json:"count"`
-	// Fairness is the result of FairnessOf for the completed operations, or null if no operation
+	// FairnessIndex is the result of FairnessOf for the completed operations, or null if no operation
 	// completed.
-	Fairness *float64 `json:"fairness"`
-	Mean     float64  `json:"mean"`
-	Fewest   float64  `json:"fewest"`
-	Median   float64  `json:"median"` // if Count is even, the lower of the middle two
-	Most     float64  `json:"most"`
+	FairnessIndex *float64 `json:"fairness"`
+	Mean          float64  `json:"mean"`
+	Fewest        float64  `json:"fewest"`
+	Median        float64  `json:"median"` // if Count is even, the lower of the middle two
+	Most          float64  `json:"most"`
 }
 
-// mostListed is the maximum number of clients whose operations a record lists.
-const mostListed = 21
+// maxListed is the maximum number of clients whose operations a record lists.
+const maxListed = 21
 
 // Starved is a share of the median client's operations. A client that completed fewer operations
 // than this share counts as starved.
@@ -73,16 +73,16 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 }
 
 // evennessOf computes the evenness of at least one value. It sorts the slice that it receives.
-func evennessOf(each []float64) Evenness {
-	slices.Sort(each)
-	e := Evenness{Count: len(each), Fewest: each[0], Median: each[(len(each)-1)/2], Most: each[len(each)-1]}
+func evennessOf(values []float64) Evenness {
+	slices.Sort(values)
+	e := Evenness{Count: len(values), Fewest: values[0], Median: values[(len(values)-1)/2], Most: values[len(values)-1]}
 	sum := 0.0 // the sum is exact, because the numbers are whole
-	for _, x := range each {
+	for _, x := range values {
 		sum += x
 	}
-	e.Mean = sum / float64(len(each))
-	if index, ok := FairnessOf(each); ok {
-		e.Fairness = &index
+	e.Mean = sum / float64(len(values))
+	if index, ok := FairnessOf(values); ok {
+		e.FairnessIndex = &index
 	}
 	return e
 }
@@ -149,7 +149,7 @@ func operations(completed []uint64) []float64 {
 // listed selects the values for ByClient.Operations. The parameter `clients` holds the number of
 // operations of each client, in ascending order.
 func listed(clients []float64) []uint64 {
-	n := min(len(clients), mostListed)
+	n := min(len(clients), maxListed)
 	all := make([]uint64, n)
 	for i := range all {
 		at := i

@@ -112,7 +112,7 @@ func TestByClientCoversAllClients(t *testing.T) {
 			t.Fatalf("%+v of %v", b, each)
 		}
 		if !slices.IsSorted(b.Operations) || b.Operations[0] != each[0] || b.Operations[len(b.Operations)-1] != each[len(each)-1] ||
-			len(b.Operations) != min(len(each), mostListed) || len(each) <= mostListed && !slices.Equal(b.Operations, each) {
+			len(b.Operations) != min(len(each), maxListed) || len(each) <= maxListed && !slices.Equal(b.Operations, each) {
 			t.Fatalf("listed are %v of %v", b.Operations, each)
 		}
 		if b.Fewest != float64(each[0]) || b.Most != float64(each[len(each)-1]) || b.Median != float64(each[(len(each)-1)/2]) {
@@ -135,7 +135,7 @@ func TestByClientCoversAllClients(t *testing.T) {
 	if byClient(nil) != nil || byClient([]measure.Connection{{Endpoint: "a:1"}}) != nil {
 		t.Error("there are clients where there are none")
 	}
-	if b := byClient([]measure.Connection{{Completed: []uint64{0, 0}}}); b.Fairness != nil || b.TenthShare != nil {
+	if b := byClient([]measure.Connection{{Completed: []uint64{0, 0}}}); b.FairnessIndex != nil || b.TenthShare != nil {
 		t.Errorf("of clients that did nothing: %+v", b)
 	}
 }
@@ -154,7 +154,7 @@ func TestClientsByMember(t *testing.T) {
 	if a := of["a:1"]; a == nil || a.Count != 3 || a.Mean != 30 || a.Fewest != 10 || a.Most != 60 || of["b:2"].Count != 1 || of["c:3"] != nil {
 		t.Errorf("%+v", of)
 	}
-	if f := Registered("fairness"); trial.ByClient.Count != 5 || trial.ByClient.Mean != 101.0/5 || !f.Value(&trial).Known || f.Value(&trial).Number != *trial.ByClient.Fairness {
+	if f := Registered("fairness"); trial.ByClient.Count != 5 || trial.ByClient.Mean != 101.0/5 || !f.Value(&trial).Known || f.Value(&trial).Number != *trial.ByClient.FairnessIndex {
 		t.Errorf("%+v", trial.ByClient)
 	}
 }

@@ -26,74 +26,74 @@ const AllMembers = "all"
 // Fault reports one injected fault of a scenario. Times are in seconds after the start of the
 // window. The time of an event that did not occur is null.
 type Fault struct {
-	Number int     `json:"number"` // position of the fault in the order of the scheduled times, counted from 1
-	What   string  `json:"what"`   // such as "kill leader for 3s"
-	Asked  float64 `json:"scheduled_seconds"`
-	Do     string  `json:"do"`
+	Number      int     `json:"number"` // position of the fault in the order of the scheduled times, counted from 1
+	Description string  `json:"what"`   // such as "kill leader for 3s"
+	ScheduledAt float64 `json:"scheduled_seconds"`
+	Action      string  `json:"do"`
 	// Member is the name of the affected member, or AllMembers. Role is the role that this member
 	// had when the fault was injected. Both are empty if the fault was not injected.
 	Member string `json:"member"`
 	Role   string `json:"role"`
-	// Began is the time at which the signal was sent. If the fault ends the member's processes,
+	// BeganAt is the time at which the signal was sent. If the fault ends the member's processes,
 	// Ended is the time at which the last of them had exited. Healed is the time at which the
 	// member was restarted or continued. Ready is the time at which status requests first showed
 	// that all members responded and agreed on a leader.
-	Began  *float64 `json:"began_seconds"`
-	Ended  *float64 `json:"ended_seconds"`
-	Healed *float64 `json:"healed_seconds"`
-	Ready  *float64 `json:"recovered_seconds"`
+	BeganAt     *float64 `json:"began_seconds"`
+	EndedAt     *float64 `json:"ended_seconds"`
+	HealedAt    *float64 `json:"healed_seconds"`
+	RecoveredAt *float64 `json:"recovered_seconds"`
 	// LostFiles is the number of files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
 	// Outage is the longest gap without any completed operation after the start of the fault. The
-	// search for this gap ends at the next fault, or at the end of the window. OutageFrom is the
+	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the
 	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
 	// Outage can be too short, by up to the difference between the start times of their windows.
-	// Outage and OutageFrom are null if the gap was not significantly longer than LongestBefore.
+	// Outage and OutageStart are null if the gap was not significantly longer than LongestGapBefore.
 	//
-	// LongestBefore is the longest gap without any completed operation before this fault. The
+	// LongestGapBefore is the longest gap without any completed operation before this fault. The
 	// search for it begins at the end of the previous fault's effects, or at the start of the
-	// window. LongestBefore is null if no operation completed in that time.
-	Outage        *float64 `json:"outage_seconds"`
-	OutageFrom    *float64 `json:"outage_from_seconds"`
-	LongestBefore *float64 `json:"longest_gap_before_seconds"`
-	// OutageLasted is set if the outage had not ended at the next fault or the end of the window.
+	// window. LongestGapBefore is null if no operation completed in that time.
+	Outage           *float64 `json:"outage_seconds"`
+	OutageStart      *float64 `json:"outage_from_seconds"`
+	LongestGapBefore *float64 `json:"longest_gap_before_seconds"`
+	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the window.
 	// The true length of the outage is then greater than Outage.
-	OutageLasted bool `json:"outage_unfinished,omitempty"`
+	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	Recovery
 	// Failure is a sentence if the fault was not injected or ended early, or if the cluster did not
 	// become ready afterwards. It is empty if the fault took place as requested.
 	Failure string `json:"failure,omitempty"`
 }
 
-// Done reports whether the fault was injected.
-func (f *Fault) Done() bool { return f.Began != nil }
+// Injected reports whether the fault was injected.
+func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
 // Recovery describes the effect of a fault on the load, as clients observed it until the next fault
 // or the end of the window. Times are in seconds after the start of the window.
 type Recovery struct {
-	// FirstFailure is the time of the first failed operation, to 10 ms. It is null if no operation
+	// FirstFailureAt is the time of the first failed operation, to 10 ms. It is null if no operation
 	// failed.
-	FirstFailure *float64 `json:"first_failure_seconds,omitempty"`
+	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
 	// Definite is the number of errors after which it is certain that no write was executed. It
 	// includes the errors of reads. Indefinite is the number of failed writes that may have been
 	// executed.
 	Definite   uint64 `json:"errors_definite,omitempty"`
 	Indefinite uint64 `json:"errors_indefinite,omitempty"`
-	// ThroughputBack is the time at which throughput had recovered. After this time, every
+	// ThroughputRecoveredAt is the time at which throughput had recovered. After this time, every
 	// interval of one second (in steps of 10 ms) has about as many successes as before the fault.
 	// The number may be lower than the mean before the fault by 5 %, or by 1.5 times the largest
 	// deviation before the fault. In an open loop, the number must also not be higher by more than
-	// this, because the backlog must be gone. ThroughputBack is null if throughput did not recover,
+	// this, because the backlog must be gone. ThroughputRecoveredAt is null if throughput did not recover,
 	// or if there is no second before the fault to compare with.
-	ThroughputBack *float64 `json:"throughput_recovered_seconds,omitempty"`
-	// P99Back is the time at which the p99 of the response times had recovered, in whole seconds by
+	ThroughputRecoveredAt *float64 `json:"throughput_recovered_seconds,omitempty"`
+	// P99RecoveredAt is the time at which the p99 of the response times had recovered, in whole seconds by
 	// due time. No later second has a p99 above a limit, which depends on the seconds before the
 	// fault. The limit is 105 % of the median of their p99s, or this median plus 1.5 times the
 	// difference between the highest p99 and the median, whichever is higher.
-	P99Back *float64 `json:"p99_recovered_seconds,omitempty"`
-	// Parts holds the longest time without a success for each member. If the load has several
+	P99RecoveredAt *float64 `json:"p99_recovered_seconds,omitempty"`
+	// ByPart holds the longest time without a success for each member. If the load has several
 	// operations, it also holds this time for each operation.
-	Parts []PartOutage `json:"outages,omitempty"`
+	ByPart []PartOutage `json:"outages,omitempty"`
 	// Clients summarizes the longest times without a success of the clients of a closed loop. It is
 	// absent in an open loop, and if there were too many waits to store.
 	Clients *ClientOutages `json:"clients,omitempty"`
@@ -111,9 +111,9 @@ type ClientOutages struct {
 	Clients int     `json:"clients"`
 	Median  float64 `json:"median_seconds"` // if Clients is even, the slower of the middle two
 	Worst   float64 `json:"worst_seconds"`
-	// Lasted is the number of clients that had no success before the next fault or the end of the
+	// UnfinishedOutages is the number of clients that had no success before the next fault or the end of the
 	// window. The true outages of these clients are longer than recorded.
-	Lasted int `json:"lasted,omitempty"`
+	UnfinishedOutages int `json:"lasted,omitempty"`
 }
 
 // PartOutage is the longest time without a success at one member or for one operation; see
@@ -123,23 +123,23 @@ type PartOutage struct {
 	Operation   string   `json:"operation,omitempty"`
 	Consistency string   `json:"consistency,omitempty"`
 	Outage      *float64 `json:"outage_seconds"`
-	From        *float64 `json:"outage_from_seconds"`
-	Lasted      bool     `json:"outage_unfinished,omitempty"`
+	OutageStart *float64 `json:"outage_from_seconds"`
+	Unfinished  bool     `json:"outage_unfinished,omitempty"`
 }
 
 // WatchRecovery reports on the events that watchers received from the start of the fault to the
 // next fault, or to the end of the window.
 type WatchRecovery struct {
 	// Outage is the longest time without any watch event; see Fault.Outage.
-	Outage *float64 `json:"outage_seconds"`
-	From   *float64 `json:"outage_from_seconds"`
-	Lasted bool     `json:"outage_unfinished,omitempty"`
-	// Latest is the longest time from when a write was sent until its event arrived, over all
-	// events that arrived after the start of the fault. LatestBefore is the longest such time
+	Outage      *float64 `json:"outage_seconds"`
+	OutageStart *float64 `json:"outage_from_seconds"`
+	Unfinished  bool     `json:"outage_unfinished,omitempty"`
+	// MaxDelay is the longest time from when a write was sent until its event arrived, over all
+	// events that arrived after the start of the fault. MaxDelayBefore is the longest such time
 	// between the end of the previous fault's effects and this fault. Both are exact to a
 	// millisecond, and null if no such time is known.
-	Latest       *float64 `json:"latest_event_seconds"`
-	LatestBefore *float64 `json:"latest_event_before_seconds"`
+	MaxDelay       *float64 `json:"latest_event_seconds"`
+	MaxDelayBefore *float64 `json:"latest_event_before_seconds"`
 	// Late is the number of events that arrived at least a tenth of a second after their write was
 	// sent, and with a longer delay than every event before the fault. Delays are compared by
 	// class. The classes start at 0.1 s, 0.2 s, 0.4 s and so on.
@@ -149,18 +149,18 @@ type WatchRecovery struct {
 	// if the store's events do not reveal that others were skipped. For example, events from
 	// ZooKeeper and Consul contain no version of the key, or report only the newest version.
 	Lost *uint64 `json:"lost_events"`
-	// Ended is the number of watchers that the store ended permanently. Again is the number of
+	// EndedWatchers is the number of watchers that the store ended permanently. Again is the number of
 	// times that a watcher was re-created.
-	Ended uint64 `json:"ended_watchers"`
-	Again uint64 `json:"resubscribed"`
+	EndedWatchers uint64 `json:"ended_watchers"`
+	Resubscribed  uint64 `json:"resubscribed"`
 }
 
 // EndedLeases counts leases that the store reported as expired or revoked. Each lease counts once,
 // at the time at which its end was first observed. Early is the number of leases that the store
 // reported as ended although the time for which they had been renewed was not over.
 type EndedLeases struct {
-	Ended uint64 `json:"ended"`
-	Early uint64 `json:"ended_early"`
+	Ended      uint64 `json:"ended"`
+	EndedEarly uint64 `json:"ended_early"`
 }
 
 // OutageSentences returns one sentence for each kind of fault. The sentence describes the outages
@@ -170,33 +170,33 @@ func OutageSentences(all []Fault) (out []string) {
 	var kinds []string
 	for i := range all {
 		f := &all[i]
-		if f.LongestBefore == nil {
+		if f.LongestGapBefore == nil {
 			continue
 		}
-		if byWhat[f.What] == nil {
-			kinds = append(kinds, f.What)
+		if byWhat[f.Description] == nil {
+			kinds = append(kinds, f.Description)
 		}
-		byWhat[f.What] = append(byWhat[f.What], f)
+		byWhat[f.Description] = append(byWhat[f.Description], f)
 	}
 	for _, what := range kinds {
-		out = append(out, broke(what, byWhat[what]))
+		out = append(out, outageSentence(what, byWhat[what]))
 	}
 	return out
 }
 
-// broke returns a sentence about the faults of one kind. For several faults, the sentence contains
+// outageSentence returns a sentence about the faults of one kind. For several faults, the sentence contains
 // the median outage. A fault without an outage counts as 0.
-func broke(what string, all []*Fault) string {
+func outageSentence(what string, all []*Fault) string {
 	var outages, ready []float64
 	longest, lasted := 0.0, 0
 	for _, f := range all {
-		if f.OutageLasted {
+		if f.OutageUnfinished {
 			lasted++
 		}
-		longest = max(longest, *f.LongestBefore)
+		longest = max(longest, *f.LongestGapBefore)
 		outages = append(outages, orZero(f.Outage))
-		if f.Ready != nil {
-			ready = append(ready, *f.Ready-*f.Began)
+		if f.RecoveredAt != nil {
+			ready = append(ready, *f.RecoveredAt-*f.BeganAt)
 		}
 	}
 	slices.Sort(outages)
@@ -206,9 +206,9 @@ func broke(what string, all []*Fault) string {
 		words += fmt.Sprintf(", %d times", len(all))
 	}
 	if outages[len(outages)-1] == 0 {
-		words += fmt.Sprintf(": no outage (no gap was longer than the longest gap before the fault, %s)", text.Lasted(longest))
+		words += fmt.Sprintf(": no outage (no gap was longer than the longest gap before the fault, %s)", text.MeasuredSeconds(longest))
 	} else {
-		words += fmt.Sprintf(": no operation completed for %s; the longest gap before the fault was %s", medianAndMost(outages), text.Lasted(longest))
+		words += fmt.Sprintf(": no operation completed for %s; the longest gap before the fault was %s", medianAndMax(outages), text.MeasuredSeconds(longest))
 	}
 	switch {
 	case lasted > 0 && len(all) == 1:
@@ -220,20 +220,20 @@ func broke(what string, all []*Fault) string {
 	case len(ready) == 0:
 		words += "; no recovery of the cluster was observed"
 	case len(ready) < len(all):
-		words += fmt.Sprintf("; the cluster recovered after %s; no recovery was observed from %s", medianAndMost(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
+		words += fmt.Sprintf("; the cluster recovered after %s; no recovery was observed from %s", medianAndMax(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
 	default:
-		words += fmt.Sprintf("; the cluster recovered after %s", medianAndMost(ready))
+		words += fmt.Sprintf("; the cluster recovered after %s", medianAndMax(ready))
 	}
 	return words
 }
 
-// medianAndMost formats one duration. For several durations, which must be sorted, it formats the
+// medianAndMax formats one duration. For several durations, which must be sorted, it formats the
 // median and the longest.
-func medianAndMost(all []float64) string {
+func medianAndMax(all []float64) string {
 	if len(all) == 1 {
-		return text.Lasted(all[0])
+		return text.MeasuredSeconds(all[0])
 	}
-	return fmt.Sprintf("%s (median; at most %s)", text.Lasted(all[len(all)/2]), text.Lasted(all[len(all)-1]))
+	return fmt.Sprintf("%s (median; at most %s)", text.MeasuredSeconds(all[len(all)/2]), text.MeasuredSeconds(all[len(all)-1]))
 }
 
 // spanSlack is a time before and after a fault that also counts as within the fault. An operation
@@ -250,19 +250,19 @@ func InFault(all []Fault, at float64) bool { return OverlapsFault(all, at, at) }
 // InFault.
 func OverlapsFault(all []Fault, from, to float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool {
-		return f.Done() && to >= *f.Began-spanSlack.Seconds() && (f.Ready == nil || from <= *f.Ready+spanSlack.Seconds())
+		return f.Injected() && to >= *f.BeganAt-spanSlack.Seconds() && (f.RecoveredAt == nil || from <= *f.RecoveredAt+spanSlack.Seconds())
 	})
 }
 
 // InRecoveredFault reports whether a time is within a fault from which the cluster recovered
 // completely. A member that was lost at that time has come back.
 func InRecoveredFault(all []Fault, at float64) bool {
-	return slices.ContainsFunc(all, func(f Fault) bool { return f.Ready != nil && InFault([]Fault{f}, at) })
+	return slices.ContainsFunc(all, func(f Fault) bool { return f.RecoveredAt != nil && InFault([]Fault{f}, at) })
 }
 
-func doneFaults(all []Fault) (n int) {
+func countInjected(all []Fault) (n int) {
 	for i := range all {
-		if all[i].Done() {
+		if all[i].Injected() {
 			n++
 		}
 	}
@@ -272,7 +272,7 @@ func doneFaults(all []Fault) (n int) {
 func failedFaults(all []Fault) (out []string) {
 	for i := range all {
 		if f := &all[i]; f.Failure != "" {
-			out = append(out, fmt.Sprintf("fault %d (%s at %s): %s", f.Number, f.What, text.Seconds(f.Asked), f.Failure))
+			out = append(out, fmt.Sprintf("fault %d (%s at %s): %s", f.Number, f.Description, text.Seconds(f.ScheduledAt), f.Failure))
 		}
 	}
 	return out

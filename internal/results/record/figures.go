@@ -29,14 +29,14 @@ func TimeValue(f measure.Figure) Value {
 	return Value{Number: f.NS, Unit: measure.Nanoseconds, Known: f.Known, Failed: f.Failed}
 }
 
-// Better is the direction in which a figure improves.
-type Better uint8
+// Direction is the direction in which a figure improves.
+type Direction uint8
 
 // The directions of improvement.
 const (
-	Neither Better = iota // the figure has no direction of improvement
-	Less
-	More
+	NoDirection Direction = iota // the figure has no direction of improvement
+	LowerIsBetter
+	HigherIsBetter
 )
 
 // Figure defines one figure of a trial. All parts of the program use the definition in the registry
@@ -48,25 +48,25 @@ type Figure struct {
 	Column string // column in CSV files; empty if the figure is not in them
 	Title  string // heading of the column in tables; empty if the figure has no column
 	Wide   bool   // only wide tables have the column
-	// Line is the key of the figure in the lines of --interval. If it contains a point, the part
+	// IntervalKey is the key of the figure in the lines of --interval. If it contains a point, the part
 	// before the point is the key of a nested object. Line is empty if these lines do not have the
 	// figure. AtEnd is set if the last line has the figure for each trial.
-	Line   string
-	AtEnd  bool
-	Unit   measure.Unit
-	Better Better
+	IntervalKey string
+	AtEnd       bool
+	Unit        measure.Unit
+	Direction   Direction
 	// Meaning is the definition that docs/reference/figures.md shows.
 	Meaning string
-	// Missing is the reason why the figure of a trial may be missing.
-	Missing string
-	// Below is the limit below which the figure cannot be distinguished from 0, or 0 if there is no
+	// MissingReason is the reason why the figure of a trial may be missing.
+	MissingReason string
+	// ResolutionLimit is the limit below which the figure cannot be distinguished from 0, or 0 if there is no
 	// limit. Tables omit a figure that is below its limit.
-	Below    float64
-	Total    *Total       // total of which the figure is a part; nil if the figure is not a part of a total
-	Requires *Requirement // condition that a trial must meet to have the figure; nil if all trials have it
-	Members  bool         // the figure is a sum over all members
+	ResolutionLimit float64
+	Total           *Total       // total of which the figure is a part; nil if the figure is not a part of a total
+	Requires        *Requirement // condition that a trial must meet to have the figure; nil if all trials have it
+	SumsMembers     bool         // the figure is a sum over all members
 
-	of func(*Trial) Value // returns the value; recorded(Field) by default
+	readValue func(*Trial) Value // returns the value; recorded(Field) by default
 	// Times is the distribution to which the figure belongs. The figure is the percentile
 	// Percentile if Percentile is set, and otherwise the statistic that point returns.
 	Times      *Distribution
@@ -77,30 +77,30 @@ type Figure struct {
 // Total is a total of which a figure is a part. The figure is divided by it to print the figure as
 // a share.
 type Total struct {
-	Of   func(*Trial) uint64
-	None string // reason why there is no share if the total is 0
+	Count      func(*Trial) uint64
+	ZeroReason string // reason why there is no share if the total is 0
 }
 
 // Value returns the figure's value in the result of a trial.
 func (f *Figure) Value(t *Trial) Value {
 	if f.Times != nil {
-		times, _ := f.Times.Of(t)
+		times, _ := f.Times.Extract(t)
 		return TimeValue(f.point(times))
 	}
-	v := f.of(t)
+	v := f.readValue(t)
 	v.Unit = f.Unit
 	return v
 }
 
 // Share returns the figure of a trial as a share of its Total. If there is no share, it returns the
 // reason.
-func (f *Figure) Share(t *Trial) (v Value, why string) {
+func (f *Figure) Share(t *Trial) (v Value, reason string) {
 	if v = f.Value(t); !v.Known { // return first: the total may not be known either
-		return Value{}, f.Missing
+		return Value{}, f.MissingReason
 	}
-	whole := f.Total.Of(t)
+	whole := f.Total.Count(t)
 	if whole == 0 {
-		return Value{}, f.Total.None
+		return Value{}, f.Total.ZeroReason
 	}
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
@@ -199,23 +199,23 @@ func recorded(field string) func(*Trial) Value {
 
 // Requirement is a condition that a trial must meet to have a figure.
 type Requirement struct {
-	of  string // the requirement as a noun, for use in a sentence
-	Has func(*Conditions) bool
-	// lacking ends the sentence about trials that do not meet the requirement. If lacking is empty,
+	noun string // the requirement as a noun, for use in a sentence
+	Has  func(*Conditions) bool
+	// lackingText ends the sentence about trials that do not meet the requirement. If lacking is empty,
 	// the sentence ends with the name or the number of these trials.
-	lacking string
+	lackingText string
 }
 
 var (
-	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no selected trial has one"}
-	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no selected trial has one"}
-	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
+	openLoop   = &Requirement{noun: "an open loop", Has: (*Conditions).Open, lackingText: "no selected trial has one"}
+	closedLoop = &Requirement{noun: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lackingText: "no selected trial has one"}
+	watchers   = &Requirement{noun: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents requires watch events of writes from the same load, because only these events
 	// have times.
-	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
-	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
-	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
-	manyKeys    = &Requirement{of: "operations that can read several keys", Has: func(c *Conditions) bool {
+	timedEvents = &Requirement{noun: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
+	writes      = &Requirement{noun: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
+	stmWrites   = &Requirement{noun: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
+	manyKeys    = &Requirement{noun: "operations that can read several keys", Has: func(c *Conditions) bool {
 		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {
 			return o.Kind == kv.Range || o.Kind == kv.TxnGet
 		})
@@ -225,19 +225,21 @@ var (
 // Applies reports whether a trial with the conditions c can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
-// OfWatch reports whether the figure describes the events that watchers receive.
-func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
+// DescribesWatchEvents reports whether the figure describes the events that watchers receive.
+func (f *Figure) DescribesWatchEvents() bool {
+	return f.Requires == watchers || f.Requires == timedEvents
+}
 
-// Refused returns a sentence with the reason why none of the trials has the figure. It must be
+// RefusalReason returns a sentence with the reason why none of the trials has the figure. It must be
 // called only if no trial meets the figure's requirement.
-func (f *Figure) Refused(trials []string) string {
-	why := f.Requires.lacking
+func (f *Figure) RefusalReason(trials []string) string {
+	reason := f.Requires.lackingText
 	switch {
-	case why != "":
+	case reason != "":
 	case len(trials) == 1:
-		why = fmt.Sprintf("the trial %s has none", trials[0])
+		reason = fmt.Sprintf("the trial %s has none", trials[0])
 	default:
-		why = fmt.Sprintf("none of the %d trials has any (the first is %s)", len(trials), trials[0])
+		reason = fmt.Sprintf("none of the %d trials has any (the first is %s)", len(trials), trials[0])
 	}
-	return fmt.Sprintf("%s needs %s, but %s", f.Name, f.Requires.of, why)
+	return fmt.Sprintf("%s needs %s, but %s", f.Name, f.Requires.noun, reason)
 }

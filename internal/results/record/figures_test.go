@@ -23,7 +23,7 @@ func fullTrial(t *testing.T) *Trial {
 	c.Mix = append(c.Mix, scenario.Operation{Kind: kv.Range, Weight: 1})
 	totals := l.totals[measure.Measured]
 	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
-	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", BeganAfter: 5, ClockBound: 3}}, 7
+	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", StartDelay: 5, ClockError: 3}}, 7
 	totals.Watching = &measure.WatchTotals{Expected: 100, Delivered: 99, Lost: 1, Created: measure.NewHistogram()}
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
 	for i := range int64(3000) {
@@ -55,7 +55,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 			}
 		}
 		v := f.Value(trial)
-		if !v.Known && !v.Failed && f.Times == nil && f.Missing == "" && f.Name != "" {
+		if !v.Known && !v.Failed && f.Times == nil && f.MissingReason == "" && f.Name != "" {
 			t.Errorf("%s is not known, without a reason: %+v", f.Name, v)
 		}
 		if f.Field == "" {
@@ -99,7 +99,7 @@ func TestSharesOfMissingFigures(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}
 	for _, f := range Figures() {
-		if f.Total == nil || f.Value(trial).Known && f.Total.Of(trial) > 0 {
+		if f.Total == nil || f.Value(trial).Known && f.Total.Count(trial) > 0 {
 			continue
 		}
 		if v, why := f.Share(trial); v.Known || why == "" {

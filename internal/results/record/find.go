@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// mostDeep is the number of folder levels below the given folder that FindRuns searches.
-const mostDeep = 3
+// maxDepth is the number of folder levels below the given folder that FindRuns searches.
+const maxDepth = 3
 
 // FindRuns returns the run directories in a folder and in its subfolders, in alphabetical order. It
 // does not follow links, and does not search inside run directories.
@@ -36,7 +36,7 @@ func FindRuns(dir string) (all []string, err error) {
 		}
 		return nil
 	}
-	if err := walk(dir, mostDeep); err != nil {
+	if err := walk(dir, maxDepth); err != nil {
 		return nil, fmt.Errorf("cannot list the run directories in %s: %w", dir, err)
 	}
 	return all, nil

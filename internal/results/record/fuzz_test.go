@@ -104,7 +104,7 @@ func FuzzMachines(f *testing.F) {
 				t.Errorf("taken, and impossible: %+v", r)
 			}
 			for _, c := range r.columns() {
-				if x, ok := c.at.(*float64); ok && !math.IsNaN(*x) && !possible(*x) {
+				if x, ok := c.target.(*float64); ok && !math.IsNaN(*x) && !isPossible(*x) {
 					t.Errorf("taken, and impossible: %s is %v", c.name, *x)
 				}
 			}
@@ -129,13 +129,13 @@ func FuzzStores(f *testing.F) {
 		}
 		for i := range rows {
 			r := &rows[i]
-			if r.Time.Unix() < 0 || r.Answer < 0 || r.Connect < 0 {
+			if r.Time.Unix() < 0 || r.ResponseTime < 0 || r.ConnectTime < 0 {
 				t.Errorf("taken, and impossible: %+v", r)
 			}
 			for metric, m := range r.Metrics {
 				p, _ := m.Since(store.Reading{}).Quantile(0.99)
 				lower, upper, _ := m.Longest()
-				if !possible(m.Value) || !possible(m.Sum) || !possible(m.Count) || len(m.Buckets) > maxBuckets || !(p >= 0) || !(lower >= 0) || !(upper >= lower) {
+				if !isPossible(m.Value) || !isPossible(m.Sum) || !isPossible(m.Count) || len(m.Buckets) > maxBuckets || !(p >= 0) || !(lower >= 0) || !(upper >= lower) {
 					t.Errorf("taken, and impossible: metric %d %+v", metric, m)
 				}
 			}

@@ -66,7 +66,7 @@ func (l *load) operation(s *measure.Second, t *measure.Totals) {
 	outcome := kv.OK
 	switch {
 	case l.rng.Float64() < l.failures:
-		outcome = kv.NotSent + kv.Outcome(l.rng.IntN(measure.Errors))
+		outcome = kv.NotSent + kv.Outcome(l.rng.IntN(measure.NumErrors))
 		series.Member, series.Term = 0, 0
 		t.ErrorTexts[outcome] = "it went wrong"
 	case l.rng.IntN(50) == 0:
@@ -127,7 +127,7 @@ func conditions() Conditions {
 		Operation: Mixed, Consistency: "linearizable", Members: 3,
 		Load: scenario.Load{
 			Mix:    []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}},
-			Target: kv.Target{Mode: kv.All}, Connections: 10, Clients: 100, Arrival: scenario.Constant,
+			Target: kv.Target{Mode: kv.AllMembers}, Connections: 10, Clients: 100, Arrival: scenario.Constant,
 			Warmup: 2 * time.Second, Timeout: 10 * time.Second, KeySize: 8, ValueSize: 256, KeySpace: 1000,
 			Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true, Seed: 42,
 		},
@@ -136,7 +136,7 @@ func conditions() Conditions {
 	}
 }
 
-var roles = Roles{
+var roles = RoleHistory{
 	{Member: leaderID, Name: "m1", Term: 2, Role: "leader"},
 	{Member: followerID, Name: "m2", Term: 3, Role: "leader"},
 }

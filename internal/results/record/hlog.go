@@ -20,18 +20,18 @@ type Time uint8
 
 // The kinds of times.
 const (
-	Response  Time = iota // done - due of successes
-	Service               // done - sent of successes
-	ErrorTime             // end - due of errors of one kind
-	Lateness              // sent - due of all operations sent, open loop
-	WatchDue              // a watch event's arrival - due of its write
-	WatchSent             // a watch event's arrival - sent of its write
-	WatchMade             // watcher created - watcher requested
+	Response      Time = iota // done - due of successes
+	Service                   // done - sent of successes
+	ErrorTime                 // end - due of errors of one kind
+	Lateness                  // sent - due of all operations sent, open loop
+	WatchDue                  // a watch event's arrival - due of its write
+	WatchSent                 // a watch event's arrival - sent of its write
+	WatchCreation             // watcher created - watcher requested
 )
 
 // timeNames holds the names of the kinds of times for tags. In the tag for an error, the kind of
 // the error follows "error-".
-var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
+var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchCreation: "watch-made"}
 
 // withoutOperation reports whether the tags for this kind of time consist only of a phase and a
 // time. Other tags also have an operation and the fields that belong to it.
@@ -109,8 +109,8 @@ func (t *Tag) parseSeries(f []string) (err error) {
 
 // hlogHead writes the header of a latency.hlog file. The start times of intervals in the file are
 // relative to base. base must be a whole second, because the log cannot store fractions of it.
-func hlogHead(to io.Writer, started, base time.Time) error {
-	w := hdr.NewHistogramLogWriter(to)
+func hlogHead(out io.Writer, started, base time.Time) error {
+	w := hdr.NewHistogramLogWriter(out)
 	if err := w.OutputLogFormatVersion(); err != nil {
 		return err
 	}

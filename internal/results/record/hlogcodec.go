@@ -111,8 +111,8 @@ type decoder struct {
 
 // read decodes a histogram from base64. It is many times faster than the library. If quick cannot
 // decode the data, read calls the library to get an error with the reason.
-func (d *decoder) read(text []byte, to *measure.Steps) error {
-	if d.quick(text, to) {
+func (d *decoder) read(text []byte, steps *measure.Steps) error {
+	if d.decodeFast(text, steps) {
 		return nil
 	}
 	if _, err := hdr.Decode(text); err != nil {
@@ -121,8 +121,8 @@ func (d *decoder) read(text []byte, to *measure.Steps) error {
 	return errors.New("quorumbench did not write this histogram, because its value steps or its counts are different")
 }
 
-// quick decodes a histogram that quorumbench wrote. It returns false if the data is anything else.
-func (d *decoder) quick(text []byte, to *measure.Steps) bool {
+// decodeFast decodes a histogram that quorumbench wrote. It returns false if the data is anything else.
+func (d *decoder) decodeFast(text []byte, steps *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
 		binary.BigEndian.Uint32(d.packed) != compressedCookie || int(binary.BigEndian.Uint32(d.packed[4:])) != len(d.packed)-8 {
@@ -149,26 +149,26 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 		binary.BigEndian.Uint64(b[16:]) != measure.Lowest || binary.BigEndian.Uint64(b[24:]) != measure.Highest {
 		return false
 	}
-	to.All, err = readCounts(to.All[:0], b[plainHeader:])
+	steps.NonEmpty, err = readCounts(steps.NonEmpty[:0], b[plainHeader:])
 	return err == nil
 }
 
 // maxPayload is the maximum size of a histogram's counts. A count has at most nine bytes.
 const maxPayload = 9 * measure.NumSteps
 
-// mostTimes is the highest count that is accepted. It is far above the count of any interval, and
+// maxTimes is the highest count that is accepted. It is far above the count of any interval, and
 // low enough to prevent an overflow of sums. HdrHistogram and encoding/binary encode numbers up to
 // this limit in the same way.
-const mostTimes = 1 << 44
+const maxTimes = 1 << 44
 
 var errCounts = errors.New("the data does not contain the counts of a histogram")
 
 // readCounts decodes the counts that appendCounts encoded.
-func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
+func readCounts(steps []measure.Step, b []byte) ([]measure.Step, error) {
 	for i, at := 0, 0; i < len(b); {
 		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // fast path: most counts are small and have a single byte
 			if c != 0 {
-				to = append(to, measure.Step{At: at, N: int64(c >> 1)})
+				steps = append(steps, measure.Step{Index: at, Count: int64(c >> 1)})
 			}
 			at++
 			i++
@@ -176,17 +176,17 @@ func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
 		}
 		n, used := binary.Varint(b[i:])
 		switch {
-		case used <= 0 || n > mostTimes || n < int64(at-measure.NumSteps) || n >= 0 && at == measure.NumSteps:
-			return to, errCounts
+		case used <= 0 || n > maxTimes || n < int64(at-measure.NumSteps) || n >= 0 && at == measure.NumSteps:
+			return steps, errCounts
 		case n < 0:
 			at -= int(n)
 		default:
 			if n > 0 {
-				to = append(to, measure.Step{At: at, N: n})
+				steps = append(steps, measure.Step{Index: at, Count: n})
 			}
 			at++
 		}
 		i += used
 	}
-	return to, nil
+	return steps, nil
 }

@@ -35,7 +35,7 @@ type Interval struct {
 // A killed trial can leave an incomplete last line, or no file at all. ReadIntervals ignores the
 // incomplete line, and a missing file counts as a file without intervals. If `each` returns an
 // error, ReadIntervals returns that error.
-func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
+func ReadIntervals(dir, folder string, accept func(Tag) bool, visit func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is not a folder in the run directory", folder)
 	}
@@ -51,7 +51,7 @@ func ReadIntervals(dir, folder string, keep func(Tag) bool, each func(*Interval)
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxHlogLine)
 	lines.Split(completeLine)
-	if err := scanHlog(lines, keep, each); err != nil {
+	if err := scanHlog(lines, accept, visit); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error
 // accepts. Decoding the log of a long trial takes seconds. Therefore, one goroutine reads lines,
 // and several goroutines decode batches of lines. (The library's reader truncates times to
 // milliseconds and always decodes all intervals.)
-func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) error) error {
+func scanHlog(lines *bufio.Scanner, accept func(Tag) bool, visit func(*Interval) error) error {
 	n := runtime.GOMAXPROCS(0) + 1 // one more than can be decoded at a time, because one batch is passed to each
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	for range n {
@@ -95,7 +95,7 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 			case <-stop:
 				return
 			case b := <-free:
-				more = b.fill(lines, keep, &at)
+				more = b.fill(lines, accept, &at)
 				running.Go(b.decode)
 				full <- b // cannot block, because the channel has capacity for all batches
 			}
@@ -104,7 +104,7 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 	for b := range full {
 		<-b.decoded
 		for i := range b.n {
-			if err := each(&b.intervals[i]); err != nil {
+			if err := visit(&b.intervals[i]); err != nil {
 				return err
 			}
 		}
@@ -122,8 +122,8 @@ type position struct {
 	base float64 // base time in seconds, to which the start times of intervals are relative
 }
 
-// wrong adds the line number to an error.
-func (p *position) wrong(err error) error {
+// withLine adds the line number to an error.
+func (p *position) withLine(err error) error {
 	return fmt.Errorf("line %d of the histogram log: %w", p.line, err)
 }
 
@@ -181,7 +181,7 @@ func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bo
 		tag, err := ParseTag(string(name))
 		switch {
 		case err != nil:
-			b.err = at.wrong(err)
+			b.err = at.withLine(err)
 		case keep(tag):
 			l := &b.lines[b.n]
 			l.position, l.tag, l.text = *at, tag, append(l.text[:0], text...)
@@ -197,7 +197,7 @@ func (b *batch) decode() {
 	for i := range b.n {
 		l := &b.lines[i]
 		if err := l.decode(&b.decoder, &b.intervals[i]); err != nil {
-			b.n, b.err = i, l.wrong(err)
+			b.n, b.err = i, l.withLine(err)
 			return
 		}
 	}
@@ -208,7 +208,7 @@ const maxSeconds = 9e9
 
 // decode parses the text "start,length,max,histogram". In this text, start is the number of seconds
 // after the base time.
-func (l *hlogLine) decode(d *decoder, to *Interval) error {
+func (l *hlogLine) decode(d *decoder, interval *Interval) error {
 	f := bytes.Split(l.text, []byte{','})
 	if len(f) != 4 {
 		return fmt.Errorf("it has %d fields instead of 5", len(f)+1)
@@ -219,6 +219,6 @@ func (l *hlogLine) decode(d *decoder, to *Interval) error {
 	if err1 != nil || err2 != nil || !(math.Abs(start) < maxSeconds) || !(length >= 0 && length < maxSeconds) {
 		return fmt.Errorf("its start %q or its length %q is not a valid number of seconds", f[0], f[1])
 	}
-	to.Tag, to.Start, to.Length = l.tag, time.UnixMilli(int64(math.Round(1e3*start))).UTC(), time.Duration(math.Round(1e3*length))*time.Millisecond
-	return d.read(f[3], &to.Steps)
+	interval.Tag, interval.Start, interval.Length = l.tag, time.UnixMilli(int64(math.Round(1e3*start))).UTC(), time.Duration(math.Round(1e3*length))*time.Millisecond
+	return d.read(f[3], &interval.Steps)
 }

@@ -15,11 +15,11 @@ type Clock struct {
 	Before ClockReading `json:"before"`
 	After  ClockReading `json:"after"`
 	// WidestBoundNS is the largest BoundNS in this time. Jumps is the number of times that either
-	// of the two clocks was set. SetNS is the sum of these changes. In a trial, Jumps and SetNS are
+	// of the two clocks was set. ClockChangeNS is the sum of these changes. In a trial, Jumps and ClockChangeNS are
 	// counted from the start of the trial.
 	WidestBoundNS int64 `json:"widest_bound_ns"`
 	Jumps         int   `json:"jumps"`
-	SetNS         int64 `json:"set_ns"`
+	ClockChangeNS int64 `json:"set_ns"`
 }
 
 // ClockReading is a measurement of the offset at one time. The true offset differs from AheadNS by
@@ -36,11 +36,11 @@ type ByHost struct {
 	Name string `json:"name"`
 	// Lost is a sentence if the host was lost before the end of the load, and absent otherwise. It
 	// states the reason and lists the members on the host.
-	Lost    string `json:"lost,omitempty"`
-	Machine string `json:"machine"` // name of the row in machines.csv that describes the host's machine
-	CPUs    int    `json:"cpus"`
-	Members bool   `json:"members"` // reports whether members of the trial ran on the host
-	Load    bool   `json:"load"`    // the host generated load
+	Lost          string `json:"lost,omitempty"`
+	Machine       string `json:"machine"` // name of the row in machines.csv that describes the host's machine
+	CPUs          int    `json:"cpus"`
+	HasMembers    bool   `json:"members"` // reports whether members of the trial ran on the host
+	GeneratesLoad bool   `json:"load"`    // the host generated load
 	// Clock is absent if the host uses the controller's clock.
 	Clock *Clock `json:"clock,omitempty"`
 	// The next three are shares of the machine's CPU time. BusyShare is the share that any program
@@ -58,22 +58,22 @@ type ByHost struct {
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
-// ClockSet reports how the controller's clock was set during a trial. The times in the record do
+// ClockChanges reports how the controller's clock was set during a trial. The times in the record do
 // not follow these changes: they continue the clock as it was when the process started.
-type ClockSet struct {
-	Times int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
-	SetNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back
-	// Members reports whether members of the cluster run on the controller's machine, so that
+type ClockChanges struct {
+	Count         int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
+	ClockChangeNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back
+	// HasMembers reports whether members of the cluster run on the controller's machine, so that
 	// setting its clock may affect them.
-	Members bool `json:"members"`
+	HasMembers bool `json:"members"`
 }
 
 // figures returns the facts about the controller's clock that the verdict needs.
-func (c *ClockSet) figures() verdict.OwnClock {
+func (c *ClockChanges) figures() verdict.ControllerClock {
 	if c == nil {
-		return verdict.OwnClock{}
+		return verdict.ControllerClock{}
 	}
-	return verdict.OwnClock{Times: c.Times, SetNS: math.Abs(float64(c.SetNS)), Members: c.Members}
+	return verdict.ControllerClock{ClockChanges: c.Count, ClockChangeNS: math.Abs(float64(c.ClockChangeNS)), HasMembers: c.HasMembers}
 }
 
 // hosts returns the facts about the hosts that the verdict needs.
@@ -81,11 +81,11 @@ func (t *Trial) hosts() (all []verdict.Host) {
 	for i := range t.ByHost {
 		h := &t.ByHost[i]
 		one := verdict.Host{
-			Name: h.Name, Lost: h.Lost, Machine: h.Machine, Processors: h.CPUs, Members: h.Members, Load: h.Load,
+			Name: h.Name, Lost: h.Lost, Machine: h.Machine, Processors: h.CPUs, HasMembers: h.HasMembers, GeneratesLoad: h.GeneratesLoad,
 			StolenShare: orZero(h.StolenShare), BusyShare: orZero(h.BusyShare), ForeignShare: orZero(h.ForeignShare),
 		}
 		if c := h.Clock; c != nil {
-			one.BoundNS, one.Jumps, one.SetNS = float64(max(c.WidestBoundNS, 0)), c.Jumps, math.Abs(float64(c.SetNS))
+			one.ClockErrorNS, one.ClockChanges, one.ClockChangeNS = float64(max(c.WidestBoundNS, 0)), c.Jumps, math.Abs(float64(c.ClockChangeNS))
 		}
 		all = append(all, one)
 	}

@@ -68,7 +68,7 @@ func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	t.ResponseTime = Times{measure.Summarize(a.response, t.Errors)}
 	t.ServiceTime = Times{measure.Summarize(a.service, t.Errors)}
 	if w := t.Watch; w != nil {
-		w.FromDue = Times{measure.Summarize(a.arrival, 0).Grouped(a.watchers)}
+		w.FromDue = Times{measure.Summarize(a.arrival, 0).DropUnsupported(a.watchers)}
 		if seconds > 0 {
 			w.PerSecond = float64(w.InWindow) / seconds
 		}
@@ -151,19 +151,19 @@ func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, 
 	var times []*Distribution
 	for _, f := range Figures() {
 		switch d := f.Times; {
-		case f.OfWatch() && t.Watch == nil:
+		case f.DescribesWatchEvents() && t.Watch == nil:
 		case d == nil:
 			var value any
 			if v := f.Value(t); v.Known && (rates || f.Unit != measure.Rate) {
 				value = v.Number
 			}
-			o.addNested(name(f.Field, f.Line, f.AtEnd), value)
+			o.addNested(name(f.Field, f.IntervalKey, f.AtEnd), value)
 		case !slices.Contains(times, d):
 			times = append(times, d)
 		}
 	}
 	for _, d := range times {
-		of, _ := d.Of(t)
-		o.addNested(name(d.Field, d.Line, d.AtEnd), of)
+		of, _ := d.Extract(t)
+		o.addNested(name(d.Field, d.IntervalKey, d.AtEnd), of)
 	}
 }

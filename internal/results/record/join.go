@@ -40,7 +40,7 @@ func Join(runs []*Run) (*Run, error) {
 	all := &Run{Schema: RunSchema, State: Complete, Name: text.Line(strings.Join(names, ", "), text.MaxField)}
 	last := 0
 	for i, run := range runs {
-		p := run.part(names[i], trials)
+		p := run.copyAsPart(names[i], trials)
 		last += p.renumber(last)
 		all.addPart(p)
 	}
@@ -57,8 +57,8 @@ func partNames(runs []*Run) ([]string, error) {
 		func(r *Run) string { return filepath.Clean(r.Dir) },
 	}
 	for i, r := range runs {
-		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return place(other.Dir) == place(r.Dir) }) {
-			return nil, givenTwice(text.Line(filepath.Clean(r.Dir), text.MaxField))
+		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return uniquePath(other.Dir) == uniquePath(r.Dir) }) {
+			return nil, duplicateRunError(text.Line(filepath.Clean(r.Dir), text.MaxField))
 		}
 	}
 	twice := ""
@@ -76,16 +76,16 @@ func partNames(runs []*Run) ([]string, error) {
 			return names, nil
 		}
 	}
-	return nil, givenTwice(twice)
+	return nil, duplicateRunError(twice)
 }
 
-func givenTwice(dir string) error {
+func duplicateRunError(dir string) error {
 	return fmt.Errorf("the run in %s is specified twice; specify each run only once", dir)
 }
 
-// place returns a unique path for a folder: an absolute path without links, if such a path can be
+// uniquePath returns a unique path for a folder: an absolute path without links, if such a path can be
 // determined.
-func place(dir string) string {
+func uniquePath(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
 	}
@@ -111,9 +111,9 @@ func sharedNames(runs []*Run) map[string]bool {
 	return shared
 }
 
-// part returns a copy of a run with a new name. If other runs also have a trial of the same name,
+// copyAsPart returns a copy of a run with a new name. If other runs also have a trial of the same name,
 // it changes the trial's name to "NAME of PART".
-func (r *Run) part(name string, shared map[string]bool) *Run {
+func (r *Run) copyAsPart(name string, shared map[string]bool) *Run {
 	p := *r
 	p.Name = name
 	rename := func(trial string) string {

@@ -13,7 +13,7 @@ func joinable(name, dir string, names ...string) *Run {
 	ended := begun.Add(time.Hour)
 	r := &Run{Schema: RunSchema, State: Complete, Name: name, Dir: dir, Started: begun, Finished: &ended, Planned: len(names), Clusters: []Cluster{{ID: "c1"}}}
 	for i, n := range names {
-		r.Trials = append(r.Trials, Trial{State: Complete, Attached: Attached{Dir: dir}, Conditions: Conditions{Number: i + 1, Name: n, Cluster: "c1", Repeat: 1}})
+		r.Trials = append(r.Trials, Trial{State: Complete, AttachedData: AttachedData{Dir: dir}, Conditions: Conditions{Number: i + 1, Name: n, Cluster: "c1", Repeat: 1}})
 	}
 	return r
 }

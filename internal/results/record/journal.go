@@ -32,9 +32,9 @@ type entry struct {
 	Trial   *Trial   `json:"trial,omitempty"`
 }
 
-// note applies a change to the run. It then either rewrites run.json or appends the entry that the
+// applyChange applies a change to the run. It then either rewrites run.json or appends the entry that the
 // function `change` returns to the journal.
-func (w *Writer) note(change func(*Run) entry) error {
+func (w *Writer) applyChange(change func(*Run) entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -42,9 +42,9 @@ func (w *Writer) note(change func(*Run) entry) error {
 	}
 	e := change(&w.run)
 	if w.size < smallRun || w.journal != nil && w.journal.size >= w.size {
-		return w.keep(w.writeRun())
+		return w.keepFirstError(w.writeRun())
 	}
-	return w.keep(w.append(&e))
+	return w.keepFirstError(w.append(&e))
 }
 
 // append appends a line to the journal and syncs it.

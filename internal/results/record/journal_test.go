@@ -60,7 +60,7 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 // the journal, and readers ignore an incomplete last line. The number of bytes written is
 // proportional to the size of the run. A finished run has no journal.
 func TestJournalOfALargeRun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
 	must(t, err)
 	written := recordLarge(t, w, 0, 130)

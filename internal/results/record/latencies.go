@@ -14,11 +14,11 @@ type Latencies struct {
 	ServiceTime         Times            `json:"service_time_ns"`
 	ErrorTimes          map[string]Times `json:"error_times_ns"`
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
-	// Slowest is the maximum, and Spread is the standard deviation, of the time from when an
+	// SlowestNS is the maximum, and Spread is the standard deviation, of the time from when an
 	// operation was due until it ended, in nanoseconds. Both include failed operations. They are
 	// null if no operation was due.
-	Slowest *float64 `json:"slowest_ns,omitempty"`
-	Spread  *float64 `json:"spread_ns,omitempty"`
+	SlowestNS *float64 `json:"slowest_ns,omitempty"`
+	StddevNS  *float64 `json:"spread_ns,omitempty"`
 }
 
 // setTimes computes the distributions from the merged histograms of the window.
@@ -36,18 +36,18 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 		measure.Add(every, h)
 	}
 	if every.TotalCount() > 0 {
-		t.Slowest, t.Spread = new(float64(every.Max())), new(every.StdDev())
+		t.SlowestNS, t.StddevNS = new(float64(every.Max())), new(every.StdDev())
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
 	} else if n := count(all.response); n > 0 && !t.NewConnection { // with NewConnection, the time before sent is spent on closing the previous session
-		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
+		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbance.Idle)/float64(n), 0))
 	}
 }
 
-// MostConnectionWait is a share of a closed loop's mean response time. If operations wait for their
+// MaxConnectionWaitShare is a share of a closed loop's mean response time. If operations wait for their
 // connections for more than this share, the response time is used as the trial's headline time.
-const MostConnectionWait = 0.03
+const MaxConnectionWaitShare = 0.03
 
 // ConnectionWaitShare returns the time for which operations of a closed loop waited for their
 // connections, as a share of the mean response time.
@@ -70,7 +70,7 @@ func (t *Trial) Headline() Times {
 
 // HeadlineTime returns Response or Service: the kind of time that is the trial's headline time.
 func (t *Trial) HeadlineTime() Time {
-	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
+	if t.Open() || t.ConnectionWaitShare() > MaxConnectionWaitShare {
 		return Response
 	}
 	return Service

@@ -78,16 +78,16 @@ func KindOf(name string) RowKind {
 // without the remark "now" are counters. They count from the start of the process, from the boot of
 // the machine, or from the start of sampling. Durations are in seconds.
 type MachineRow struct {
-	Time    time.Time
-	Name    string
-	PID     float64
-	Started float64 // since the boot
-	Machine string  // name of the row for its machine
-	Network string  // name of the row for the network that a process uses; empty if this is the machine's own network
+	Time         time.Time
+	Name         string
+	PID          float64
+	ProcessStart float64 // since the boot
+	Machine      string  // name of the row for its machine
+	Network      string  // name of the row for the network that a process uses; empty if this is the machine's own network
 
-	User, System, Steal float64   // CPU time
-	Cores               []float64 // busy time of each CPU
-	Processors, Covered float64   // for a program: mean number of CPUs used during the last Covered seconds before Time
+	User, System, Steal           float64   // CPU time
+	Cores                         []float64 // busy time of each CPU
+	Processors, ProcessorsSeconds float64   // for a program: mean number of CPUs used during the last ProcessorsSeconds seconds before Time
 
 	RSS                      float64 // bytes, now
 	MinorFaults, MajorFaults float64
@@ -141,7 +141,7 @@ type NetworkUse struct {
 func NewMachineRow(at time.Time, name string) *MachineRow {
 	r := &MachineRow{}
 	for _, c := range r.columns() {
-		if x, ok := c.at.(*float64); ok {
+		if x, ok := c.target.(*float64); ok {
 			*x = math.NaN()
 		}
 	}
@@ -163,7 +163,7 @@ func (r *MachineRow) columns() []column {
 		{"sent_bytes", &r.Sent}, {"sent_packets", &r.SentPackets},
 		{"loopback_bytes", &r.Loopback}, {"loopback_packets", &r.LoopbackPackets},
 		// The first version of the file has only the columns above.
-		{"machine", &r.Machine}, {"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
+		{"machine", &r.Machine}, {"started_seconds", &r.ProcessStart}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
 		{"minor_faults", &r.MinorFaults}, {"major_faults", &r.MajorFaults}, {"fd_limit", &r.FDLimit},
 		{"throttled_seconds", &r.Throttled}, {"cpu_stalled_seconds", &r.CPUStalled},
 		{"io_stalled_seconds", &r.IOStalled}, {"io_full_stalled_seconds", &r.IOFull},
@@ -175,19 +175,19 @@ func (r *MachineRow) columns() []column {
 		{"sent_segments", &r.Segments}, {"retransmitted_segments", &r.Retransmitted}, {"listen_drops", &r.ListenDrops},
 		{"tcp_sockets", &r.Sockets}, {"tcp_buffer_bytes", &r.SocketBytes},
 		{"send_queue_bytes", &r.SendQueue}, {"receive_queue_bytes", &r.ReceiveQueue},
-		{"sampling_seconds", &r.Collecting}, {"covered_seconds", &r.Covered}, {"network", &r.Network},
+		{"sampling_seconds", &r.Collecting}, {"covered_seconds", &r.ProcessorsSeconds}, {"network", &r.Network},
 	}
 }
 
 // Kind returns the kind of the row.
 func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 
-// Member reports whether the row describes a member's process.
-func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
+// IsMember reports whether the row describes a member's process.
+func (r *MachineRow) IsMember() bool { return r.Kind() == MemberRow }
 
 // Since returns the start of the period for which Processors of a program is the mean.
 func (r *MachineRow) Since() time.Time {
-	seconds := min(firstOf(r.Covered, 1), 1e6) // assume one second if the file has no value
+	seconds := min(firstKnown(r.ProcessorsSeconds, 1), 1e6) // assume one second if the file has no value
 	return r.Time.Add(-time.Duration(1e9 * seconds))
 }
 
@@ -198,34 +198,34 @@ func (r *MachineRow) CPU() float64 { return r.User + r.System }
 const sector = 512
 
 // DiskRead returns the bytes that a process or a machine has read from disk.
-func (r *MachineRow) DiskRead() float64 { return firstOf(r.ReadBytes, sector*r.ReadSectors) }
+func (r *MachineRow) DiskRead() float64 { return firstKnown(r.ReadBytes, sector*r.ReadSectors) }
 
 // DiskWritten returns the bytes that a process or a machine has written to disk.
-func (r *MachineRow) DiskWritten() float64 { return firstOf(r.WriteBytes, sector*r.WrittenSectors) }
+func (r *MachineRow) DiskWritten() float64 { return firstKnown(r.WriteBytes, sector*r.WrittenSectors) }
 
-// firstOf returns a, or b if a is NaN.
-func firstOf(a, b float64) float64 {
+// firstKnown returns a, or b if a is NaN.
+func firstKnown(a, b float64) float64 {
 	if math.IsNaN(a) {
 		return b
 	}
 	return a
 }
 
-// longestApart is the maximum time between two samples. If the time is longer, a sample between
+// maxSampleGap is the maximum time between two samples. If the time is longer, a sample between
 // them is missing.
-const longestApart = 2500 * time.Millisecond
+const maxSampleGap = 2500 * time.Millisecond
 
 // Continues reports whether the difference between the counters of r and of an earlier row with the
 // same name is the usage between these rows. This is true if both rows describe the same process,
 // and if its counters were not reset.
 func (r *MachineRow) Continues(before *MachineRow) bool {
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) || math.IsNaN(b) }
-	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
+	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.ProcessStart, before.ProcessStart) && !(r.CPU() < before.CPU())
 }
 
 // Follows reports whether r continues the row `before` and no sample is missing between them.
 func (r *MachineRow) Follows(before *MachineRow) bool {
-	return r.Continues(before) && r.Time.Sub(before.Time) <= longestApart
+	return r.Continues(before) && r.Time.Sub(before.Time) <= maxSampleGap
 }
 
 // Machines appends rows to machines.csv. It creates the file when it is first called.
@@ -233,7 +233,7 @@ func (t *TrialWriter) Machines(rows []*MachineRow) error {
 	if t.w.observer.Machines != nil {
 		t.w.observer.Machines(rows)
 	}
-	return t.do(func() (err error) {
+	return t.withLock(func() (err error) {
 		var lines [][]string
 		if t.machines == nil {
 			if t.machines, err = t.w.open.lines(filepath.Join(t.dir, machinesFile)); err != nil {

@@ -12,12 +12,12 @@ import (
 // comes from this result. warmup may be nil. NewTrial does not modify its arguments. The result
 // contains no pointer into the totals, because such a pointer would keep the generator's memory
 // alive.
-func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
+func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles RoleHistory) Trial {
 	all := &sums{}
 	for _, cell := range measured.Cells {
 		all.add(cell)
 	}
-	t := pending(c, o.Started)
+	t := newPendingTrial(c, o.Started)
 	t.State, t.Failure = cmp.Or(o.State, Complete), o.Failure
 	if !o.Opened.IsZero() {
 		t.Opened = new(o.Opened.UTC())
@@ -25,24 +25,24 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.count(measured)
 	t.setTimes(all, measured)
 	t.setParts(&o, measured, roles)
-	t.WarmupRun, t.WarmupSteady = o.WarmupSeconds, o.Steady
+	t.ActualWarmupSeconds, t.WarmupSteady = o.WarmupSeconds, o.Steady
 	t.setWindowSummary(&o, measured)
 	t.setUsage(&o, measured)
-	t.Answers.setDiskShare(t.Due, t.Written)
-	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
+	t.Verification.setDiskShare(t.Due, t.Written)
+	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, newQueueWaits(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
 	f := t.figures(all, measured, warmup, o.RanForLoad)
-	f.Halves = halves(o.Answered, measured.Seconds)
+	f.Halves = windowHalves(o.DoneCounts, measured.Seconds)
 	t.Verdict = verdict.Judge(f)
 	return t
 }
 
-// pending returns a trial with conditions, but without a result.
-func pending(c Conditions, started time.Time) Trial {
+// newPendingTrial returns a trial with conditions, but without a result.
+func newPendingTrial(c Conditions, started time.Time) Trial {
 	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
 	return Trial{
 		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
 		Counts: Counts{ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}}, Latencies: Latencies{ErrorTimes: map[string]Times{}},
-		Parts: Parts{ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: Roles{}}, WindowSummary: WindowSummary{LostMembers: []string{}},
+		Parts: Parts{ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: RoleHistory{}}, WindowSummary: WindowSummary{LostMembers: []string{}},
 		Verdict: verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{}, Notes: []string{}},
 	}
 }

@@ -35,8 +35,8 @@ type Observed struct {
 	Faults              []Fault
 	ErrorsInFaults      uint64
 	TermChangesInFaults int
-	Hashes              *Hashes  // nil unless requested
-	Answers             *Answers // nil unless verification was requested
+	Hashes              *Hashes       // nil unless requested
+	Verification        *Verification // nil unless verification was requested
 	DataDir             *DataDir
 	Replay              *Replay // nil unless a recording was replayed
 	// WarmupSeconds is the length of the warm-up, or nil if it is not known. Steady reports whether
@@ -57,12 +57,12 @@ type Observed struct {
 	// Hosts holds the hosts of the scenario that the trial used. It is nil if all of them are this
 	// machine.
 	Hosts []ByHost
-	// ClockSet reports how this machine's clock was set. It is nil if the clock was not set.
-	ClockSet *ClockSet
+	// ClockChanges reports how this machine's clock was set. It is nil if the clock was not set.
+	ClockChanges *ClockChanges
 	// Members holds the known members of the cluster. Answered is the result of
 	// TrialWriter.Answered, or nil if nothing was recorded.
-	Members  []Member
-	Answered *Answered
+	Members    []Member
+	DoneCounts *DoneCounts
 }
 
 // StoreUsage is the resource use of all processes that belong to a cluster's members, including

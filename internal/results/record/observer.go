@@ -11,11 +11,11 @@ type Observer struct {
 
 // Join returns an observer that passes the data to o and then to other.
 func (o Observer) Join(other Observer) Observer {
-	return Observer{Event: both(o.Event, other.Event), Machines: both(o.Machines, other.Machines)}
+	return Observer{Event: callBoth(o.Event, other.Event), Machines: callBoth(o.Machines, other.Machines)}
 }
 
-// both returns a function that calls first and then second. Both may be nil.
-func both[T any](first, second func(T)) func(T) {
+// callBoth returns a function that calls first and then second. Both may be nil.
+func callBoth[T any](first, second func(T)) func(T) {
 	switch {
 	case first == nil:
 		return second

@@ -35,12 +35,12 @@ func Open(dir string) (*Run, error) {
 	}
 	if run.State == Incomplete {
 		if err := run.readJournal(dir); err != nil {
-			run.problem("Cannot read %s: %v.", journalFile, err)
+			run.addProblem("Cannot read %s: %v.", journalFile, err)
 		}
 	}
 	run.makePrintable()
 	if run.State == Incomplete {
-		run.problem("The run did not finish: it is still running, or it was killed.")
+		run.addProblem("The run did not finish: it is still running, or it was killed.")
 	}
 	run.Dir = dir
 	for i := range run.Trials {
@@ -54,22 +54,22 @@ func Open(dir string) (*Run, error) {
 // makePrintable makes all texts in a run printable. It must be called after a run was read.
 func (r *Run) makePrintable() {
 	source := text.Lines(r.Scenario) // keep the line breaks of the scenario
-	text.Fields(r)
+	text.SanitizeFields(r)
 	r.Scenario = source
 }
 
 // checkSchema returns an error if the schema `got` differs from `want`. The error includes a
 // remedy.
-func checkSchema(got, want string) error {
-	kind, known := splitSchema(want)
-	gotKind, version := splitSchema(got)
+func checkSchema(actual, expected string) error {
+	kind, known := splitSchema(expected)
+	gotKind, version := splitSchema(actual)
 	switch {
 	case gotKind != kind || version < 1:
-		return fmt.Errorf("its schema is %q instead of %q", got, want)
+		return fmt.Errorf("its schema is %q instead of %q", actual, expected)
 	case version > known:
-		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use a newer version", got, want)
+		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use a newer version", actual, expected)
 	case version < known:
-		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use the older version that wrote it, or repeat the run", got, want)
+		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use the older version that wrote it, or repeat the run", actual, expected)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func splitSchema(s string) (kind string, version int) {
 	return s[:i], n
 }
 
-func (r *Run) problem(format string, args ...any) {
+func (r *Run) addProblem(format string, args ...any) {
 	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.MaxField))
 }
 
@@ -91,26 +91,26 @@ func (r *Run) problem(format string, args ...any) {
 // trial's folder.
 func (r *Run) inspect(dir string, t *Trial) {
 	if t.State == Incomplete {
-		r.problem("Trial %s did not finish; its files contain only the data that was recorded before it stopped.", t.Folder)
+		r.addProblem("Trial %s did not finish; its files contain only the data that was recorded before it stopped.", t.Folder)
 	}
 	if t.Folder == "" || !filepath.IsLocal(t.Folder) {
-		r.problem("The folder of trial %s is not in the run directory.", t.Name)
+		r.addProblem("The folder of trial %s is not in the run directory.", t.Name)
 		return
 	}
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
-		switch half, err := endsHalf(dir, filepath.Join(t.Folder, name)); {
+		switch half, err := endsMidLine(dir, filepath.Join(t.Folder, name)); {
 		case errors.Is(err, fs.ErrNotExist):
-			r.problem("%s is missing.", filepath.Join(t.Folder, name))
+			r.addProblem("%s is missing.", filepath.Join(t.Folder, name))
 		case err != nil:
-			r.problem("Cannot read %s: %v.", filepath.Join(t.Folder, name), err)
+			r.addProblem("Cannot read %s: %v.", filepath.Join(t.Folder, name), err)
 		case half:
-			r.problem("The last line of %s is incomplete.", filepath.Join(t.Folder, name))
+			r.addProblem("The last line of %s is incomplete.", filepath.Join(t.Folder, name))
 		}
 	}
 }
 
-// endsHalf reports whether a file ends without a newline.
-func endsHalf(dir, name string) (bool, error) {
+// endsMidLine reports whether a file ends without a newline.
+func endsMidLine(dir, name string) (bool, error) {
 	f, err := files.OpenIn(dir, name)
 	if err != nil {
 		return false, err

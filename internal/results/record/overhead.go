@@ -24,62 +24,62 @@ type GeneratorOverhead struct {
 	// RanForLoad is a lower bound for the share of RunWaitNS in which every CPU of the machine ran
 	// the members or the generator. It is absent if it is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
-	// Conserved is the share of MeanNS in which the members had the CPUs. This time is not lost,
+	// ConservedShare is the share of MeanNS in which the members had the CPUs. This time is not lost,
 	// because the store did its work while the generator waited.
-	Conserved float64 `json:"conserved"`
-	// Lag is the time from when a response arrived until the read call that received it. In an open
-	// loop, Own and Waiting are the two parts of an operation's lateness. Own is the part that the
+	ConservedShare float64 `json:"conserved"`
+	// ReadDelay is the time from when a response arrived until the read call that received it. In an open
+	// loop, OwnDelay and Waiting are the two parts of an operation's lateness. Own is the part that the
 	// generator caused. Waiting is the part for which the operation waited for a connection or for
 	// the limit on operations in flight.
-	Lag     Times  `json:"lag_ns"`
-	Own     *Times `json:"own_lateness_ns,omitempty"`
-	Waiting *Times `json:"waiting_ns,omitempty"`
+	ReadDelay    Times  `json:"lag_ns"`
+	OwnDelay     *Times `json:"own_lateness_ns,omitempty"`
+	BlockedDelay *Times `json:"waiting_ns,omitempty"`
 	// Effect is the amount by which the headline figures may be wrong, as shares.
 	Effect verdict.Effect `json:"effect"`
 }
 
-// waits describes the time for which the generator waited in the run queue.
-type waits struct {
+// queueWaits describes the time for which the generator waited in the run queue.
+type queueWaits struct {
 	ranForLoad *float64 // see GeneratorOverhead.RanForLoad
-	// held is an upper bound for the share of the event loops' time in which CPU limits stopped
+	// throttledShare is an upper bound for the share of the event loops' time in which CPU limits stopped
 	// them. The system includes this time in the run queue wait.
-	held float64
+	throttledShare float64
 }
 
-// waitsOf returns the waits of the event loops, whose number is `loops`. throttled is the sum over
+// newQueueWaits returns the waits of the event loops, whose number is `loops`. throttled is the sum over
 // all CPUs, and delay is the sum over the event loops. Both are in nanoseconds.
-func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) waits {
-	w := waits{ranForLoad: ranForLoad}
+func newQueueWaits(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) queueWaits {
+	w := queueWaits{ranForLoad: ranForLoad}
 	if held := float64(min(throttled, delay)); held > 0 {
-		w.held = 1
+		w.throttledShare = 1
 		if all := float64(loops) * seconds * 1e9; held < all {
-			w.held = held / all
+			w.throttledShare = held / all
 		}
 	}
 	return w
 }
 
 // newOverhead computes the overhead in the window. It returns nil if no operation was sampled.
-func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w waits) *GeneratorOverhead {
-	d := &m.Disturbed
-	a := addedTo(d, all.response, connectionWait, w)
+func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w queueWaits) *GeneratorOverhead {
+	d := &m.Disturbance
+	a := overheadOf(d, all.response, connectionWait, w)
 	if a == nil {
 		return nil
 	}
-	a.Lag = Times{measure.Summarize(d.Lag, 0)}
+	a.ReadDelay = Times{measure.Summarize(d.ReadDelay, 0)}
 	if open {
-		a.Own, a.Waiting = &Times{measure.Summarize(d.Own, 0)}, &Times{measure.Summarize(d.Waiting, 0)}
+		a.OwnDelay, a.BlockedDelay = &Times{measure.Summarize(d.OwnDelay, 0)}, &Times{measure.Summarize(d.BlockedDelay, 0)}
 	}
 	f := a.figures()
 	a.Effect = f.Effect(open)
 	return a
 }
 
-// addedTo computes the overhead for operations with the given response times. It does not compute
-// Lag, Own and Waiting. It returns nil if no operation was sampled. connectionWait is the mean time
-// for which an operation of a closed loop waited for its connection. addedTo subtracts this time
+// overheadOf computes the overhead for operations with the given response times. It does not compute
+// Lag, OwnDelay and Waiting. It returns nil if no operation was sampled. connectionWait is the mean time
+// for which an operation of a closed loop waited for its connection. overheadOf subtracts this time
 // from the cycle: the connection causes this wait, and not the generator.
-func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w waits) *GeneratorOverhead {
+func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w queueWaits) *GeneratorOverhead {
 	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // results from another worker may contain only one of the two
 		return nil
 	}
@@ -94,18 +94,18 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait
 		a.MeanNS += float64(d.Idle) / float64(n)
 		a.CycleNS = response.Mean() - connectionWait
 	}
-	a.Conserved = a.conserved(w.held)
+	a.ConservedShare = a.conserved(w.throttledShare)
 	return a
 }
 
 // conserved returns a lower bound for GeneratorOverhead.Conserved. It assumes the worst case in two
 // respects. When CPU limits stopped the event loops, all their clients were stopped. If the members
 // are not known to have used the CPUs at a time, the time counts as the generator's.
-func (a *GeneratorOverhead) conserved(held float64) float64 {
+func (a *GeneratorOverhead) conserved(throttledShare float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0
 	}
-	return min(max(*a.RanForLoad, 0), 1) * max(a.RunWaitNS-held*a.CycleNS, 0) / a.MeanNS
+	return min(max(*a.RanForLoad, 0), 1) * max(a.RunWaitNS-throttledShare*a.CycleNS, 0) / a.MeanNS
 }
 
 // figures returns the facts about the overhead that the verdict needs.
@@ -114,24 +114,24 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 		return verdict.Added{}
 	}
 	return verdict.Added{
-		Known: true, MeanNS: a.MeanNS, CycleNS: a.CycleNS, Conserved: a.Conserved,
+		Known: true, MeanNS: a.MeanNS, CycleNS: a.CycleNS, Conserved: a.ConservedShare,
 		Sampled: a.Sampled.Summary, Undisturbed: a.Undisturbed.Summary,
 	}
 }
 
-// waited returns quantiles and the mean of the time for which operations waited for a connection or
+// waitTimes returns quantiles and the mean of the time for which operations waited for a connection or
 // for the limit on operations in flight. The results cover all operations that were sent, although
 // the histogram contains only the operations that waited.
-func waited(d *measure.Disturbance) (times verdict.Times) {
-	sent, some := float64(count(d.Own)), float64(count(d.Waiting))
+func waitTimes(d *measure.Disturbance) (times verdict.Times) {
+	sent, some := float64(count(d.OwnDelay)), float64(count(d.BlockedDelay))
 	if some == 0 {
 		return times
 	}
 	for i, p := range verdict.Quantiles() {
 		if above := (1 - p/100) * sent; some > above {
-			times[i] = float64(d.Waiting.ValueAtQuantile(100 * (1 - above/some)))
+			times[i] = float64(d.BlockedDelay.ValueAtQuantile(100 * (1 - above/some)))
 		}
 	}
-	times[verdict.MeanPlace] = d.Waiting.Mean() * some / max(sent, some)
+	times[verdict.MeanIndex] = d.BlockedDelay.Mean() * some / max(sent, some)
 	return times
 }

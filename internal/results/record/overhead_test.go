@@ -13,23 +13,23 @@ import (
 
 // 1,000 operations are sent. 100 of them wait, for 1 to 100 ms.
 func TestWaitedCoversAllOperations(t *testing.T) {
-	d := &measure.Disturbance{Own: measure.NewHistogram(), Waiting: measure.NewHistogram()}
+	d := &measure.Disturbance{OwnDelay: measure.NewHistogram(), BlockedDelay: measure.NewHistogram()}
 	for i := range int64(1000) {
-		measure.Record(d.Own, 1000)
+		measure.Record(d.OwnDelay, 1000)
 		if i < 100 {
-			measure.Record(d.Waiting, (i+1)*1e6)
+			measure.Record(d.BlockedDelay, (i+1)*1e6)
 		}
 	}
 	for i, p := range verdict.Quantiles() {
 		want := map[float64]float64{90: 1e6, 95: 50e6, 99: 90e6, 99.9: 99e6, 100: 100e6}[p]
-		if got := waited(d)[i]; got < 0.98*want || got > 1.02*want {
+		if got := waitTimes(d)[i]; got < 0.98*want || got > 1.02*want {
 			t.Errorf("p%v waited %v ns, want %v", p, got, want)
 		}
 	}
-	if mean := waited(d)[verdict.MeanPlace]; math.Abs(mean-5.05e6) > 0.01e6 {
+	if mean := waitTimes(d)[verdict.MeanIndex]; math.Abs(mean-5.05e6) > 0.01e6 {
 		t.Errorf("the mean operation waited %v ns", mean)
 	}
-	if waited(&measure.Disturbance{}) != (verdict.Times{}) {
+	if waitTimes(&measure.Disturbance{}) != (verdict.Times{}) {
 		t.Error("nothing waited")
 	}
 }
@@ -75,7 +75,7 @@ func TestConserved(t *testing.T) {
 		{"held back all the time", 1, &all, 40 * time.Second, 40 * time.Second, 0.2},
 	} {
 		d, response := sampledLoop(tt.waited)
-		a := addedTo(d, response, 0, waitsOf(tt.ran, int64(tt.throttled), int64(tt.delay), loops, window))
+		a := overheadOf(d, response, 0, newQueueWaits(tt.ran, int64(tt.throttled), int64(tt.delay), loops, window))
 		f := a.figures()
 		e := f.Effect(false)
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
@@ -96,7 +96,7 @@ func TestConserved(t *testing.T) {
 // used. The longer the time for which CPU limits stopped the generator, the shorter the conserved
 // time.
 func TestConservedIsBounded(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		ran := 1.4*r.Float64() - 0.2
@@ -105,15 +105,15 @@ func TestConservedIsBounded(t *testing.T) {
 		d.Idle = r.Int64N(4e9) // up to 4 ms per operation
 		delay := r.Int64N(20e9)
 		throttled := r.Int64N(20e9)
-		a := addedTo(d, response, 0, waitsOf(&ran, throttled, delay, 2, 10))
-		c := a.Conserved
+		a := overheadOf(d, response, 0, newQueueWaits(&ran, throttled, delay, 2, 10))
+		c := a.ConservedShare
 		if c < 0 || c > 1 || c > max(ran, 0) || c*a.MeanNS > max(waited, 0)*2e6*1.01 {
 			t.Fatalf("%v is conserved where members ran for %v, of %v ns in which it waited for %v of 2 ms", c, ran, a.MeanNS, waited)
 		}
-		more := addedTo(d, response, 0, waitsOf(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
-		longer := addedTo(d, response, 0, waitsOf(&ran, throttled, delay, 1, 10))
-		if more.Conserved > c || longer.Conserved > c {
-			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.Conserved, longer.Conserved)
+		more := overheadOf(d, response, 0, newQueueWaits(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
+		longer := overheadOf(d, response, 0, newQueueWaits(&ran, throttled, delay, 1, 10))
+		if more.ConservedShare > c || longer.ConservedShare > c {
+			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.ConservedShare, longer.ConservedShare)
 		}
 	}
 }

@@ -15,33 +15,33 @@ import (
 // Reading a file therefore takes no more memory than reading a real run with the same number of
 // trials.
 const (
-	maxRun    = 64 << 20 // for everything except trials
-	ofTrial   = 24 << 10 // for each trial; a typical trial has about 14 KiB
-	maxTrials = 20_000
+	maxRun        = 64 << 20 // for everything except trials
+	bytesPerTrial = 24 << 10 // for each trial; a typical trial has about 14 KiB
+	maxTrials     = 20_000
 
 	// MaxRunFile is the size of the largest run.json that can be read, in bytes.
-	MaxRunFile = maxRun + maxTrials*ofTrial
+	MaxRunFile = maxRun + maxTrials*bytesPerTrial
 )
 
 // allowance is a reader that fails when it has returned as many bytes as were set in `left`.
 type allowance struct {
-	from io.Reader
-	left int64
+	source    io.Reader
+	remaining int64
 }
 
 // newAllowance returns an allowance for a run with the given number of trials.
-func newAllowance(from io.Reader, trials int64) *allowance {
-	return &allowance{from, maxRun + trials*ofTrial}
+func newAllowance(source io.Reader, trials int64) *allowance {
+	return &allowance{source, maxRun + trials*bytesPerTrial}
 }
 
-var errTooLarge = fmt.Errorf("it is larger than the limit of %d MiB plus %d KiB per trial", maxRun>>20, ofTrial>>10)
+var errTooLarge = fmt.Errorf("it is larger than the limit of %d MiB plus %d KiB per trial", maxRun>>20, bytesPerTrial>>10)
 
 func (a *allowance) Read(p []byte) (int, error) {
-	if a.left <= 0 {
+	if a.remaining <= 0 {
 		return 0, errTooLarge
 	}
-	n, err := a.from.Read(p[:min(int64(len(p)), a.left)])
-	a.left -= int64(n)
+	n, err := a.source.Read(p[:min(int64(len(p)), a.remaining)])
+	a.remaining -= int64(n)
 	return n, err
 }
 
@@ -57,13 +57,13 @@ func Parse(b []byte) (*Run, error) {
 
 // parse reads the trials one after the other, so that only one trial is in memory as text. It does
 // not change texts.
-func parse(from io.Reader) (*Run, error) {
-	return decode(newAllowance(from, 0))
+func parse(source io.Reader) (*Run, error) {
+	return decode(newAllowance(source, 0))
 }
 
-// notRun returns an error which states that the file is not the JSON of a run. err is a syntax
+// notRunError returns an error which states that the file is not the JSON of a run. err is a syntax
 // error or a read error.
-func notRun(err error) error {
+func notRunError(err error) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return err
@@ -77,16 +77,16 @@ func decode(a *allowance) (*Run, error) {
 	d := json.NewDecoder(a)
 	switch first, err := d.Token(); {
 	case err != nil:
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	case first != json.Delim('{'):
-		return nil, notRun(errors.New("it is not a JSON object"))
+		return nil, notRunError(errors.New("it is not a JSON object"))
 	}
 	fields := map[string]json.RawMessage{}
 	var trials []Trial
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return nil, notRun(err)
+			return nil, notRunError(err)
 		}
 		name, _ := key.(string)
 		if strings.EqualFold(name, "trials") { // Unmarshal ignores case, too
@@ -97,7 +97,7 @@ func decode(a *allowance) (*Run, error) {
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
-			return nil, notRun(err)
+			return nil, notRunError(err)
 		}
 		fields[name] = value
 		if name == "schema" {
@@ -107,21 +107,21 @@ func decode(a *allowance) (*Run, error) {
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, notRun(errors.New("there is text after the object"))
+		return nil, notRunError(errors.New("there is text after the object"))
 	}
 	if err := checkRunSchema(fields["schema"]); err != nil {
 		return nil, err
 	}
 	b, err := json.Marshal(fields)
 	if err != nil {
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	}
 	run := &Run{}
 	if err := json.Unmarshal(b, run); err != nil {
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	}
 	run.Trials = trials
 	return run, nil
@@ -132,7 +132,7 @@ func checkRunSchema(value json.RawMessage) error {
 	schema := ""
 	if value != nil {
 		if err := json.Unmarshal(value, &schema); err != nil {
-			return notRun(err)
+			return notRunError(err)
 		}
 	}
 	return checkSchema(schema, RunSchema)
@@ -142,28 +142,28 @@ func checkRunSchema(value json.RawMessage) error {
 func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	switch first, err := d.Token(); {
 	case err != nil:
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	case first == nil: // null
 		return nil, nil
 	case first != json.Delim('['):
-		return nil, notRun(fmt.Errorf("the list of trials begins with %v instead of [", first))
+		return nil, notRunError(fmt.Errorf("the list of trials begins with %v instead of [", first))
 	}
 	for d.More() {
 		if len(trials) == maxTrials {
-			return nil, notRun(fmt.Errorf("it has more than %s, the limit for a run", text.Plural(maxTrials, "trial")))
+			return nil, notRunError(fmt.Errorf("it has more than %s, the limit for a run", text.Plural(maxTrials, "trial")))
 		}
 		var t Trial
 		if err := d.Decode(&t); err != nil {
-			return nil, notRun(err)
+			return nil, notRunError(err)
 		}
 		if err := checkSchema(t.Schema, TrialSchema); err != nil {
 			return nil, fmt.Errorf("trial %d: %w", len(trials)+1, err)
 		}
 		trials = append(trials, t)
-		a.left += ofTrial
+		a.remaining += bytesPerTrial
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, notRun(err)
+		return nil, notRunError(err)
 	}
 	return trials, nil
 }

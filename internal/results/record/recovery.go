@@ -12,8 +12,8 @@ import (
 // recovered. beyond is a factor for the largest deviation before the fault. A deviation up to this
 // product also counts as recovered, because it may be due to chance.
 const (
-	within = 0.05
-	beyond = 1.5
+	recoveryTolerance = 0.05
+	deviationFactor   = 1.5
 )
 
 // FindOutages sets the outages of all faults that were injected. window is the length of the window
@@ -23,20 +23,20 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	since := 0.0 // end of the previous fault's effects
 	for i := range all {
 		f := &all[i]
-		if !f.Done() || *f.Began >= window {
+		if !f.Injected() || *f.BeganAt >= window {
 			continue
 		}
-		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.AnyDone(ms(since), from) { // otherwise, no gap before the fault can be compared with the outage
+		until := nextFaultTime(all, i, window)
+		if from := ms(*f.BeganAt); p.HasCompletion(ms(since), from) { // otherwise, no gap before the fault can be compared with the outage
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
-			f.LongestBefore = new(float64(before.Length()) / 1000)
+			f.LongestGapBefore = new(float64(before.Length()) / 1000)
 			if ok {
-				f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
-				f.OutageLasted = outage.To >= ms(until)
+				f.Outage, f.OutageStart = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+				f.OutageUnfinished = outage.To >= ms(until)
 				since = float64(outage.To) / 1000
 			}
 		}
-		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
+		since = max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt))
 	}
 }
 
@@ -47,31 +47,31 @@ func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 	since := 0.0
 	for i := range all {
 		f := &all[i]
-		if !f.Done() || *f.Began >= window {
+		if !f.Injected() || *f.BeganAt >= window {
 			continue
 		}
-		until := untilNext(all, i, window)
+		until := nextFaultTime(all, i, window)
 		f.Recovery = Recovery{}
-		f.failures(c, until)
-		f.Parts = parts(c, since, *f.Began, until, name)
-		f.Clients = clients(c, since, *f.Began, until)
-		f.findWatchEffects(c.Watched, since, until)
-		if f.LongestBefore != nil {
-			ended := *f.Began // end of the outage
+		f.countFailures(c, until)
+		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
+		f.Clients = clientOutages(c, since, *f.BeganAt, until)
+		f.findWatchEffects(c.WatchTimeline, since, until)
+		if f.LongestGapBefore != nil {
+			ended := *f.BeganAt // end of the outage
 			if f.Outage != nil {
-				ended = *f.OutageFrom + *f.Outage
+				ended = *f.OutageStart + *f.Outage
 			}
-			if at, ok := throughputBack(c.Done, slot(since), slot(*f.Began), slot(until), open); ok && !f.OutageLasted {
-				f.ThroughputBack = &ended
-				if at > slot(*f.Began) {
-					f.ThroughputBack = new(max(float64(at)/slotsPerSecond, ended))
+			if at, ok := findThroughputRecovery(c.Done, slot(since), slot(*f.BeganAt), slot(until), open); ok && !f.OutageUnfinished {
+				f.ThroughputRecoveredAt = &ended
+				if at > slot(*f.BeganAt) {
+					f.ThroughputRecoveredAt = new(max(float64(at)/slotsPerSecond, ended))
 				}
 			}
-			if at, ok := p99Back(c.P99, since, *f.Began, until); ok && !f.OutageLasted {
-				f.P99Back = new(max(at, ended))
+			if at, ok := findP99Recovery(c.P99, since, *f.BeganAt, until); ok && !f.OutageUnfinished {
+				f.P99RecoveredAt = new(max(at, ended))
 			}
 		}
-		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready), orZero(f.ThroughputBack))
+		since = max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt))
 	}
 }
 
@@ -80,32 +80,32 @@ const slotsPerSecond = measure.Slots
 // slot returns the index of the first slot that begins at or after a time.
 func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
 
-// untilNext returns the time at which the next injected fault began, or the end of the window.
-func untilNext(all []Fault, i int, window float64) float64 {
+// nextFaultTime returns the time at which the next injected fault began, or the end of the window.
+func nextFaultTime(all []Fault, i int, window float64) float64 {
 	for _, next := range all[i+1:] {
-		if next.Done() {
-			return min(window, *next.Began)
+		if next.Injected() {
+			return min(window, *next.BeganAt)
 		}
 	}
 	return window
 }
 
-// failures sets FirstFailure and counts the failures. It begins with the slot in which the fault
+// countFailures sets FirstFailureAt and counts the failures. It begins with the slot in which the fault
 // began.
-func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
-	first := int(*f.Began * slotsPerSecond)
+func (f *Fault) countFailures(c *measure.WindowTimeline, until float64) {
+	first := int(*f.BeganAt * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
 		n := uint64(c.Definite[at]) + uint64(c.Indefinite[at])
-		if n > 0 && f.FirstFailure == nil {
-			f.FirstFailure = new(max(float64(at)/slotsPerSecond, *f.Began))
+		if n > 0 && f.FirstFailureAt == nil {
+			f.FirstFailureAt = new(max(float64(at)/slotsPerSecond, *f.BeganAt))
 		}
 		f.Definite += uint64(c.Definite[at])
 		f.Indefinite += uint64(c.Indefinite[at])
 	}
 }
 
-// throughputBack returns the first slot after which every interval of one second is within bounds.
-func throughputBack(done []uint32, since, began, until int, open bool) (at int, ok bool) {
+// findThroughputRecovery returns the first slot after which every interval of one second is within bounds.
+func findThroughputRecovery(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
@@ -120,9 +120,9 @@ func throughputBack(done []uint32, since, began, until int, open bool) (at int, 
 	for from := since; from+slotsPerSecond <= began; from++ {
 		least, most = min(least, second(from)), max(most, second(from))
 	}
-	floor, ceiling := min(mean*(1-within), mean-beyond*(mean-least)), math.Inf(1)
+	floor, ceiling := min(mean*(1-recoveryTolerance), mean-deviationFactor*(mean-least)), math.Inf(1)
 	if open {
-		ceiling = max(mean*(1+within), mean+beyond*(most-mean))
+		ceiling = max(mean*(1+recoveryTolerance), mean+deviationFactor*(most-mean))
 	}
 	last := until - slotsPerSecond
 	for at = last + 1; at > began; at-- {
@@ -133,9 +133,9 @@ func throughputBack(done []uint32, since, began, until int, open bool) (at int, 
 	return at, mean > 0 && at <= last
 }
 
-// p99Back returns the time after which the p99 of every second is within bounds. If all seconds are
+// findP99Recovery returns the time after which the p99 of every second is within bounds. If all seconds are
 // within bounds, this is the start of the fault.
-func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
+func findP99Recovery(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {
 		if i < len(all) && all[i].Known {
@@ -147,7 +147,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 	}
 	slices.Sort(before)
 	median := before[len(before)/2]
-	bound := max(median*(1+within), median+beyond*(before[len(before)-1]-median))
+	bound := max(median*(1+recoveryTolerance), median+deviationFactor*(before[len(before)-1]-median))
 	at, ok = began, false
 	for i := int(began); i+1 <= int(until) && i < len(all); i++ {
 		switch {
@@ -160,16 +160,16 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 	return at, ok
 }
 
-// parts returns the outages of single members and of single operations.
-func parts(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
+// partOutages returns the outages of single members and of single operations.
+func partOutages(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
-		if !pulse.AnyDone(ms(since), ms(began)) {
+		if !pulse.HasCompletion(ms(since), ms(began)) {
 			return
 		}
 		if outage, _, ok := pulse.Outage(ms(since), ms(began), ms(until)); ok {
-			p.Outage, p.From = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
-			p.Lasted = outage.To >= ms(until)
+			p.Outage, p.OutageStart = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+			p.Unfinished = outage.To >= ms(until)
 		}
 		out = append(out, p)
 	}
@@ -192,9 +192,9 @@ func parts(c *measure.WindowTimeline, since, began, until float64, name func(uin
 	return out
 }
 
-// clients summarizes the outages of single clients.
-func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
-	if c.Clients == 0 || c.Crowded {
+// clientOutages summarizes the outages of single clients.
+func clientOutages(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
+	if c.Clients == 0 || c.WaitsTruncated {
 		return nil
 	}
 	ms := func(s float64) int { return int(s * 1000) }
@@ -216,7 +216,7 @@ func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOuta
 		if length <= before+1 {
 			length = 0
 		} else if lasted[client] {
-			out.Lasted++
+			out.UnfinishedOutages++
 		}
 		all = append(all, float64(length)/1000)
 	}

@@ -22,7 +22,7 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 	r := rand.New(rand.NewPCG(seed, 5))
 	p := &played{}
 	for i := range seconds {
-		s := &measure.Second{Phase: measure.Measured, Index: i, Fine: &measure.Fine{}}
+		s := &measure.Second{Phase: measure.Measured, Index: i, SlotDetail: &measure.SlotDetail{}}
 		for ms := range 1000 {
 			for member := range 2 {
 				at := 1000*i + ms
@@ -35,7 +35,7 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 					} else {
 						s.Alive[ms>>6] |= 1 << (ms & 63)
 					}
-					s.Fine.Note(&series, outcome, int64(ms)*1_000_000+500)
+					s.SlotDetail.CountOperation(&series, outcome, int64(ms)*1_000_000+500)
 				}
 			}
 		}
@@ -54,7 +54,7 @@ func (p *played) faults(open bool, all ...Fault) []Fault {
 }
 
 func done(began, ready float64) Fault {
-	return Fault{Number: 1, What: "pause leader for 1s", Began: &began, Healed: &ready, Ready: &ready, Member: "m1", Role: "leader"}
+	return Fault{Number: 1, Description: "pause leader for 1s", BeganAt: &began, HealedAt: &ready, RecoveredAt: &ready, Member: "m1", Role: "leader"}
 }
 
 func isKnown(t *testing.T, what string, got *float64, want, tolerance float64) {
@@ -87,30 +87,30 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	p.course.P99[8], p.course.P99[11] = measure.Figure{Failed: true}, measure.Figure{NS: 9e6, Known: true}
 	f := p.faults(false, done(7.99, 10.2))[0]
 	isKnown(t, "the outage", f.Outage, 1, 0.003)
-	isKnown(t, "its beginning", f.OutageFrom, 8.5, 0.003)
+	isKnown(t, "its beginning", f.OutageStart, 8.5, 0.003)
 	// Throughput counts as recovered when the following second has at least 95 % of the usual
 	// operations. If the rate is halved for 0.1 s of this second, exactly 5 % are missing.
-	isKnown(t, "throughput back", f.ThroughputBack, 10.9, 0.03)
-	isKnown(t, "p99 back", f.P99Back, 12, 0)
-	if len(f.Parts) != 4 {
-		t.Fatalf("the parts are %+v", f.Parts)
+	isKnown(t, "throughput back", f.ThroughputRecoveredAt, 10.9, 0.03)
+	isKnown(t, "p99 back", f.P99RecoveredAt, 12, 0)
+	if len(f.ByPart) != 4 {
+		t.Fatalf("the parts are %+v", f.ByPart)
 	}
 	for i, want := range []struct {
 		member, operation string
 		outage            float64
 	}{{"m1", "", 2}, {"m2", "", 1}} {
-		part := f.Parts[i]
+		part := f.ByPart[i]
 		if part.Member != want.member {
 			t.Errorf("part %d is %+v", i, part)
 		}
 		isKnown(t, want.member, part.Outage, want.outage, 0.003)
 	}
-	if f.FirstFailure != nil || f.Definite+f.Indefinite != 0 {
+	if f.FirstFailureAt != nil || f.Definite+f.Indefinite != 0 {
 		t.Errorf("the fault has failures: %+v", f)
 	}
 }
 
-// Definite and indefinite errors during a fault are counted separately. FirstFailure is exact to 10
+// Definite and indefinite errors during a fault are counted separately. FirstFailureAt is exact to 10
 // ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
@@ -123,11 +123,11 @@ func TestFailuresDuringAFault(t *testing.T) {
 		return 0, false
 	})
 	f := p.faults(false, done(5, 7))[0]
-	isKnown(t, "the first failure", f.FirstFailure, 5.123, 0.010)
+	isKnown(t, "the first failure", f.FirstFailureAt, 5.123, 0.010)
 	if f.Definite != 50 || f.Indefinite != 100 || f.Outage != nil {
 		t.Errorf("it is %d definite, %d indefinite, outage %v", f.Definite, f.Indefinite, orNaN(f.Outage))
 	}
-	isKnown(t, "p99 back", f.P99Back, 5, 0)
+	isKnown(t, "p99 back", f.P99RecoveredAt, 5, 0)
 }
 
 // If a fault causes no outage, none is reported, and throughput counts as recovered at the start of
@@ -141,10 +141,10 @@ func TestReportsNoOutageWithoutOne(t *testing.T) {
 			return 3000 * (1 + drift)
 		}, never)
 		f := p.faults(seed%2 == 0, done(8, 8.5))[0]
-		if f.Outage != nil || f.FirstFailure != nil || f.ThroughputBack == nil || f.P99Back == nil || *f.P99Back != 8 {
-			t.Errorf("seed %d: %+v, throughput back %v", seed, f, orNaN(f.ThroughputBack))
+		if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || f.P99RecoveredAt == nil || *f.P99RecoveredAt != 8 {
+			t.Errorf("seed %d: %+v, throughput back %v", seed, f, orNaN(f.ThroughputRecoveredAt))
 		}
-		for _, part := range f.Parts {
+		for _, part := range f.ByPart {
 			if part.Outage != nil {
 				t.Errorf("seed %d: %+v", seed, part)
 			}
@@ -165,21 +165,21 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 		return 2000
 	}
 	f := play(3, 20, rate, never).faults(true, done(6, 7))[0]
-	isKnown(t, "throughput back", f.ThroughputBack, 8.9, 0.03)
+	isKnown(t, "throughput back", f.ThroughputRecoveredAt, 8.9, 0.03)
 	f = play(3, 20, rate, never).faults(false, done(6, 7))[0]
-	isKnown(t, "throughput of a closed loop back", f.ThroughputBack, *f.OutageFrom+*f.Outage, 0.001)
+	isKnown(t, "throughput of a closed loop back", f.ThroughputRecoveredAt, *f.OutageStart+*f.Outage, 0.001)
 	f = play(4, 20, func(ms, member int) float64 {
 		if ms > 6000 && member == 0 {
 			return 0
 		}
 		return 2000
 	}, never).faults(false, done(6, 7))[0]
-	if f.ThroughputBack != nil || !f.Parts[0].Lasted {
+	if f.ThroughputRecoveredAt != nil || !f.ByPart[0].Unfinished {
 		t.Errorf("half of the load is gone, and it is %+v", f)
 	}
 	f = play(5, 8, func(int, int) float64 { return 2000 }, never).faults(false, done(0.5, 1))[0]
-	if f.ThroughputBack != nil || f.P99Back != nil {
-		t.Errorf("with nothing to compare with, it is back at %v", orNaN(f.ThroughputBack))
+	if f.ThroughputRecoveredAt != nil || f.P99RecoveredAt != nil {
+		t.Errorf("with nothing to compare with, it is back at %v", orNaN(f.ThroughputRecoveredAt))
 	}
 }
 
@@ -192,11 +192,11 @@ func TestConsecutiveFaults(t *testing.T) {
 		}
 		return 2000
 	}, never)
-	undone := Fault{Number: 2, What: "pause leader for 1s", Failure: "not"}
+	undone := Fault{Number: 2, Description: "pause leader for 1s", Failure: "not"}
 	all := p.faults(false, done(5, 7), undone, done(15, 16), done(28.9, 29.5))
 	isKnown(t, "the first outage", all[0].Outage, 1.5, 0.003)
 	isKnown(t, "the second", all[2].Outage, 0.4, 0.003)
-	if all[1].Outage != nil || all[1].LongestBefore != nil || !all[3].OutageLasted || all[3].ThroughputBack != nil {
+	if all[1].Outage != nil || all[1].LongestGapBefore != nil || !all[3].OutageUnfinished || all[3].ThroughputRecoveredAt != nil {
 		t.Errorf("they are %+v", all)
 	}
 	text := strings.Join(OutageSentences(all), "\n")
@@ -215,7 +215,7 @@ func TestConsecutiveFaults(t *testing.T) {
 // An event belongs to a fault if it occurred during the fault, or shortly before or after it.
 func TestInFault(t *testing.T) {
 	never := done(20, 0)
-	never.Ready = nil
+	never.RecoveredAt = nil
 	all := []Fault{done(5, 7), never}
 	for at, want := range map[float64]bool{3.9: false, 4.1: true, 6: true, 7.9: true, 8.1: false, 18.9: false, 19.1: true, 900: true} {
 		if InFault(all, at) != want {
@@ -240,19 +240,19 @@ func TestOutagesOfClients(t *testing.T) {
 		gap(3, 2500, 9000),                     // lasts beyond the next fault
 		gap(4, 4950, 7000), gap(0, -700, 2500), // one begins after the next fault, and the other before the window
 	}}
-	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, Lasted: 1}
-	if got := clients(c, 0, 2, 5); got == nil || *got != want {
+	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, UnfinishedOutages: 1}
+	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
 	c.Waits[4].To = 4500
 	want = ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
-	if got := clients(c, 0, 2, 5); got == nil || *got != want {
+	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
-	if c.Crowded = true; clients(c, 0, 2, 5) != nil {
+	if c.WaitsTruncated = true; clientOutages(c, 0, 2, 5) != nil {
 		t.Error("the outages of clients are known although not all waits were kept")
 	}
-	if clients(&measure.WindowTimeline{}, 0, 2, 5) != nil {
+	if clientOutages(&measure.WindowTimeline{}, 0, 2, 5) != nil {
 		t.Error("an open loop has clients")
 	}
 }

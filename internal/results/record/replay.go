@@ -17,30 +17,30 @@ type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
 	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
 	Calls     uint64  `json:"calls"`     // number of recorded calls that the replay sends
-	// Left is the number of recorded calls that the replay does not send, by their method in the
+	// NotReplayed is the number of recorded calls that the replay does not send, by their method in the
 	// protocol. Gaps is the number of places at which the recording reports missing calls.
-	Left map[string]uint64 `json:"not_replayed,omitempty"`
-	Gaps int               `json:"gaps"`
+	NotReplayed map[string]uint64 `json:"not_replayed,omitempty"`
+	Gaps        int               `json:"gaps"`
 	// Prepared is the number of keys and leases that were created before the replay. The recording
 	// shows that these keys and leases existed at its start.
 	Prepared uint64 `json:"prepared"`
-	// Waited is the number of calls that depend on the response to an earlier call, and became due
+	// WaitedForAnother is the number of calls that depend on the response to an earlier call, and became due
 	// before this response arrived. The replay sent them after the response.
-	Waited uint64 `json:"waited_for_another"`
+	WaitedForAnother uint64 `json:"waited_for_another"`
 	// Guarded is the number of calls with guards. Held is the number of these calls whose guards
-	// held in the recording. HeldAgain is the number of calls whose guards held both in the
-	// recording and in the replay. HeldNow is the number of calls whose guards held only in the
+	// held in the recording. HeldInBoth is the number of calls whose guards held both in the
+	// recording and in the replay. HeldOnlyInReplay is the number of calls whose guards held only in the
 	// replay.
-	Guarded   uint64 `json:"guarded"`
-	Held      uint64 `json:"held_in_recording"`
-	HeldAgain uint64 `json:"held_again"`
-	HeldNow   uint64 `json:"held_in_replay_only"`
+	Guarded          uint64 `json:"guarded"`
+	HeldInRecording  uint64 `json:"held_in_recording"`
+	HeldInBoth       uint64 `json:"held_again"`
+	HeldOnlyInReplay uint64 `json:"held_in_replay_only"`
 	// Watchers is the number of watchers that were created. Events is the number of events that
-	// these watchers received in the recording. EventsNow is the number of events that they
+	// these watchers received in the recording. ReplayedEvents is the number of events that they
 	// received in the replay.
-	Watchers  uint64 `json:"watchers,omitempty"`
-	Events    uint64 `json:"events_in_recording,omitempty"`
-	EventsNow uint64 `json:"events_in_replay,omitempty"`
+	Watchers       uint64 `json:"watchers,omitempty"`
+	RecordedEvents uint64 `json:"events_in_recording,omitempty"`
+	ReplayedEvents uint64 `json:"events_in_replay,omitempty"`
 	// InterArrival summarizes the errors of the times between calls. It is null if no error is
 	// known.
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
@@ -71,12 +71,12 @@ func (r *Replay) Notes() (all []string) {
 	if r == nil {
 		return nil
 	}
-	if r.Held > 0 {
+	if r.HeldInRecording > 0 {
 		all = append(all, fmt.Sprintf("Of %s whose guards held in the recording, the guards of %s also held in the replay (%s %%).",
-			text.Plural(r.Held, "guarded transaction"), text.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
+			text.Plural(r.HeldInRecording, "guarded transaction"), text.Count(r.HeldInBoth), percent(r.HeldInBoth, r.HeldInRecording)))
 	}
-	if r.HeldNow > 0 {
-		all = append(all, fmt.Sprintf("The guards of %s held only in the replay.", text.Plural(r.HeldNow, "guarded transaction")))
+	if r.HeldOnlyInReplay > 0 {
+		all = append(all, fmt.Sprintf("The guards of %s held only in the replay.", text.Plural(r.HeldOnlyInReplay, "guarded transaction")))
 	}
 	if g := r.InterArrival; g != nil {
 		all = append(all, fmt.Sprintf("The times between calls differ from the recorded times by %s (p50), %s (p99) and at most %s (over %s of calls in which neither call waited).",
@@ -84,15 +84,15 @@ func (r *Replay) Notes() (all []string) {
 	}
 	if r.Watchers > 0 {
 		all = append(all, fmt.Sprintf("%s received %s in the replay and %s in the recording.",
-			text.Plural(r.Watchers, "watcher"), text.Plural(r.EventsNow, "event"), text.Count(r.Events)))
+			text.Plural(r.Watchers, "watcher"), text.Plural(r.ReplayedEvents, "event"), text.Count(r.RecordedEvents)))
 	}
-	if r.Waited > 0 {
-		all = append(all, fmt.Sprintf("%s waited for the response to an earlier call.", text.Plural(r.Waited, "call")))
+	if r.WaitedForAnother > 0 {
+		all = append(all, fmt.Sprintf("%s waited for the response to an earlier call.", text.Plural(r.WaitedForAnother, "call")))
 	}
-	if len(r.Left) > 0 {
+	if len(r.NotReplayed) > 0 {
 		var left []string
-		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
-			left = append(left, text.Count(r.Left[method])+" "+text.Line(method, text.MaxServerText))
+		for _, method := range slices.Sorted(maps.Keys(r.NotReplayed)) {
+			left = append(left, text.Count(r.NotReplayed[method])+" "+text.Line(method, text.MaxServerText))
 		}
 		all = append(all, "Not replayed: "+strings.Join(left, ", ")+".")
 	}
@@ -104,35 +104,35 @@ func (r *Replay) Notes() (all []string) {
 
 // percent returns `part` as a percentage of `whole`, which must be above 0. It rounds down, so that
 // the result is 100 only if the two are equal.
-func percent(part, whole uint64) string {
-	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
+func percent(part, total uint64) string {
+	return strconv.FormatFloat(math.Floor(float64(part)/float64(total)*1e4)/1e2, 'f', -1, 64)
 }
 
 // replayFigures returns the figures about the replay of a recording.
 func replayFigures() []Figure {
-	held := &Total{Of: func(t *Trial) uint64 {
+	held := &Total{Count: func(t *Trial) uint64 {
 		if t.Replay == nil {
 			return 0
 		}
-		return t.Replay.Held
-	}, None: "it contains no guarded transaction whose guards were true in the recording"}
+		return t.Replay.HeldInRecording
+	}, ZeroReason: "it contains no guarded transaction whose guards were true in the recording"}
 	return []Figure{
-		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
-			Missing: "it replays no recording, or every replayed call waited for another call",
-			Meaning: "replay: p99 of the timing errors between successive calls. The error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
-			of: func(t *Trial) Value {
+		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter,
+			MissingReason: "it replays no recording, or every replayed call waited for another call",
+			Meaning:       "replay: p99 of the timing errors between successive calls. The error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
+			readValue: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}
 				}
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
-		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Total: held, Missing: held.None,
+		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Direction: HigherIsBetter, Total: held, MissingReason: held.ZeroReason,
 			Meaning: "replay: of the guarded transactions whose guards were true in the recording, the share whose guards were also true in the replay",
-			of: ratio(func(t *Trial) (float64, uint64) {
+			readValue: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {
 					return 0, 0
 				}
-				return float64(t.Replay.HeldAgain), t.Replay.Held
+				return float64(t.Replay.HeldInBoth), t.Replay.HeldInRecording
 			})},
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// asideFolder is the folder into which the folders of incomplete trials are moved. These trials
+// incompleteFolder is the folder into which the folders of incomplete trials are moved. These trials
 // were running when the run was killed or interrupted. The new name of a trial's folder begins with
 // the number of the start in which the trial ran.
-const asideFolder = "cut-off"
+const incompleteFolder = "cut-off"
 
 // trialFolders is the prefix of the names of all trial folders.
 const trialFolders = "trial-"
@@ -28,8 +28,8 @@ const trialFolders = "trial-"
 type Resumption struct {
 	// Run is the run as it was recorded. Its texts may contain unprintable characters, because they
 	// have not been changed.
-	Run  *Run
-	Kept []Trial // the completed trials, which are the first trials of the run
+	Run       *Run
+	Completed []Trial // the completed trials, which are the first trials of the run
 
 	dir  string
 	lock *os.File
@@ -46,7 +46,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	case errors.Is(err, errLocked):
 		return nil, fmt.Errorf("another process is executing the run in %s; wait until that process has ended", dir)
 	case err != nil:
-		return nil, noRun(dir, err)
+		return nil, unreadableRunError(dir, err)
 	}
 	defer func() {
 		if err != nil {
@@ -64,7 +64,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	case r.Run.Scenario == "":
 		return nil, fmt.Errorf("the run in %s was defined by flags and has no scenario, so it cannot be resumed; repeat the command", dir)
 	}
-	return r, r.keep()
+	return r, r.findCompleted()
 }
 
 // checkDirectory returns an error if a folder belongs to another user, if other users can write to
@@ -73,7 +73,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return noRun(dir, err)
+		return unreadableRunError(dir, err)
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
 		return fmt.Errorf("the run in %s belongs to another user (uid %d), and only that user can resume it", dir, s.Uid)
@@ -83,7 +83,7 @@ func checkDirectory(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return noRun(dir, err)
+		return unreadableRunError(dir, err)
 	}
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
@@ -93,8 +93,8 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// noRun returns an error with the reason why a run cannot be read.
-func noRun(dir string, err error) error {
+// unreadableRunError returns an error with the reason why a run cannot be read.
+func unreadableRunError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
 	}
@@ -105,7 +105,7 @@ func noRun(dir string, err error) error {
 func (r *Resumption) read() error {
 	f, err := files.OpenIn(r.dir, runFile)
 	if err != nil {
-		return noRun(r.dir, err)
+		return unreadableRunError(r.dir, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	if r.Run, err = parse(f); err != nil {
@@ -119,9 +119,9 @@ func (r *Resumption) read() error {
 	return nil
 }
 
-// keep determines which trials are completed. Invariant: only the last trial of a run can be
+// findCompleted determines which trials are completed. Invariant: only the last trial of a run can be
 // incomplete.
-func (r *Resumption) keep() error {
+func (r *Resumption) findCompleted() error {
 	trials := r.Run.Trials
 	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
 	if n < 0 {
@@ -130,9 +130,9 @@ func (r *Resumption) keep() error {
 	if len(trials) > n+1 {
 		return fmt.Errorf("cannot resume the run in %s: it has trials after an incomplete trial", r.dir)
 	}
-	r.Kept = trials[:n]
-	for i := range r.Kept {
-		folder := r.Kept[i].Folder
+	r.Completed = trials[:n]
+	for i := range r.Completed {
+		folder := r.Completed[i].Folder
 		if !strings.HasPrefix(folder, trialFolders) || filepath.Base(folder) != folder {
 			return fmt.Errorf("cannot resume the run in %s: %q is not the folder of a trial", r.dir, folder)
 		}
@@ -163,7 +163,7 @@ func (r *Resumption) Clusters() (highest int) {
 }
 
 // Writer returns a writer for the run, and adds a start to the record. It keeps the completed
-// trials, and moves the folders of all other trials to asideFolder.
+// trials, and moves the folders of all other trials to incompleteFolder.
 func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []Host) (*Writer, error) {
 	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
 	r.lock = nil
@@ -179,26 +179,26 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	if err := os.Remove(filepath.Join(r.dir, journalFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(writeError(journalFile, err))
 	}
-	aside, err := r.setAside()
+	aside, err := r.moveIncomplete()
 	if err != nil {
 		return fail(err)
 	}
 	run := &w.run
 	run.Starts = slices.Clone(run.Starts)
 	last := &run.Starts[len(run.Starts)-1]
-	last.State, last.Failure, last.Finished, last.Aside = run.State, run.Failure, run.Finished, append(last.Aside, aside...)
-	run.Starts = append(run.Starts, Start{At: now.UTC(), Before: len(r.Kept), Machines: orEmpty(machines)})
+	last.State, last.Failure, last.Finished, last.SetAsideFolders = run.State, run.Failure, run.Finished, append(last.SetAsideFolders, aside...)
+	run.Starts = append(run.Starts, Start{At: now.UTC(), TrialsBefore: len(r.Completed), Machines: orEmpty(machines)})
 	run.State, run.Failure, run.Finished = Incomplete, "", nil
-	run.Trials, run.Hosts = slices.Clone(r.Kept), hosts
+	run.Trials, run.Hosts = slices.Clone(r.Completed), hosts
 	if err := w.writeRun(); err != nil {
 		return fail(err)
 	}
 	return w, nil
 }
 
-// setAside moves the folders of incomplete trials to asideFolder. It returns the new paths of these
+// moveIncomplete moves the folders of incomplete trials to incompleteFolder. It returns the new paths of these
 // folders, relative to the run directory.
-func (r *Resumption) setAside() (aside []string, err error) {
+func (r *Resumption) moveIncomplete() (aside []string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return nil, writeError(r.dir, err)
@@ -211,13 +211,13 @@ func (r *Resumption) setAside() (aside []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		kept := func(t Trial) bool { return t.Folder == name }
-		if !strings.HasPrefix(name, trialFolders) || slices.ContainsFunc(r.Kept, kept) {
+		if !strings.HasPrefix(name, trialFolders) || slices.ContainsFunc(r.Completed, kept) {
 			continue
 		}
-		if err := root.Mkdir(asideFolder, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, writeError(filepath.Join(r.dir, asideFolder), err)
+		if err := root.Mkdir(incompleteFolder, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, writeError(filepath.Join(r.dir, incompleteFolder), err)
 		}
-		to := filepath.Join(asideFolder, fmt.Sprintf("%d-%s", len(r.Run.Starts), name))
+		to := filepath.Join(incompleteFolder, fmt.Sprintf("%d-%s", len(r.Run.Starts), name))
 		if err := root.Rename(name, to); err != nil {
 			return nil, writeError(filepath.Join(r.dir, to), err)
 		}
@@ -226,7 +226,7 @@ func (r *Resumption) setAside() (aside []string, err error) {
 	if aside == nil {
 		return nil, nil
 	}
-	return aside, errors.Join(syncFolder(filepath.Join(r.dir, asideFolder)), syncFolder(r.dir))
+	return aside, errors.Join(syncFolder(filepath.Join(r.dir, incompleteFolder)), syncFolder(r.dir))
 }
 
 // Close unlocks the directory, unless a writer has taken over the lock.

@@ -70,8 +70,8 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 
 	r, err := Resume(dir)
 	must(t, err)
-	if len(r.Kept) != 2 || r.Kept[1].Name != "get" {
-		t.Fatalf("%d trials are kept", len(r.Kept))
+	if len(r.Completed) != 2 || r.Completed[1].Name != "get" {
+		t.Fatalf("%d trials are kept", len(r.Completed))
 	}
 	later := noon.Add(24 * time.Hour)
 	w, err := r.Writer(later, []measure.Machine{{Name: "vm", CPUs: 2}}, nil)
@@ -100,7 +100,7 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	}
 	aside := []string{"cut-off/1-trial-03-list"}
 	machines := []measure.Machine{{Name: "vm", CPUs: 2}}
-	want := []Start{{At: noon, Machines: machines, State: Incomplete, Aside: aside}, {At: later, Before: 2, Machines: machines}}
+	want := []Start{{At: noon, Machines: machines, State: Incomplete, SetAsideFolders: aside}, {At: later, TrialsBefore: 2, Machines: machines}}
 	if diff := cmp.Diff(want, run.Starts); diff != "" {
 		t.Error(diff)
 	}
@@ -115,7 +115,7 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	must(t, w.Finish(Complete, "", later.Add(2*time.Hour)))
 	run, err = Open(dir)
 	must(t, err)
-	if s := run.Starts[1]; len(run.Starts) != 3 || s.State != Interrupted || !s.Finished.Equal(later.Add(time.Minute)) || !slices.Equal(s.Aside, []string{"cut-off/2-trial-03-list"}) {
+	if s := run.Starts[1]; len(run.Starts) != 3 || s.State != Interrupted || !s.Finished.Equal(later.Add(time.Minute)) || !slices.Equal(s.SetAsideFolders, []string{"cut-off/2-trial-03-list"}) {
 		t.Errorf("%+v", run.Starts)
 	}
 	_, err = Resume(dir)
@@ -152,8 +152,8 @@ func TestResumedRunIncludesTheJournal(t *testing.T) {
 	if len(run.Trials) != 2 || run.Trials[1].Name != "get" || run.Trials[1].Due != get.Due {
 		t.Errorf("the run has %d trials", len(run.Trials))
 	}
-	if want := []string{"cut-off/1-trial-03-list", "cut-off/1-trial-04-made-and-no-more"}; !slices.Equal(run.Starts[0].Aside, want) {
-		t.Errorf("the folders of cut-off trials are %q", run.Starts[0].Aside)
+	if want := []string{"cut-off/1-trial-03-list", "cut-off/1-trial-04-made-and-no-more"}; !slices.Equal(run.Starts[0].SetAsideFolders, want) {
+		t.Errorf("the folders of cut-off trials are %q", run.Starts[0].SetAsideFolders)
 	}
 }
 
@@ -204,15 +204,15 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	}
 }
 
-// If asideFolder already contains files, none of them is overwritten.
+// If incompleteFolder already contains files, none of them is overwritten.
 func TestResumeOverwritesNothing(t *testing.T) {
 	dir := cutOff(t)
-	must(t, os.WriteFile(filepath.Join(dir, asideFolder), nil, fileMode))
+	must(t, os.WriteFile(filepath.Join(dir, incompleteFolder), nil, fileMode))
 	r, err := Resume(dir)
 	must(t, err)
 	_, err = r.Writer(noon, nil, nil)
 	sentence(t, err, "cannot write")
-	if r, err = Resume(dir); err != nil || len(r.Kept) != 2 {
+	if r, err = Resume(dir); err != nil || len(r.Completed) != 2 {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestActiveExcludesPauses(t *testing.T) {
 		return Trial{Started: minute(opened), Opened: new(minute(opened)), Seconds: 60}
 	}
 	run := &Run{
-		Starts: []Start{{At: minute(0)}, {At: minute(100), Before: 2}, {At: minute(200), Before: 2}, {At: minute(300), Before: 2}},
+		Starts: []Start{{At: minute(0)}, {At: minute(100), TrialsBefore: 2}, {At: minute(200), TrialsBefore: 2}, {At: minute(300), TrialsBefore: 2}},
 		Trials: []Trial{trial(1), trial(3), trial(301)},
 	}
 	for n, want := range []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute} {
@@ -232,7 +232,7 @@ func TestActiveExcludesPauses(t *testing.T) {
 			t.Errorf("%d trials were active for %v, not %v", n, got, want)
 		}
 	}
-	run.Starts[1].Before, run.Trials[1].Seconds = -5, 1e300
+	run.Starts[1].TrialsBefore, run.Trials[1].Seconds = -5, 1e300
 	if got := run.Active(9); got < 0 {
 		t.Errorf("a damaged record was active for %v", got)
 	}

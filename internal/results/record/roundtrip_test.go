@@ -28,7 +28,7 @@ func measured(time Time) func(Tag) bool {
 
 // The figures in run.json equal the figures that can be computed from latency.hlog.
 func TestRecordedNumbersEqualTheMergedIntervals(t *testing.T) {
-	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:settle.Drawn(4, 2)] {
+	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:settle.RandomCases(4, 2)] {
 		open := seed%2 == 1
 		name := fmt.Sprintf("failures %v, open %v", failures, open)
 		t.Run(name, func(t *testing.T) { checkRoundTrip(t, newLoad(uint64(seed), failures, open)) })

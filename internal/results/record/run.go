@@ -49,19 +49,19 @@ type Run struct {
 	Seed   uint64  `json:"seed"`
 	// Scenario is the text of the scenario file as it was read. It is empty if flags defined the
 	// run.
-	Scenario string `json:"scenario"`
-	Asked    Asked  `json:"asked,omitzero"`
+	Scenario    string              `json:"scenario"`
+	CommandLine CommandLineSettings `json:"asked,omitzero"`
 	// Scale is the factor by which the scenario was scaled, or 0 if it was not scaled. The
 	// conditions of each trial contain the original values.
 	Scale float64 `json:"scale,omitempty"`
-	// Until is the rule by which trials are repeated until their figures are precise. It is null if
+	// RepeatRule is the rule by which trials are repeated until their figures are precise. It is null if
 	// the scenario sets the number of repeats.
-	Until *Until `json:"until,omitempty"`
+	RepeatRule *RepeatRule `json:"until,omitempty"`
 	// Capacity is the result of a capacity search; null for other runs.
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// CapacityOver holds the results of the capacity searches for several values of a parameter;
+	// CapacityByParameter holds the results of the capacity searches for several values of a parameter;
 	// null for other runs.
-	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
+	CapacityByParameter *CapacityByParameter `json:"capacity_over,omitempty"`
 	// Planned is the number of trials, including repeats, that are planned so far.
 	Planned  int               `json:"planned_trials"`
 	Machines []measure.Machine `json:"machines"` // the generator's first

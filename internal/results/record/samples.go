@@ -14,14 +14,14 @@ type StoreRow struct {
 	Time     time.Time // time at which the response arrived or the request was given up
 	Name     string    // the member's name
 	Endpoint string
-	// Connect is the time that it took to open a TCP connection to the member. It is 0 if no
+	// ConnectTime is the time that it took to open a TCP connection to the member. It is 0 if no
 	// connection was tried, or if ConnectFailure is set.
-	Connect        time.Duration
+	ConnectTime    time.Duration
 	ConnectFailure string
-	// Answer is the response time. If there was no response, it is the time after which the request
-	// was given up, and Failure is the reason. Answer is 0 if no request was sent.
-	Answer  time.Duration
-	Failure string
+	// ResponseTime is the response time. If there was no response, it is the time after which the request
+	// was given up, and Failure is the reason. ResponseTime is 0 if no request was sent.
+	ResponseTime time.Duration
+	Failure      string
 	// Metrics is nil if no metric is known. If Failure is set, Metrics contains only metrics from
 	// other sources than the response, such as the size of the member's database.
 	Metrics store.Sample
@@ -41,7 +41,7 @@ var metricColumn = [store.NumMetrics]string{
 func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	all := []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"endpoint", &r.Endpoint},
-		{"connect_seconds", &r.Connect}, {"connect_failure", &r.ConnectFailure}, {"response_seconds", &r.Answer}, {"response_failure", &r.Failure},
+		{"connect_seconds", &r.ConnectTime}, {"connect_failure", &r.ConnectFailure}, {"response_seconds", &r.ResponseTime}, {"response_failure", &r.Failure},
 	}
 	for metric, name := range metricColumn {
 		reading, known := r.Metrics[store.Metric(metric)]
@@ -61,7 +61,7 @@ func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 
 // Store appends a row to stores.csv. It creates the file when it is first called.
 func (t *TrialWriter) Store(r *StoreRow) error {
-	return t.do(func() (err error) {
+	return t.withLock(func() (err error) {
 		columns := r.columns(&[store.NumMetrics]store.Reading{})
 		rows := [][]string{cells(columns)}
 		if t.stores == nil {

@@ -18,10 +18,10 @@ import (
 func TestStoreRowsAreReadAgain(t *testing.T) {
 	timed := store.Reading{Count: 5, Sum: 0.25, Buckets: []store.Bucket{{Upper: 0.001, Count: 2}, {Upper: 8.192, Count: 4}, {Upper: math.Inf(1), Count: 5}}}
 	rows := []StoreRow{
-		{Time: noon.Truncate(time.Millisecond), Name: "m1", Endpoint: "10.0.0.1:2379", Connect: 210 * time.Microsecond, Answer: 3 * time.Millisecond, Metrics: store.Sample{
+		{Time: noon.Truncate(time.Millisecond), Name: "m1", Endpoint: "10.0.0.1:2379", ConnectTime: 210 * time.Microsecond, ResponseTime: 3 * time.Millisecond, Metrics: store.Sample{
 			store.FsyncSeconds: timed, store.PeerRoundTripSeconds: {Count: 3, Sum: 0.5}, store.CPUSeconds: {Value: 1.5}, store.ResidentBytes: {Value: 1 << 30},
 		}},
-		{Time: noon.Add(time.Second).Truncate(time.Millisecond), Name: "m2", Endpoint: "10.0.0.2:2379", ConnectFailure: "refused", Answer: 3 * time.Second, Failure: "no answer, in the time given"},
+		{Time: noon.Add(time.Second).Truncate(time.Millisecond), Name: "m2", Endpoint: "10.0.0.2:2379", ConnectFailure: "refused", ResponseTime: 3 * time.Second, Failure: "no answer, in the time given"},
 		{Time: noon.Add(2 * time.Second).Truncate(time.Millisecond), Name: "m3", Endpoint: "10.0.0.3:2379", Metrics: store.Sample{store.LeaderChanges: {}}},
 	}
 	w, err := CreateAt(filepath.Join(t.TempDir(), "run"), noon, Run{Name: "stores"})

@@ -22,18 +22,18 @@ type RoleAt struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Roles holds the known roles of members, in any order. If there are several entries for a member
+// RoleHistory holds the known roles of members, in any order. If there are several entries for a member
 // in a term, only the first one counts.
-type Roles []RoleAt
+type RoleHistory []RoleAt
 
 // Resolve returns the role of a member in a term. A term has at most one leader. If another member
 // is known to be the leader, and the member has no entry for this term, the member counts as a
 // follower.
-func (r Roles) Resolve(member, term uint64) kv.Role {
+func (r RoleHistory) Resolve(member, term uint64) kv.Role {
 	if member == 0 {
-		return kv.Unknown
+		return kv.UnknownRole
 	}
-	role := kv.Unknown
+	role := kv.UnknownRole
 	for _, e := range r {
 		switch {
 		case e.Term != term:
@@ -50,8 +50,8 @@ func (r Roles) Resolve(member, term uint64) kv.Role {
 	return role
 }
 
-// WithoutVote returns the names of members that were non-voters at any time.
-func (r Roles) WithoutVote() (names []string) {
+// NonVoters returns the names of members that were non-voters at any time.
+func (r RoleHistory) NonVoters() (names []string) {
 	for _, e := range r {
 		if e.Role == kv.NonVoter.String() && !slices.Contains(names, e.Name) {
 			names = append(names, e.Name)
@@ -85,18 +85,18 @@ type servedKey struct {
 }
 
 func (a servedKey) compare(b servedKey) int {
-	order := [kv.NumRoles]int{kv.Leader: 0, kv.Follower: 1, kv.NonVoter: 2, kv.Unknown: 3}
+	order := [kv.NumRoles]int{kv.Leader: 0, kv.Follower: 1, kv.NonVoter: 2, kv.UnknownRole: 3}
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.level, b.level), cmp.Compare(order[a.role], order[b.role]))
 }
 
 // byRole returns the results of the cells, combined by operation, consistency and role.
-func byRole(cells []*measure.Cell, roles Roles) []Served {
+func byRole(cells []*measure.Cell, roles RoleHistory) []Served {
 	return served(cells, func(c *measure.Cell) kv.Role { return roles.Resolve(c.Member, c.Term) })
 }
 
 // byOperation returns the results of the cells, combined by operation and consistency.
 func byOperation(cells []*measure.Cell) []Served {
-	all := served(cells, func(*measure.Cell) kv.Role { return kv.Unknown })
+	all := served(cells, func(*measure.Cell) kv.Role { return kv.UnknownRole })
 	for i := range all {
 		all[i].Role = ""
 	}
@@ -130,7 +130,7 @@ func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 // sums holds the sums of the histograms of several cells. A histogram that is nil is empty.
 type sums struct {
 	response, service *measure.Histogram
-	errors            [measure.Errors]*measure.Histogram
+	errors            [measure.NumErrors]*measure.Histogram
 }
 
 func (s *sums) add(c *measure.Cell) {
@@ -170,14 +170,14 @@ func count(h *measure.Histogram) uint64 {
 
 // merge adds the histogram `from` to the histogram *into. It creates *into if necessary, and does
 // not change `from`.
-func merge(into **measure.Histogram, from *measure.Histogram) {
-	if count(from) == 0 {
+func merge(target **measure.Histogram, source *measure.Histogram) {
+	if count(source) == 0 {
 		return
 	}
-	if *into == nil {
-		*into = measure.NewHistogram()
+	if *target == nil {
+		*target = measure.NewHistogram()
 	}
-	(*into).Merge(from)
+	(*target).Merge(source)
 }
 
 // ByMember reports on the operations at one member during the window.
@@ -192,9 +192,9 @@ type ByMember struct {
 	Share      float64 `json:"share"`
 	// ByOperation holds the times by operation and consistency.
 	ByOperation []Served `json:"by_operation,omitempty"`
-	// Links reports on the connections to the member. It is null if the load had no connections to
+	// Connections reports on the connections to the member. It is null if the load had no connections to
 	// it.
-	Links *Links `json:"connections"`
+	Connections *MemberConnections `json:"connections"`
 	// Clients describes the clients of a closed loop whose connections led to this member during
 	// the whole window. It is absent if there are no such clients.
 	Clients *Evenness `json:"clients,omitempty"`
@@ -202,19 +202,19 @@ type ByMember struct {
 	Alarms []string `json:"alarms,omitempty"`
 }
 
-// Links reports on the connections to a member during the window.
-type Links struct {
-	Opened int `json:"at_opening"` // number of connections at the start of the window
-	Fewest int `json:"fewest"`     // lowest number of connections during the window
-	Lost   int `json:"lost"`       // number of connections that were lost
+// MemberConnections reports on the connections to a member during the window.
+type MemberConnections struct {
+	AtOpening int `json:"at_opening"` // number of connections at the start of the window
+	Fewest    int `json:"fewest"`     // lowest number of connections during the window
+	Lost      int `json:"lost"`       // number of connections that were lost
 	// LostAt is the time at which the number of connections first fell below Opened. BackAt is the
 	// time at which the number reached Opened again and did not fall below it later. Both are in
 	// seconds after the start of the window. They are null if this did not happen.
 	LostAt *float64 `json:"lost_at_seconds"`
 	BackAt *float64 `json:"back_at_seconds"`
-	// Meanwhile reports how the cluster served the load between LostAt and BackAt. It is null if
+	// WhileLost reports how the cluster served the load between LostAt and BackAt. It is null if
 	// there is no whole second between these times.
-	Meanwhile *ServiceWhileLost `json:"meanwhile"`
+	WhileLost *ServiceWhileLost `json:"meanwhile"`
 }
 
 // ServiceWhileLost reports how the cluster served the load while a member had fewer connections. It
@@ -223,46 +223,46 @@ type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
 	// PerSecond is the throughput of all members in these seconds. Otherwise is their throughput in
 	// the other whole seconds of the window. It is null if there are no other seconds.
-	PerSecond float64  `json:"operations_per_second"`
-	Otherwise *float64 `json:"operations_per_second_otherwise"`
+	PerSecond          float64  `json:"operations_per_second"`
+	PerSecondOtherwise *float64 `json:"operations_per_second_otherwise"`
 	// Shares holds the share of each member, by the member's name, in the operations that were due
 	// in these seconds. Only operations count that a known member served.
 	Shares map[string]float64 `json:"shares"`
 }
 
-// Answered holds counts for each second of the window. Done is the number of operations that were
+// DoneCounts holds counts for each second of the window. Done is the number of operations that were
 // done in the second. By is, for each member, the number of successful operations that were due in
 // the second. If the list of a member is shorter than the window, the member had no successes in
 // the missing seconds.
-type Answered struct {
-	Done []uint64
-	By   map[uint64][]uint64
+type DoneCounts struct {
+	Total    []uint64
+	ByMember map[uint64][]uint64
 }
 
 // add adds a second of the window.
-func (a *Answered) add(s *measure.Second) {
-	a.Done = addAt(a.Done, s.Index, s.Done)
+func (a *DoneCounts) add(s *measure.Second) {
+	a.Total = addAtIndex(a.Total, s.Index, s.Done)
 	for _, c := range s.Cells {
 		if n := count(c.Response); n > 0 {
-			if a.By == nil {
-				a.By = map[uint64][]uint64{}
+			if a.ByMember == nil {
+				a.ByMember = map[uint64][]uint64{}
 			}
-			a.By[c.Member] = addAt(a.By[c.Member], s.Index, n)
+			a.ByMember[c.Member] = addAtIndex(a.ByMember[c.Member], s.Index, n)
 		}
 	}
 }
 
-func addAt(to []uint64, index int, n uint64) []uint64 {
-	for len(to) <= index {
-		to = append(to, 0)
+func addAtIndex(counts []uint64, index int, n uint64) []uint64 {
+	for len(counts) <= index {
+		counts = append(counts, 0)
 	}
-	to[index] += n
-	return to
+	counts[index] += n
+	return counts
 }
 
 // byMember returns an entry for each member, in the order of `members`. If there are operations
 // whose member is not known, an entry for these operations follows.
-func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
+func byMember(m *measure.Totals, members []Member, answered *DoneCounts) []ByMember {
 	all := make([]ByMember, 0, len(members)+1)
 	for _, e := range members {
 		all = append(all, ByMember{Name: e.Name, Endpoint: e.Endpoint, ID: e.ID, Alarms: e.Alarms})
@@ -273,7 +273,7 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 			at = len(all)
 			all = append(all, ByMember{Name: m.Links[i].Endpoint, Endpoint: m.Links[i].Endpoint})
 		}
-		all[at].Links = linksOf(&m.Links[i])
+		all[at].Connections = newMemberConnections(&m.Links[i])
 	}
 	for i := range all {
 		all[i].Clients = clientsAt(m.Connections, all[i].Endpoint)
@@ -302,27 +302,27 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 		if total > 0 {
 			all[i].Share = float64(all[i].Operations+all[i].Errors) / float64(total)
 		}
-		if l := all[i].Links; l != nil && l.LostAt != nil && answered != nil {
-			l.Meanwhile = meanwhile(l, m.Seconds, all, answered)
+		if l := all[i].Connections; l != nil && l.LostAt != nil && answered != nil {
+			l.WhileLost = serviceWhileLost(l, m.Seconds, all, answered)
 		}
 	}
 	return all
 }
 
-func linksOf(l *measure.Link) *Links {
+func newMemberConnections(l *measure.Link) *MemberConnections {
 	at := func(seconds float64) *float64 {
 		if seconds < 0 {
 			return nil
 		}
 		return &seconds
 	}
-	return &Links{Opened: l.Connections, Fewest: l.Fewest, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
+	return &MemberConnections{AtOpening: l.Connections, Fewest: l.MinConnections, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
 }
 
-// meanwhile reports on the whole seconds in which a member had fewer connections. They end when the
+// serviceWhileLost reports on the whole seconds in which a member had fewer connections. They end when the
 // connections are back, or at the end of the window.
-func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *ServiceWhileLost {
-	whole := min(int(math.Floor(seconds)), len(a.Done))
+func serviceWhileLost(l *MemberConnections, seconds float64, members []ByMember, a *DoneCounts) *ServiceWhileLost {
+	whole := min(int(math.Floor(seconds)), len(a.Total))
 	from, to := int(math.Ceil(*l.LostAt)), whole
 	if l.BackAt != nil {
 		to = min(to, int(math.Floor(*l.BackAt)))
@@ -331,20 +331,20 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Serv
 		return nil
 	}
 	out := &ServiceWhileLost{Seconds: to - from, Shares: map[string]float64{}}
-	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
+	out.PerSecond = float64(sum(a.Total, from, to)) / float64(to-from)
 	// Two seconds count neither as seconds with fewer connections nor as other seconds: the second
 	// in which the connections were lost, and the second in which they came back.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
-		done := sum(a.Done, 0, before) + sum(a.Done, behind, whole)
-		out.Otherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
+		done := sum(a.Total, 0, before) + sum(a.Total, behind, whole)
+		out.PerSecondOtherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
 	}
 	total := uint64(0)
 	for _, b := range members {
-		total += sum(a.By[uint64(b.ID)], from, to)
+		total += sum(a.ByMember[uint64(b.ID)], from, to)
 	}
 	for _, b := range members {
 		if total > 0 && b.ID != 0 {
-			out.Shares[b.Name] = float64(sum(a.By[uint64(b.ID)], from, to)) / float64(total)
+			out.Shares[b.Name] = float64(sum(a.ByMember[uint64(b.ID)], from, to)) / float64(total)
 		}
 	}
 	return out

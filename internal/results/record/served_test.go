@@ -16,8 +16,8 @@ var threeMembers = []Member{
 // shares. m2 loses its connections at 3.2 s and gets them back at 6.5 s. In the whole seconds
 // between these times, only m1 and m3 serve operations: together 60 per second, of which m1 serves
 // twice as many as m3.
-func lossOf() (*measure.Totals, *Answered) {
-	m, a := &measure.Totals{Seconds: 10}, &Answered{}
+func lossOf() (*measure.Totals, *DoneCounts) {
+	m, a := &measure.Totals{Seconds: 10}, &DoneCounts{}
 	for i := range 10 {
 		parts := map[uint64]int{11: 30, 12: 30, 13: 30}
 		if i > 3 && i < 6 {
@@ -44,9 +44,9 @@ func lossOf() (*measure.Totals, *Answered) {
 	m.Cells = append(m.Cells, lost)
 	m.Outcomes[kv.OK], m.Outcomes[kv.ConnectionLost], m.Due = m.Done, 7, m.Done+7
 	m.Links = []measure.Link{
-		{Endpoint: "127.0.0.1:1", Connections: 4, Fewest: 4, LostAt: -1, BackAt: -1},
-		{Endpoint: "127.0.0.1:2", Connections: 3, Fewest: 0, Lost: 3, LostAt: 3.2, BackAt: 6.5},
-		{Endpoint: "127.0.0.1:3", Connections: 3, Fewest: 3, LostAt: -1, BackAt: -1},
+		{Endpoint: "127.0.0.1:1", Connections: 4, MinConnections: 4, LostAt: -1, BackAt: -1},
+		{Endpoint: "127.0.0.1:2", Connections: 3, MinConnections: 0, Lost: 3, LostAt: 3.2, BackAt: 6.5},
+		{Endpoint: "127.0.0.1:3", Connections: 3, MinConnections: 3, LostAt: -1, BackAt: -1},
 	}
 	return m, a
 }
@@ -56,7 +56,7 @@ func lossOf() (*measure.Totals, *Answered) {
 // whole seconds.
 func TestByMember(t *testing.T) {
 	m, a := lossOf()
-	r := NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles)
+	r := NewTrial(conditions(), Observed{Members: threeMembers, DoneCounts: a}, m, nil, roles)
 	if len(r.ByMember) != 4 {
 		t.Fatalf("%+v", r.ByMember)
 	}
@@ -69,51 +69,51 @@ func TestByMember(t *testing.T) {
 		t.Errorf("%d operations of %d, %d errors of %d, shares sum to %v", operations, r.Operations, errors, r.Errors, share)
 	}
 	m1, m2, unknown := r.ByMember[0], r.ByMember[1], r.ByMember[3]
-	if m1.Name != "m1" || m1.Operations != 320 || m1.Links == nil || m1.Links.Opened != 4 || m1.Links.LostAt != nil || m1.Links.Meanwhile != nil {
+	if m1.Name != "m1" || m1.Operations != 320 || m1.Connections == nil || m1.Connections.AtOpening != 4 || m1.Connections.LostAt != nil || m1.Connections.WhileLost != nil {
 		t.Errorf("m1: %+v", m1)
 	}
-	if unknown.Name != "" || unknown.Errors != 7 || unknown.Operations != 0 || unknown.Links != nil {
+	if unknown.Name != "" || unknown.Errors != 7 || unknown.Operations != 0 || unknown.Connections != nil {
 		t.Errorf("unknown member: %+v", unknown)
 	}
-	l := m2.Links
+	l := m2.Connections
 	if m2.Operations != 240 || l == nil || l.Lost != 3 || l.Fewest != 0 || l.LostAt == nil || *l.LostAt != 3.2 || l.BackAt == nil || *l.BackAt != 6.5 {
 		t.Fatalf("m2: %+v, %+v", m2, l)
 	}
-	w := l.Meanwhile
-	if w == nil || w.Seconds != 2 || w.PerSecond != 60 || w.Otherwise == nil || *w.Otherwise != 90 ||
+	w := l.WhileLost
+	if w == nil || w.Seconds != 2 || w.PerSecond != 60 || w.PerSecondOtherwise == nil || *w.PerSecondOtherwise != 90 ||
 		math.Abs(w.Shares["m1"]-2.0/3) > 1e-9 || w.Shares["m2"] != 0 || math.Abs(w.Shares["m3"]-1.0/3) > 1e-9 {
 		t.Errorf("meanwhile: %+v", w)
 	}
 }
 
-// If the connections to a member never come back, Meanwhile covers the time until the end of the
-// window. If they come back and there is no whole second in between, Meanwhile is null.
+// If the connections to a member never come back, WhileLost covers the time until the end of the
+// window. If they come back and there is no whole second in between, WhileLost is null.
 func TestServiceWhileLostHasBounds(t *testing.T) {
 	m, a := lossOf()
-	links := func() *Links {
-		return NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles).ByMember[1].Links
+	links := func() *MemberConnections {
+		return NewTrial(conditions(), Observed{Members: threeMembers, DoneCounts: a}, m, nil, roles).ByMember[1].Connections
 	}
 	m.Links[1].BackAt = -1
-	if l := links(); l.BackAt != nil || l.Meanwhile == nil || l.Meanwhile.Seconds != 6 || *l.Meanwhile.Otherwise != 90 {
+	if l := links(); l.BackAt != nil || l.WhileLost == nil || l.WhileLost.Seconds != 6 || *l.WhileLost.PerSecondOtherwise != 90 {
 		t.Errorf("%+v", l)
 	}
 	m.Links[1].LostAt, m.Links[1].BackAt = 3.2, 4.9
-	if l := links(); l.Meanwhile != nil {
-		t.Errorf("%+v", l.Meanwhile)
+	if l := links(); l.WhileLost != nil {
+		t.Errorf("%+v", l.WhileLost)
 	}
 	m.Links[1].LostAt, m.Links[1].BackAt = 0, -1
-	if l := links(); l.Meanwhile == nil || l.Meanwhile.Seconds != 10 || l.Meanwhile.Otherwise != nil {
-		t.Errorf("%+v", l.Meanwhile)
+	if l := links(); l.WhileLost == nil || l.WhileLost.Seconds != 10 || l.WhileLost.PerSecondOtherwise != nil {
+		t.Errorf("%+v", l.WhileLost)
 	}
 	m.Links[1].LostAt = 20 // after the recorded time
-	if l := links(); l.Meanwhile != nil {
-		t.Errorf("%+v", l.Meanwhile)
+	if l := links(); l.WhileLost != nil {
+		t.Errorf("%+v", l.WhileLost)
 	}
 	// If connections were not counted, operations still are. If a member is missing from the
 	// status, its endpoint is used as its name.
 	m.Links = nil
 	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)
-	if len(r.ByMember) != 4 || r.ByMember[1].Links != nil || r.ByMember[1].Operations != 240 {
+	if len(r.ByMember) != 4 || r.ByMember[1].Connections != nil || r.ByMember[1].Operations != 240 {
 		t.Errorf("%+v", r.ByMember)
 	}
 	m.Links = []measure.Link{{Endpoint: "127.0.0.1:9", Connections: 1, LostAt: -1, BackAt: -1}}
@@ -136,16 +136,16 @@ func TestAnsweredCountsOnlyTheWindow(t *testing.T) {
 	for _, s := range l.seconds {
 		must(t, tw.Second(s))
 	}
-	a := tw.Answered()
+	a := tw.DoneCounts()
 	m := l.totals[measure.Measured]
-	if len(a.Done) != 3 || sum(a.Done, 0, 3) != m.Done {
-		t.Errorf("%v of %d", a.Done, m.Done)
+	if len(a.Total) != 3 || sum(a.Total, 0, 3) != m.Done {
+		t.Errorf("%v of %d", a.Total, m.Done)
 	}
 	succeeded := uint64(0)
-	for _, counts := range a.By {
+	for _, counts := range a.ByMember {
 		succeeded += sum(counts, 0, 3)
 	}
 	if succeeded != m.Succeeded() {
-		t.Errorf("%v of %d", a.By, m.Succeeded())
+		t.Errorf("%v of %d", a.ByMember, m.Succeeded())
 	}
 }

@@ -11,8 +11,8 @@ import (
 // run.
 type Start struct {
 	At time.Time `json:"at"`
-	// Before is the number of trials that had completed before this start.
-	Before int `json:"trials_before"`
+	// TrialsBefore is the number of trials that had completed before this start.
+	TrialsBefore int `json:"trials_before"`
 	// Machines lists the machines at the time of this start, with the generator's machine first.
 	Machines []measure.Machine `json:"machines"`
 	// State, Failure and Finished describe how this start ended. They are set when a later start
@@ -20,14 +20,14 @@ type Start struct {
 	State    State      `json:"state,omitempty"`
 	Failure  string     `json:"failure,omitempty"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Aside lists folders of trials that were incomplete at the end of this start. The names are
+	// SetAsideFolders lists folders of trials that were incomplete at the end of this start. The names are
 	// those to which the folders were moved, relative to the run directory.
-	Aside []string `json:"aside,omitempty"`
+	SetAsideFolders []string `json:"aside,omitempty"`
 }
 
-// Asked holds the changes that the command line made to the scenario, and its other settings. It
+// CommandLineSettings holds the changes that the command line made to the scenario, and its other settings. It
 // excludes Scale and Until, for which Run has fields.
-type Asked struct {
+type CommandLineSettings struct {
 	Store   string `json:"store,omitempty"`
 	Version string `json:"version,omitempty"`
 	Exec    string `json:"exec,omitempty"`
@@ -54,9 +54,9 @@ func (r *Run) Active(n int) (total time.Duration) {
 	for i, s := range r.Starts {
 		to := n
 		if i+1 < len(r.Starts) {
-			to = min(n, r.Starts[i+1].Before)
+			to = min(n, r.Starts[i+1].TrialsBefore)
 		}
-		if to > max(s.Before, 0) {
+		if to > max(s.TrialsBefore, 0) {
 			total += max(0, r.Trials[to-1].ended().Sub(s.At))
 		}
 	}

@@ -64,7 +64,7 @@ func (t *Trial) written(m *measure.Totals) (keys, bytes uint64) {
 		of[c.Kind] += count(c.Response)
 	}
 	of[kv.CAS] -= min(of[kv.CAS], m.Outcomes[kv.Conflict])
-	of[kv.Delete] -= min(of[kv.Delete], m.Missed[kv.Delete])
+	of[kv.Delete] -= min(of[kv.Delete], m.Misses[kv.Delete])
 	of[kv.Txn] *= uint64(max(t.TxnKeys, 0))
 	if t.STM != nil {
 		of[kv.STM] *= uint64(max(t.STM.KeysPerTxn*t.STM.WritePercent/100, 0))

@@ -15,7 +15,7 @@ import (
 // transaction writes several keys, and a delete writes no value. A compare-and-set whose condition
 // does not hold, and a delete of a missing key, write nothing.
 func TestStoreCostsMatchArithmetic(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		n := map[kv.Kind]uint64{}
@@ -32,7 +32,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 			m.Due += n[kind]
 		}
 		conflicts, gone := min(n[kv.CAS], uint64(rng.IntN(9))), min(n[kv.Delete], uint64(rng.IntN(9)))
-		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Missed[kv.Delete] = conflicts, gone, gone
+		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Misses[kv.Delete] = conflicts, gone, gone
 		m.Outcomes[kv.OK] = m.Due - conflicts - gone
 		// Twice as many operations were done in the window as became due in it.
 		m.Done = 2 * m.Due

@@ -86,13 +86,13 @@ func (t *Tail) read() (u *Update, err error) {
 	if trial.Folder == "" || !filepath.IsLocal(trial.Folder) {
 		return u, nil // Open has reported the problem
 	}
-	if u.Rows, err = tailed(&t.timeline, t.dir, trial.Folder, timelineFile, readTimeline); err != nil {
+	if u.Rows, err = readAppended(&t.timeline, t.dir, trial.Folder, timelineFile, readTimeline); err != nil {
 		return nil, err
 	}
-	if u.Events, err = tailed(&t.events, t.dir, trial.Folder, eventsFile, readEvents); err != nil {
+	if u.Events, err = readAppended(&t.events, t.dir, trial.Folder, eventsFile, readEvents); err != nil {
 		return nil, err
 	}
-	u.Machines, err = tailed(&t.machines, t.dir, trial.Folder, machinesFile, readMachines)
+	u.Machines, err = readAppended(&t.machines, t.dir, trial.Folder, machinesFile, readMachines)
 	return u, err
 }
 
@@ -102,9 +102,9 @@ type tailFile struct {
 	header []byte // the first line of a CSV file
 }
 
-// tailed parses the complete lines that were appended to a file since the previous call. The file
+// readAppended parses the complete lines that were appended to a file since the previous call. The file
 // may be missing.
-func tailed[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]T, error)) ([]T, error) {
+func readAppended[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]T, error)) ([]T, error) {
 	path := filepath.Join(folder, name)
 	b, err := f.lines(dir, path)
 	if err != nil || len(b) == 0 {

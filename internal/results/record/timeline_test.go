@@ -42,7 +42,7 @@ func TestTimelineHasWatchEvents(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	watched := watchedSpec()
-	each := int(watched.Load.WatchersOfKey())
+	each := int(watched.Load.WatchersPerKey())
 	if each < 2 {
 		t.Fatal("each key has only one watcher")
 	}

@@ -56,9 +56,9 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*t = Times{}
-	read := func(name string, to any) error {
+	read := func(name string, target any) error {
 		if raw, ok := object[name]; ok {
-			return json.Unmarshal(raw, to)
+			return json.Unmarshal(raw, target)
 		}
 		return nil
 	}

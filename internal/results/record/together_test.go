@@ -12,20 +12,20 @@ func TestStartSpreadOfWorkers(t *testing.T) {
 	for spread, began := range map[int64][]int64{4: {9, 4, 0}, 2: {0, 2, 900, 3}, 7: {7}} {
 		var trial Trial
 		for i, after := range began {
-			trial.ByWorker = append(trial.ByWorker, ByWorker{Name: string(rune('a' + i)), BeganAfterNS: after})
+			trial.ByWorker = append(trial.ByWorker, ByWorker{Name: string(rune('a' + i)), StartDelayNS: after})
 		}
-		all := together(trial.ByWorker, &measure.Totals{MergedAfter: 5})
+		all := newWorkerTiming(trial.ByWorker, &measure.Totals{MergedAfter: 5})
 		last := trial.LastToBegin()
-		if *all.StartSpreadNS != spread || *all.StartLatestNS != last.BeganAfterNS || *all.MergedAfterNS != 5 {
+		if *all.StartSpreadNS != spread || *all.StartLatestNS != last.StartDelayNS || *all.MergedAfterNS != 5 {
 			t.Errorf("%v: within %d, the last after %d", began, *all.StartSpreadNS, *all.StartLatestNS)
 		}
 		for _, w := range trial.ByWorker {
-			if w.BeganAfterNS > last.BeganAfterNS {
+			if w.StartDelayNS > last.StartDelayNS {
 				t.Errorf("%v: %s is not the last", began, last.Name)
 			}
 		}
 	}
-	if (together(nil, &measure.Totals{MergedAfter: 5}) != WorkerTiming{}) || (&Trial{}).LastToBegin() != nil {
+	if (newWorkerTiming(nil, &measure.Totals{MergedAfter: 5}) != WorkerTiming{}) || (&Trial{}).LastToBegin() != nil {
 		t.Error("a single worker is reported as several")
 	}
 }

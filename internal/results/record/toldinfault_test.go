@@ -12,7 +12,7 @@ func TestWatchRecovery(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course
 	for i := range 12 {
-		s := &measure.Second{Phase: measure.Measured, Index: i, Fine: &measure.Fine{}}
+		s := &measure.Second{Phase: measure.Measured, Index: i, SlotDetail: &measure.SlotDetail{}}
 		for ms := range 1000 {
 			at, after := 1000*i+ms, int64(3_000_000)
 			switch {
@@ -25,43 +25,43 @@ func TestWatchRecovery(t *testing.T) {
 			case at == 7500:
 				after = 150_000_000
 			}
-			s.Fine.EventReceived(after, int64(ms)*1_000_000)
+			s.SlotDetail.CountEvent(after, int64(ms)*1_000_000)
 		}
 		switch i {
 		case 3:
-			s.Fine.Missed(3, 0, 900_000_000)
-			s.Fine.WatcherEnded(true, 100_000_000)
+			s.SlotDetail.CountMissing(3, 0, 900_000_000)
+			s.SlotDetail.CountWatcherEnd(true, 100_000_000)
 		case 4:
-			s.Fine.Missed(0, 1, 0)
-			s.Fine.LeaseEnded(7, true, 500_000_000)
-			s.Fine.LeaseEnded(9, false, 500_000_000)
+			s.SlotDetail.CountMissing(0, 1, 0)
+			s.SlotDetail.AddLeaseEnd(7, true, 500_000_000)
+			s.SlotDetail.AddLeaseEnd(9, false, 500_000_000)
 		case 5:
-			s.Fine.LeaseEnded(7, true, 500_000_000) // another event loop noticed the end of the same lease later; it must not count twice
+			s.SlotDetail.AddLeaseEnd(7, true, 500_000_000) // another event loop noticed the end of the same lease later; it must not count twice
 		case 8:
-			s.Fine.WatcherEnded(false, 0)
+			s.SlotDetail.CountWatcherEnd(false, 0)
 		}
 		other := *s
-		other.Fine = &measure.Fine{Watch: s.Fine.Watch}
-		q := measure.WindowTimeline{Watched: c.Watched}
+		other.SlotDetail = &measure.SlotDetail{Watch: s.SlotDetail.Watch}
+		q := measure.WindowTimeline{WatchTimeline: c.WatchTimeline}
 		q.Add(&other, measure.Figure{})
-		c.Watched = q.Watched
+		c.WatchTimeline = q.WatchTimeline
 	}
 	all := p.faults(false, done(3, 4), done(7, 8))
 	w := all[0].Watch
-	if w == nil || w.Outage == nil || *w.Outage < 0.79 || *w.Outage > 0.81 || w.Lasted || w.Latest == nil || *w.Latest != 0.8 || w.LatestBefore == nil || *w.LatestBefore != 0.13 {
+	if w == nil || w.Outage == nil || *w.Outage < 0.79 || *w.Outage > 0.81 || w.Unfinished || w.MaxDelay == nil || *w.MaxDelay != 0.8 || w.MaxDelayBefore == nil || *w.MaxDelayBefore != 0.13 {
 		t.Fatalf("the first fault has %+v", w)
 	}
-	if w.Late != 10 || *w.Lost != 2 || w.Again != 1 || w.Ended != 0 {
+	if w.Late != 10 || *w.Lost != 2 || w.Resubscribed != 1 || w.EndedWatchers != 0 {
 		t.Errorf("the first fault has %+v", w)
 	}
-	if l := all[0].Leases; l == nil || l.Ended != 2 || l.Early != 1 {
+	if l := all[0].Leases; l == nil || l.Ended != 2 || l.EndedEarly != 1 {
 		t.Errorf("the leases are %+v", l)
 	}
 	w = all[1].Watch
-	if w == nil || w.Outage != nil || w.Late != 1 || *w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
+	if w == nil || w.Outage != nil || w.Late != 1 || *w.Lost != 0 || w.EndedWatchers != 1 || all[1].Leases != nil {
 		t.Errorf("the second fault has %+v and %+v", w, all[1].Leases)
 	}
-	c.Watched.ShowsPassed = false // simulate a store whose events have no version
+	c.WatchTimeline.ShowsMissing = false // simulate a store whose events have no version
 	if w = p.faults(false, done(3, 4))[0].Watch; w == nil || w.Lost != nil {
 		t.Errorf("lost events are %+v, although events do not reveal them", w)
 	}

@@ -20,11 +20,11 @@ type Trial struct {
 	Opened  *time.Time `json:"window_opened"` // null if the window never opened
 	Seconds float64    `json:"seconds"`       // the window's length
 
-	// WarmupRun is the length of the warm-up in seconds. WarmupSteady reports whether throughput
+	// ActualWarmupSeconds is the length of the warm-up in seconds. WarmupSteady reports whether throughput
 	// was steady at the end of the warm-up. It is null if the warm-up did not wait for a steady
 	// throughput.
-	WarmupRun    *float64 `json:"warmup_seconds_run"`
-	WarmupSteady *bool    `json:"warmup_steady"`
+	ActualWarmupSeconds *float64 `json:"warmup_seconds_run"`
+	WarmupSteady        *bool    `json:"warmup_steady"`
 
 	// The results, in the order of the JSON object. The type of each part has its own source file.
 	Counts
@@ -35,7 +35,7 @@ type Trial struct {
 
 	Verdict verdict.Verdict `json:"verdict"`
 
-	Attached `json:"-"`
+	AttachedData `json:"-"`
 }
 
 // MarshalJSON encodes the trial with its load.
@@ -74,8 +74,8 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	t.ServiceTime.restore(t.Errors)
 	if w := t.Watch; w != nil {
 		w.FromDue.restore(w.Lost)
-		if w.ToLast != nil {
-			w.ToLast.restore(w.Lost)
+		if w.ToLastWatcher != nil {
+			w.ToLastWatcher.restore(w.Lost)
 		}
 		w.FromSent.restore(w.Lost)
 	}

@@ -160,7 +160,7 @@ func TestJSONNamesAreStable(t *testing.T) {
 }
 
 func TestNewTrialChangesNothing(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	l := newLoad(5, 0.1, true)
 	l.phase(measure.Measured, 2, 500)
 	m := l.totals[measure.Measured]
@@ -205,7 +205,7 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 	// window of 10 s.
 	warm := totals(100, 2e9)
 	m := totals(80_000, 10e6)
-	m.CarriedIn = 100
+	m.InFlightAtStart = 100
 	if v := NewTrial(c, Observed{}, m, warm, roles).Verdict; v.State != verdict.Valid {
 		t.Errorf("the stall is reported as a defect: %+v", v)
 	}
@@ -218,15 +218,15 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
-	known := Roles{
+	known := RoleHistory{
 		{Member: 1, Term: 5, Role: "leader"}, {Member: 2, Term: 5, Role: "unknown"}, {Member: 3, Term: 6, Role: "follower"},
 	}
 	for _, tt := range []struct {
 		member, term uint64
 		want         kv.Role
 	}{
-		{1, 5, kv.Leader}, {2, 5, kv.Follower}, {3, 5, kv.Follower}, {9, 5, kv.Follower}, {0, 5, kv.Unknown},
-		{3, 6, kv.Follower}, {1, 6, kv.Unknown}, {1, 7, kv.Unknown}, {1, 0, kv.Unknown},
+		{1, 5, kv.Leader}, {2, 5, kv.Follower}, {3, 5, kv.Follower}, {9, 5, kv.Follower}, {0, 5, kv.UnknownRole},
+		{3, 6, kv.Follower}, {1, 6, kv.UnknownRole}, {1, 7, kv.UnknownRole}, {1, 0, kv.UnknownRole},
 	} {
 		if got := known.Resolve(tt.member, tt.term); got != tt.want {
 			t.Errorf("member %d at term %d is %s, want %s", tt.member, tt.term, got, tt.want)
@@ -237,12 +237,12 @@ func TestRoles(t *testing.T) {
 func TestFromScenario(t *testing.T) {
 	s := scenario.Trial{
 		Name: "mix", Number: 3, Repeat: 2, Repeats: 5,
-		Cluster: scenario.Cluster{Store: "etcd", Attach: &scenario.Attach{
+		Cluster: scenario.Cluster{Store: "etcd", RunningCluster: &scenario.RunningCluster{
 			Endpoints: []string{"h:1"}, CACert: "ca.pem", User: "root:secret",
 		}},
 		Load: scenario.Load{
 			Mix:    []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 9}},
-			Target: kv.Target{Mode: kv.One, Member: 2}, Arrival: scenario.Poisson, Rate: scenario.Rate{PerSecond: 500},
+			Target: kv.Target{Mode: kv.SingleMember, Member: 2}, Arrival: scenario.Poisson, Rate: scenario.Rate{PerSecond: 500},
 			MaxInFlight: 100, Duration: 1500 * time.Millisecond, Prefix: "\xff",
 			Distribution: scenario.Distribution{Name: "zipfian", Theta: 0.99, HotKeys: 0.2, HotOps: 0.8},
 		},
@@ -258,7 +258,7 @@ func TestFromScenario(t *testing.T) {
 		t.Errorf("the user is recorded: %s", s)
 	}
 	s.Load.Mix = append(s.Load.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable})
-	s.Load.Rate = scenario.Rate{Percent: 50, Of: "put"}
+	s.Load.Rate = scenario.Rate{Percent: 50, SourceTrial: "put"}
 	if c = NewConditions(&s); c.Consistency != Mixed || c.Rate != nil {
 		t.Errorf("got %+v", c)
 	}
@@ -271,27 +271,27 @@ func TestFromScenario(t *testing.T) {
 // Each half of a window consists of whole seconds. If a trial becomes slower during the window, it
 // is suspect.
 func TestSlowdownInTheWindowIsSuspect(t *testing.T) {
-	steady, slower := &Answered{}, &Answered{}
+	steady, slower := &DoneCounts{}, &DoneCounts{}
 	for i := range 31 {
-		steady.Done = append(steady.Done, uint64(1000+i%3))
-		slower.Done = append(slower.Done, uint64(1000-20*i))
+		steady.Total = append(steady.Total, uint64(1000+i%3))
+		slower.Total = append(slower.Total, uint64(1000-20*i))
 	}
-	slower.Done[30] = 9 // the window ended within this second
-	h := halves(slower, 30.01)
-	if h[0].Seconds != 15 || h[1].Seconds != 15 || h[0].PerSecond != 860 || h[1].PerSecond != 560 || math.Abs(h[0].Error-23.09) > 0.01 {
+	slower.Total[30] = 9 // the window ended within this second
+	h := windowHalves(slower, 30.01)
+	if h[0].Seconds != 15 || h[1].Seconds != 15 || h[0].PerSecond != 860 || h[1].PerSecond != 560 || math.Abs(h[0].StandardError-23.09) > 0.01 {
 		t.Errorf("%+v", h)
 	}
-	if h := halves(nil, 20); h != [2]verdict.Half{} {
+	if h := windowHalves(nil, 20); h != [2]verdict.Half{} {
 		t.Errorf("of nothing: %+v", h)
 	}
-	if h := halves(&Answered{Done: []uint64{5, 7, 9}}, 3); h[0].PerSecond != 5 || h[1].PerSecond != 9 || h[0].Seconds != 1 {
+	if h := windowHalves(&DoneCounts{Total: []uint64{5, 7, 9}}, 3); h[0].PerSecond != 5 || h[1].PerSecond != 9 || h[0].Seconds != 1 {
 		t.Errorf("of three seconds: %+v", h)
 	}
 	for _, test := range []struct {
-		answered *Answered
+		answered *DoneCounts
 		suspect  bool
 	}{{steady, false}, {slower, true}} {
-		trial := NewTrial(Conditions{}, Observed{Answered: test.answered}, &measure.Totals{Seconds: 30.01}, nil, nil)
+		trial := NewTrial(Conditions{}, Observed{DoneCounts: test.answered}, &measure.Totals{Seconds: 30.01}, nil, nil)
 		if got := slices.ContainsFunc(trial.Verdict.Reasons, func(r verdict.Reason) bool { return r.Rule == 25 }); got != test.suspect {
 			t.Errorf("R25 is among %v: %v", trial.Verdict.Reasons, got)
 		}

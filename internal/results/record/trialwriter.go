@@ -31,33 +31,33 @@ type TrialWriter struct {
 	folder string
 	index  int // in the run's trials
 
-	mu       sync.Mutex
-	hlog     *lines
-	timeline *lines
-	events   *lines
-	machines *lines // nil until the first rows are written
-	stores   *lines // nil until the first row is written
-	watchers uint64 // number of watchers of each watched key; 0 if the timeline has no columns for watch events
-	begun    bool
-	base     time.Time // base time of the histogram log
-	start    [2]time.Time
-	end      [2]time.Time
-	done     bool
-	encoder  encoder
-	scratch  *measure.Histogram
-	answered Answered
-	buf      []byte
+	mu         sync.Mutex
+	hlog       *lines
+	timeline   *lines
+	events     *lines
+	machines   *lines // nil until the first rows are written
+	stores     *lines // nil until the first row is written
+	watchers   uint64 // number of watchers of each watched key; 0 if the timeline has no columns for watch events
+	begun      bool
+	base       time.Time // base time of the histogram log
+	start      [2]time.Time
+	end        [2]time.Time
+	done       bool
+	encoder    encoder
+	scratch    *measure.Histogram
+	doneCounts DoneCounts
+	buf        []byte
 }
 
 // Trial begins a trial. It creates the trial's folder, trial-NN-<name>. If the trial is repeated,
 // the folder is trial-NN-<name>-rN. It also adds the trial to run.json and marks it as incomplete.
 func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
-	t := pending(c, now)
+	t := newPendingTrial(c, now)
 	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
 	if c.Repeated() {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
-	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watchers: c.WatchersOfKey(), scratch: measure.NewHistogram()}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watchers: c.WatchersPerKey(), scratch: measure.NewHistogram()}
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if err := tw.openFiles(); err != nil {
 		return nil, w.fail(errors.Join(err, tw.closeFiles()))
 	}
-	err := w.note(func(r *Run) entry {
+	err := w.applyChange(func(r *Run) entry {
 		tw.index = len(r.Trials)
 		r.Trials = append(r.Trials, t)
 		return entry{Index: tw.index, Trial: &t}
@@ -96,7 +96,7 @@ func (t *TrialWriter) Dir() string { return t.dir }
 // Begin writes the time at which a phase began. It must be called before Second is first called for
 // this phase.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
-	return t.do(func() error {
+	return t.withLock(func() error {
 		t.start[phase] = at
 		if t.begun {
 			return nil
@@ -122,7 +122,7 @@ func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 // Second records one second. The data of all event loops must already be merged. Second does not
 // modify s.
 func (t *TrialWriter) Second(s *measure.Second) error {
-	return t.do(func() error {
+	return t.withLock(func() error {
 		from := t.start[s.Phase]
 		if from.IsZero() {
 			return fmt.Errorf("the %s phase of %s has seconds but no start time; this is a defect in quorumbench", s.Phase, t.folder)
@@ -141,20 +141,20 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 			return err
 		}
 		if s.Phase == measure.Measured {
-			t.answered.add(s)
+			t.doneCounts.add(s)
 		}
 		return writeRows(t.timeline, cells(rowOf(s, start, t.watchers, t.scratch).written()))
 	})
 }
 
-// Answered returns counts of the operations that members served. It covers the seconds of the
+// DoneCounts returns counts of the operations that members served. It covers the seconds of the
 // window that have been recorded so far.
-func (t *TrialWriter) Answered() *Answered {
+func (t *TrialWriter) DoneCounts() *DoneCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := &Answered{Done: slices.Clone(t.answered.Done), By: map[uint64][]uint64{}}
-	for member, counts := range t.answered.By {
-		a.By[member] = slices.Clone(counts)
+	a := &DoneCounts{Total: slices.Clone(t.doneCounts.Total), ByMember: map[uint64][]uint64{}}
+	for member, counts := range t.doneCounts.ByMember {
+		a.ByMember[member] = slices.Clone(counts)
 	}
 	return a
 }
@@ -163,13 +163,13 @@ func (t *TrialWriter) Answered() *Answered {
 // all watchers have been created. In the log, the interval begins with the phase and has the given
 // length in seconds.
 func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram, seconds float64) error {
-	return t.do(func() error {
+	return t.withLock(func() error {
 		start := t.start[phase]
 		if start.IsZero() || count(h) == 0 {
 			return nil
 		}
 		var err error
-		t.buf, err = t.encoder.appendInterval(t.buf[:0], Tag{Phase: phase, Time: WatchMade}.String(), start.Sub(t.base).Seconds(), seconds, h)
+		t.buf, err = t.encoder.appendInterval(t.buf[:0], Tag{Phase: phase, Time: WatchCreation}.String(), start.Sub(t.base).Seconds(), seconds, h)
 		if err != nil {
 			return fmt.Errorf("cannot write a histogram: %w", err)
 		}
@@ -216,16 +216,16 @@ func (t *TrialWriter) finish(change func(*Trial)) error {
 }
 
 func (t *TrialWriter) change(change func(*Trial)) error {
-	return t.w.note(func(r *Run) entry {
+	return t.w.applyChange(func(r *Run) entry {
 		at := &r.Trials[t.index]
 		change(at)
 		return entry{Index: t.index, Trial: at}
 	})
 }
 
-// do calls the function `write` while it holds the lock. If an earlier write has failed, it returns
+// withLock calls the function `write` while it holds the lock. If an earlier write has failed, it returns
 // that error instead.
-func (t *TrialWriter) do(write func() error) error {
+func (t *TrialWriter) withLock(write func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.w.Err(); err != nil {

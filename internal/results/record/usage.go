@@ -34,18 +34,18 @@ type Usage struct {
 	// members used. They are null if they are not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
-	// PausedNS is the total delay with which the generator's event loops woke up. Overhead reports
+	// WakeDelayNS is the total delay with which the generator's event loops woke up. Overhead reports
 	// how much time the generator added to operations. It is null if this time was not sampled.
-	PausedNS    int64              `json:"paused_ns"`
-	Overhead    *GeneratorOverhead `json:"generator_added"`
-	MeanResting float64            `json:"mean_paused_clients"`
+	WakeDelayNS       int64              `json:"paused_ns"`
+	Overhead          *GeneratorOverhead `json:"generator_added"`
+	MeanPausedClients float64            `json:"mean_paused_clients"`
 }
 
 func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
-	t.PausedNS, t.MeanResting = m.Paused, m.MeanResting
+	t.WakeDelayNS, t.MeanPausedClients = m.Paused, m.MeanResting
 	t.SamplingCPUSeconds = o.SamplingCPUSeconds
 	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
 	t.StoreCosts = t.storeCosts(o, m)

@@ -9,20 +9,20 @@ import (
 // Watched reports on watch events. Counts cover the whole load, including its warm-up, unless the
 // comment on the count mentions the window.
 type Watched struct {
-	Acknowledged uint64 `json:"acknowledged_writes"` // acknowledged writes of watched keys
-	Expected     uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
-	Delivered    uint64 `json:"delivered_events"`    // distinct events
-	Lost         uint64 `json:"lost_events"`
-	Coalesced    uint64 `json:"coalesced_events"` // number of versions that watchers in mode "once" or "query" skipped
-	Duplicated   uint64 `json:"duplicated_events"`
-	Reordered    uint64 `json:"reordered_events"`  // number of events that arrived after a later event of their key
-	Untimed      uint64 `json:"untimed_events"`    // number of delivered events for which the time when the write was sent is not known
-	Foreign      uint64 `json:"foreign_events"`    // number of untimed events that writes of this load did not cause
-	Wrong        uint64 `json:"wrong_events"`      // number of events of keys that the watcher does not watch
-	Impossible   uint64 `json:"impossible_events"` // number of events that arrived before their write was sent
-	Resubscribed uint64 `json:"resubscribed"`      // number of times that a watcher was re-created
-	Ended        uint64 `json:"ended_watchers"`    // number of watchers that the store ended permanently
-	EndedText    string `json:"ended_text,omitempty"`
+	Acknowledged   uint64 `json:"acknowledged_writes"` // acknowledged writes of watched keys
+	Expected       uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
+	Delivered      uint64 `json:"delivered_events"`    // distinct events
+	Lost           uint64 `json:"lost_events"`
+	Coalesced      uint64 `json:"coalesced_events"` // number of versions that watchers in mode "once" or "query" skipped
+	Duplicated     uint64 `json:"duplicated_events"`
+	Reordered      uint64 `json:"reordered_events"`  // number of events that arrived after a later event of their key
+	Untimed        uint64 `json:"untimed_events"`    // number of delivered events for which the time when the write was sent is not known
+	Foreign        uint64 `json:"foreign_events"`    // number of untimed events that writes of this load did not cause
+	WrongKeyEvents uint64 `json:"wrong_events"`      // number of events of keys that the watcher does not watch
+	Impossible     uint64 `json:"impossible_events"` // number of events that arrived before their write was sent
+	Resubscribed   uint64 `json:"resubscribed"`      // number of times that a watcher was re-created
+	Ended          uint64 `json:"ended_watchers"`    // number of watchers that the store ended permanently
+	EndedText      string `json:"ended_text,omitempty"`
 
 	// InWindow is the number of distinct events of writes that were due in the window. It includes
 	// events that arrived after the window. PerSecond is InWindow divided by the length of the
@@ -39,17 +39,17 @@ type Watched struct {
 	// request for the first watcher until the last watcher existed.
 	Creation        Times   `json:"creation_ns"`
 	CreationSeconds float64 `json:"creation_seconds"`
-	// ToLast is the time from when a write in the window was due until the last of all watchers
+	// ToLastWatcher is the time from when a write in the window was due until the last of all watchers
 	// received the write's event. It is nil unless each watcher watches all written keys. A lost
 	// event counts as slower than every event that arrived.
-	ToLast *Times `json:"to_last_ns,omitempty"`
+	ToLastWatcher *Times `json:"to_last_ns,omitempty"`
 }
 
 // EventsPerWrite returns the number of events that a write of a watched key causes. This is the
 // number of watchers of the key. It is determined from the load, or from the numbers of events and
 // writes. The events of one write count as one sample of latency.
 func (t *Trial) EventsPerWrite() uint64 {
-	each := max(t.WatchersOfKey(), 1)
+	each := max(t.WatchersPerKey(), 1)
 	if w := t.Watch; w != nil && w.Acknowledged > 0 {
 		each = max(each, (w.Expected+w.Acknowledged-1)/w.Acknowledged)
 	}
@@ -64,11 +64,11 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 	w := &Watched{
 		Acknowledged: t.Acknowledged, Expected: t.Expected, Delivered: t.Delivered, Lost: t.Lost, Coalesced: t.Coalesced,
 		Duplicated: t.Duplicated, Reordered: t.Reordered, Untimed: t.Untimed, Foreign: t.Foreign,
-		Wrong: t.Wrong, Impossible: t.Impossible, Resubscribed: t.Resubscribed, Ended: t.Ended, EndedText: t.EndedText,
+		WrongKeyEvents: t.Wrong, Impossible: t.Impossible, Resubscribed: t.Resubscribed, Ended: t.Ended, EndedText: t.EndedText,
 		InWindow: m.Watch.Delivered, Creation: Times{measure.Summarize(t.Created, 0)}, CreationSeconds: t.CreatedSeconds,
 	}
 	if t.Last != nil {
-		w.ToLast = &Times{measure.Summarize(t.Last, t.Lost)}
+		w.ToLastWatcher = &Times{measure.Summarize(t.Last, t.Lost)}
 	}
 	if m.Seconds > 0 {
 		w.PerSecond = float64(w.InWindow) / m.Seconds
@@ -87,7 +87,7 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) verdict.EventFigures {
 	f := verdict.EventFigures{
 		Expected: w.Expected, Lost: w.Lost, Duplicated: window.Duplicated, Reordered: window.Reordered, Untimed: window.Untimed,
-		Wrong: w.Wrong, Impossible: w.Impossible, Ended: w.Ended, EndedText: w.EndedText, Resubscribed: w.Resubscribed,
+		Wrong: w.WrongKeyEvents, Impossible: w.Impossible, Ended: w.Ended, EndedText: w.EndedText, Resubscribed: w.Resubscribed,
 	}
 	if c != nil && len(c.Key) > 0 {
 		f.Untimed = 0

@@ -106,7 +106,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 // Events of writes before the load have no times. This is not a problem.
 func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	spec := watchedSpec()
-	spec.Load.Watch.Key, spec.Load.Watch.Expect = []byte("k"), 8
+	spec.Load.Watch.Key, spec.Load.Watch.EarlierEvents = []byte("k"), 8
 	m := watchedTotals(1000)
 	m.Watch.FromDue, m.Watch.FromSent = nil, nil
 	m.Watching.Untimed, m.Watching.Foreign = 2000, 2000
@@ -141,11 +141,11 @@ func TestHlogHoldsWatchEvents(t *testing.T) {
 	must(t, err)
 	sent := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchSent })
 	due := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchDue })
-	made := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchMade })
+	made := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchCreation })
 	if !sent.Equals(whole) || !made.Equals(whole) || due.TotalCount() != 3000 || due.Mean() < sent.Mean() {
 		t.Errorf("%d, %d and %d of 3000 times", sent.TotalCount(), due.TotalCount(), made.TotalCount())
 	}
-	for _, tag := range []Tag{{Phase: measure.Measured, Time: WatchDue}, {Phase: measure.Warmup, Time: WatchSent}, {Phase: measure.Warmup, Time: WatchMade}} {
+	for _, tag := range []Tag{{Phase: measure.Measured, Time: WatchDue}, {Phase: measure.Warmup, Time: WatchSent}, {Phase: measure.Warmup, Time: WatchCreation}} {
 		if back, err := ParseTag(tag.String()); err != nil || back != tag {
 			t.Errorf("%s is read as %v, %v", tag, back, err)
 		}

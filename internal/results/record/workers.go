@@ -17,9 +17,9 @@ type ByWorker struct {
 	// absent if the worker was not lost. The figures of a lost worker are those of its last report.
 	Lost  string `json:"lost,omitempty"`
 	Loops int    `json:"loops"`
-	// BeganAfterNS is the time from the start of the first worker's window to the start of this
+	// StartDelayNS is the time from the start of the first worker's window to the start of this
 	// worker's window. Seconds is the length of this worker's window.
-	BeganAfterNS int64 `json:"start_delay_ns"`
+	StartDelayNS int64 `json:"start_delay_ns"`
 	// ClockBoundNS is the maximum error of the worker's clock after the clock was corrected. It is
 	// 0 if the worker uses the controller's clock.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
@@ -35,10 +35,10 @@ type ByWorker struct {
 
 	ResponseTime Times  `json:"response_time_ns"`
 	Lateness     *Times `json:"lateness_ns"` // null in a closed loop
-	// MedianApart is the relative difference between the worker's median response time and the
+	// MedianDifference is the relative difference between the worker's median response time and the
 	// median of the other workers. The medians are compared second by second, for operations of the
-	// same kind at the same member. MedianApart is null if no operations can be compared.
-	MedianApart *float64 `json:"median_difference"`
+	// same kind at the same member. MedianDifference is null if no operations can be compared.
+	MedianDifference *float64 `json:"median_difference"`
 
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	PausedNS       int64    `json:"paused_ns"`
@@ -61,7 +61,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 		b := &all[i]
 		response := p.Response.Histogram() // merge one at a time, because the histograms of a hundred workers take a hundred megabytes
 		*b = ByWorker{
-			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, ClockBoundNS: p.ClockBound, Seconds: float64(p.Length) / 1e9,
+			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, StartDelayNS: p.StartDelay, ClockBoundNS: p.ClockError, Seconds: float64(p.Length) / 1e9,
 			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
 			ResponseTime:   Times{measure.Summarize(response, p.Due-p.Succeeded)},
 			LongestPauseNS: p.LongestPause, PausedNS: p.Paused, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay,
@@ -81,7 +81,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 			for _, x := range apart[i] {
 				sum += x
 			}
-			b.MedianApart = new(math.Expm1(sum / float64(n)))
+			b.MedianDifference = new(math.Expm1(sum / float64(n)))
 		}
 	}
 	return all
@@ -99,13 +99,13 @@ type WorkerTiming struct {
 	MergedAfterNS *int64 `json:"merged_after_ns,omitempty"`
 }
 
-func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
+func newWorkerTiming(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 	if len(workers) == 0 {
 		return t
 	}
 	began := make([]int64, len(workers))
 	for i := range workers {
-		began[i] = workers[i].BeganAfterNS
+		began[i] = workers[i].StartDelayNS
 	}
 	slices.Sort(began)
 	t.StartSpreadNS, t.StartLatestNS = new(began[(len(began)-1)/2]), new(began[len(began)-1])
@@ -119,16 +119,16 @@ func together(workers []ByWorker, m *measure.Totals) (t WorkerTiming) {
 // is empty.
 func (t *Trial) LastToBegin() (last *ByWorker) {
 	for i := range t.ByWorker {
-		if b := &t.ByWorker[i]; last == nil || b.BeganAfterNS > last.BeganAfterNS {
+		if b := &t.ByWorker[i]; last == nil || b.StartDelayNS > last.StartDelayNS {
 			last = b
 		}
 	}
 	return last
 }
 
-// meanOutside returns the time-weighted mean number of clients whose worker was not active: it had
+// meanInactiveClients returns the time-weighted mean number of clients whose worker was not active: it had
 // not started yet, or had already sent its part of a total.
-func (t *Trial) meanOutside() (clients float64) {
+func (t *Trial) meanInactiveClients() (clients float64) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; t.Seconds > 0 {
 			clients += float64(b.Clients) * max(0, 1-b.Seconds/t.Seconds)
@@ -156,10 +156,10 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle, RunWait: p.RunWait}
 		seconds := float64(p.Length) / 1e9
 		w := verdict.Worker{
-			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: seconds,
+			Name: p.Worker, Lost: p.Lost, StartDelayNS: p.StartDelay, MedianDistances: apart[i], Seconds: seconds,
 			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
 			ThrottledNS: orZero(p.ThrottledNS),
-			Added:       addedTo(&d, response, t.ConnectionWaitNS, waitsOf(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
+			Added:       overheadOf(&d, response, t.ConnectionWaitNS, newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
 		}
 		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(response) > 0 {
 			w.Pace = own / others
@@ -174,7 +174,7 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 // completed. others is the number that they would have completed at the pace of the other workers'
 // clients. Only clients of the same endpoints are compared. of is the number of operations from
 // which this pace was computed.
-func paceOf(parts []measure.Part, i int) (own, others, of float64) {
+func paceOf(parts []measure.Part, i int) (ownOperations, otherOperations, possibleOperations float64) {
 	type pace struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]*pace{}, map[string]*pace{}
 	for k := range parts {
@@ -198,9 +198,9 @@ func paceOf(parts []measure.Part, i int) (own, others, of float64) {
 		if o == nil || o.clients == 0 {
 			continue
 		}
-		own += p.operations
-		others += p.clients * o.perSecond / o.clients * float64(parts[i].Length) / 1e9
-		of += o.operations
+		ownOperations += p.operations
+		otherOperations += p.clients * o.perSecond / o.clients * float64(parts[i].Length) / 1e9
+		possibleOperations += o.operations
 	}
-	return own, others, of
+	return ownOperations, otherOperations, possibleOperations
 }

@@ -70,12 +70,12 @@ func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
 		return nil, writeError(dir, err)
 	}
 	if len(entries) > 0 {
-		return nil, occupied(dir, entries)
+		return nil, notEmptyError(dir, entries)
 	}
 	return begin(dir, now, run, openFile)
 }
 
-func occupied(dir string, entries []os.DirEntry) error {
+func notEmptyError(dir string, entries []os.DirEntry) error {
 	what := "it is not empty"
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == runFile }) {
 		what = "it contains another run"
@@ -94,7 +94,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	w := &Writer{dir: dir, open: open, run: run, size: int64(len(b))}
 	switch w.lock, err = lockRun(dir); {
 	case errors.Is(err, errLocked):
-		return nil, begunThere(dir)
+		return nil, alreadyBegunError(dir)
 	case err != nil:
 		return nil, writeError(dir, err)
 	}
@@ -103,14 +103,14 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	if err := open.write(path, os.O_EXCL, b); err != nil {
 		w.unlock()
 		if errors.Is(err, fs.ErrExist) {
-			return nil, begunThere(dir)
+			return nil, alreadyBegunError(dir)
 		}
 		return nil, err
 	}
 	return w, nil
 }
 
-func begunThere(dir string) error {
+func alreadyBegunError(dir string) error {
 	return fmt.Errorf("cannot record into %s: another run has just started in this folder; choose another folder", dir)
 }
 
@@ -140,7 +140,7 @@ func (w *Writer) Err() error {
 // this ID, AddCluster replaces it.
 func (w *Writer) AddCluster(c Cluster) error {
 	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
-	return w.note(func(r *Run) entry {
+	return w.applyChange(func(r *Run) entry {
 		r.addCluster(c)
 		return entry{Cluster: &c}
 	})
@@ -175,11 +175,11 @@ func (w *Writer) update(change func(*Run)) error {
 		return w.err
 	}
 	change(&w.run)
-	return w.keep(w.writeRun())
+	return w.keepFirstError(w.writeRun())
 }
 
-// keep stores err if no error is stored yet. It returns the stored error. The caller must hold mu.
-func (w *Writer) keep(err error) error {
+// keepFirstError stores err if no error is stored yet. It returns the stored error. The caller must hold mu.
+func (w *Writer) keepFirstError(err error) error {
 	if w.err == nil {
 		w.err = err
 	}
@@ -190,7 +190,7 @@ func (w *Writer) keep(err error) error {
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.keep(err)
+	return w.keepFirstError(err)
 }
 
 // maxSlug is the maximum length of a slug.

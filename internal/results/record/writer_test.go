@@ -193,7 +193,7 @@ func TestMachines(t *testing.T) {
 func filledRow() *MachineRow {
 	r := NewMachineRow(time.UnixMilli(1_763_818_441_250).UTC(), "m1")
 	for i, c := range r.columns() {
-		if x, ok := c.at.(*float64); ok {
+		if x, ok := c.target.(*float64); ok {
 			*x = float64(i) + 0.5
 		}
 	}
@@ -216,12 +216,12 @@ func TestRowsThatFollow(t *testing.T) {
 		want bool
 	}{
 		"the next":                {after(func(*MachineRow) {}), true},
-		"of no known process":     {after(func(r *MachineRow) { r.PID, r.Started = math.NaN(), math.NaN() }), true},
+		"of no known process":     {after(func(r *MachineRow) { r.PID, r.ProcessStart = math.NaN(), math.NaN() }), true},
 		"late":                    {after(func(r *MachineRow) { r.Time = r.Time.Add(time.Second) }), true},
 		"after a gap":             {after(func(r *MachineRow) { r.Time = r.Time.Add(2 * time.Second) }), false},
 		"at the same time":        {after(func(r *MachineRow) { r.Time = before.Time }), false},
 		"of another process":      {after(func(r *MachineRow) { r.PID++ }), false},
-		"of one of the same name": {after(func(r *MachineRow) { r.Started++ }), false},
+		"of one of the same name": {after(func(r *MachineRow) { r.ProcessStart++ }), false},
 		"reset":                   {after(func(r *MachineRow) { r.User = 0 }), false},
 	} {
 		if got := c.row.Follows(&before); got != c.want {

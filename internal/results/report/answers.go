@@ -13,9 +13,9 @@ import (
 // answersHead is the title of the section about the verification of a load's responses.
 const answersHead = "Verification"
 
-// Answers returns the lines of the section about the verification of a load's responses, or nil if
+// VerificationLines returns the lines of the section about the verification of a load's responses, or nil if
 // the responses were not verified.
-func Answers(a *record.Answers) (lines []string) {
+func VerificationLines(a *record.Verification) (lines []string) {
 	if a == nil {
 		return nil
 	}
@@ -25,22 +25,22 @@ func Answers(a *record.Answers) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	verdict := "No consistency violation"
 	switch {
-	case len(a.Wrong) > 0:
-		verdict = "VIOLATIONS: " + a.WrongAnswers()
-	case a.Judged == 0:
+	case len(a.WrongByKind) > 0:
+		verdict = "VIOLATIONS: " + a.WrongResponsesText()
+	case a.VerifiedOperations == 0:
 		verdict = "Undecided"
 	}
-	add("%s in %s on %s", verdict, text.Plural(a.Judged, "operation"), text.Plural(a.Keys, "key"))
+	add("%s in %s on %s", verdict, text.Plural(a.VerifiedOperations, "operation"), text.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
-		add("%s: violates the guarantee %q (see %s)", v.Title(), v.Promise, v.Source)
+		add("%s: violates the guarantee %q (see %s)", v.Title(), v.Guarantee, v.Source)
 		for _, line := range v.History {
 			add("    %s", line)
 		}
-		add("    %s", v.Why)
+		add("    %s", v.Explanation)
 	}
 	if a.Indefinite > 0 {
-		add("%s had an unknown outcome; %s visible to later operations", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
+		add("%s had an unknown outcome; %s visible to later operations", text.Plural(a.Indefinite, "write"), countWithVerb(a.Resolved))
 	}
 	for i := range a.Members {
 		m := &a.Members[i]
@@ -54,9 +54,9 @@ func Answers(a *record.Answers) (lines []string) {
 		add("%s", watches(w))
 	}
 	if l := a.Leases; l != nil {
-		words := fmt.Sprintf("%s: %s; expired or revoked: %s", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), text.Count(l.Gone))
-		if s := l.Late; s != nil {
-			words += "; lifetime beyond the time to live (upper bound): " + spread(s, l.Gone)
+		words := fmt.Sprintf("%s: %s; expired or revoked: %s", text.Plural(l.Leases, "lease"), text.Plural(l.Renewals, "keep-alive"), text.Count(l.EndedLeases))
+		if s := l.ExpiryDelay; s != nil {
+			words += "; lifetime beyond the time to live (upper bound): " + medianAndMax(s, l.EndedLeases)
 		}
 		lines = append(lines, words)
 	}
@@ -66,16 +66,16 @@ func Answers(a *record.Answers) (lines []string) {
 	for i := range a.Staleness {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
-	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
-		add("%s would violate the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
+	for _, promise := range slices.Sorted(maps.Keys(a.NotGuaranteed)) {
+		add("%s would violate the guarantee %q, which the store does not give", text.Plural(a.NotGuaranteed[promise], "response"), promise)
 	}
 	lines = append(lines, a.Undecided...)
-	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
+	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), sizePerOperation(a))
 	return lines
 }
 
 // watches describes what watchers received.
-func watches(w *record.CheckedWatches) string {
+func watches(w *record.WatchVerification) string {
 	words := fmt.Sprintf("%s received %s and %s", text.Plural(w.Watchers, "watcher"), text.Plural(w.Events, "event"), text.Plural(w.Progress, "progress notification"))
 	if w.Resumed > 0 {
 		words += fmt.Sprintf("; watchers were re-created %s after they had lost their connection", text.Plural(w.Resumed, "time"))
@@ -87,18 +87,18 @@ func watches(w *record.CheckedWatches) string {
 }
 
 // locks describes the acquisitions of locks.
-func locks(l *record.CheckedLocks) string {
-	times := func(s *record.Spread) string { return spread(s, l.Granted) }
-	words := fmt.Sprintf("%s: acquired %s; wait %s; hold %s", text.Plural(l.Locks, "lock"), text.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
-	if l.Outlived > 0 {
-		words += fmt.Sprintf("; acquired %s before an earlier holder, whose lease had expired, released it (the store allows this)", text.Plural(l.Outlived, "time"))
+func locks(l *record.LockVerification) string {
+	times := func(s *record.Spread) string { return medianAndMax(s, l.Acquisitions) }
+	words := fmt.Sprintf("%s: acquired %s; wait %s; hold %s", text.Plural(l.Locks, "lock"), text.Plural(l.Acquisitions, "time"), times(&l.Waits), times(&l.Holds))
+	if l.OverlappingHolds > 0 {
+		words += fmt.Sprintf("; acquired %s before an earlier holder, whose lease had expired, released it (the store allows this)", text.Plural(l.OverlappingHolds, "time"))
 	}
 	return words
 }
 
-// spread returns the median and the maximum of count values. It omits the median if the values are
+// medianAndMax returns the median and the maximum of count values. It omits the median if the values are
 // too few for it.
-func spread(s *record.Spread, count uint64) string {
+func medianAndMax(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.Percentile(50, count); ok {
 		words = "p50 " + text.Duration(float64(p50)) + ", " + words
@@ -106,18 +106,18 @@ func spread(s *record.Spread, count uint64) string {
 	return words
 }
 
-// wereCount returns a number followed by "was" or "were".
-func wereCount(n uint64) string {
+// countWithVerb returns a number followed by "was" or "were".
+func countWithVerb(n uint64) string {
 	if n == 1 {
 		return "1 was"
 	}
 	return text.Count(n) + " were"
 }
 
-// eachOperation returns the size of the history per operation, or an empty string if it is not
+// sizePerOperation returns the size of the history per operation, or an empty string if it is not
 // known.
-func eachOperation(a *record.Answers) string {
-	if each, ok := a.BytesEach(); ok {
+func sizePerOperation(a *record.Verification) string {
+	if each, ok := a.BytesPerRecord(); ok {
 		return fmt.Sprintf(", %.1f bytes per operation", each)
 	}
 	return ""
@@ -125,8 +125,8 @@ func eachOperation(a *record.Answers) string {
 
 // staleness describes how stale the reads at one member and consistency level were.
 func staleness(s *record.Staleness) string {
-	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.MemberName(), text.Count(s.Behind), text.Count(s.Reads))
-	if s.Behind == 0 {
+	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.MemberName(), text.Count(s.StaleReads), text.Count(s.Reads))
+	if s.StaleReads == 0 {
 		return words
 	}
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }

@@ -11,22 +11,22 @@ import (
 
 // Effect reports the effect of one fault in a sentence.
 func Effect(e *faults.Effect) Finding {
-	return Finding{parts: func(to layout) { effectParts(to, e) }, object: func() any { return effectObject(e) }}
+	return Finding{parts: func(out layout) { effectParts(out, e) }, object: func() any { return effectObject(e) }}
 }
 
-func effectParts(to layout, e *faults.Effect) {
+func effectParts(out layout, e *faults.Effect) {
 	t := e.Trial
-	to.addLines(e.Sentence())
+	out.addLines(e.Sentence())
 	if e.Fault.Failure != "" {
-		to.addLines("The fault differed from the request: " + e.Fault.Failure)
+		out.addLines("The fault differed from the request: " + e.Fault.Failure)
 	}
-	to.addLines("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
+	out.addLines("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
 		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgeTrials([]*record.Trial{t})))
 }
 
 func effectObject(e *faults.Effect) (o record.Object) {
 	t, f := e.Trial, e.Fault
-	o.Add("fault", f.What)
+	o.Add("fault", f.Description)
 	o.Add("member", f.Member)
 	o.Add("role", f.Role)
 	o.Add("store", t.Store)
@@ -35,9 +35,9 @@ func effectObject(e *faults.Effect) (o record.Object) {
 	o.Add("rate", t.Rate)
 	o.Add("duration_seconds", t.Duration.Seconds())
 	o.Add("seed", t.Seed)
-	o.Add("began_seconds", f.Began)
+	o.Add("began_seconds", f.BeganAt)
 	o.Add("outage_seconds", f.Outage)
-	o.Add("outage_unfinished", f.OutageLasted)
+	o.Add("outage_unfinished", f.OutageUnfinished)
 	o.Add("recovery_seconds", e.Recovered)
 	o.Add("errors_definite", f.Definite)
 	o.Add("errors_indefinite", f.Indefinite)

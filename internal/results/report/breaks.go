@@ -22,12 +22,12 @@ func Faults(run *record.Run) Finding {
 // brokenFields returns the fields of one row for CSV.
 func brokenFields(b *faults.KindEffects) (o record.Object) {
 	first := b.Row.First()
-	o.Add("fault", b.What)
+	o.Add("fault", b.Description)
 	o.Add("trial", first.Name)
 	o.Add("store", first.Store)
 	o.Add("version", first.Version)
-	o.Add("times", number(b.Times))
-	o.Add("outages_unfinished", number(b.Lasted))
+	o.Add("times", number(b.Count))
+	o.Add("outages_unfinished", number(b.UnfinishedOutages))
 	o.Add("failed_or_invalid", number(b.FailedOrInvalid))
 	o.Add("errors_definite", number(b.Definite))
 	o.Add("errors_indefinite", number(b.Indefinite))
@@ -42,11 +42,11 @@ func brokenFields(b *faults.KindEffects) (o record.Object) {
 	count("resubscribed", counts.Resubscribed, b.EventCounts != nil)
 	count("leases_ended", counts.Leases, b.EventCounts != nil)
 	count("leases_ended_early", counts.EarlyLeases, b.EventCounts != nil)
-	for i := range b.Spans {
-		s := &b.Spans[i]
+	for i := range b.Periods {
+		s := &b.Periods[i]
 		p90, ok := s.P90()
 		most, any := s.Max()
-		o.Add(s.Name+"_known", number(len(s.All)))
+		o.Add(s.Name+"_known", number(len(s.Lengths)))
 		o.Add(s.Name+"_p50_seconds", numberOrNil(s.Median.Value, any))
 		o.Add(s.Name+"_p50_low_seconds", numberOrNil(s.Median.Low, s.HasInterval))
 		o.Add(s.Name+"_p50_high_seconds", numberOrNil(s.Median.High, s.HasInterval))
@@ -61,8 +61,8 @@ func brokenFields(b *faults.KindEffects) (o record.Object) {
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	for _, b := range faults.FindEffects(rows) {
 		o := brokenFields(b)
-		for _, s := range b.Spans {
-			o.Add(s.Name+"_seconds", append([]float64{}, s.All...))
+		for _, s := range b.Periods {
+			o.Add(s.Name+"_seconds", append([]float64{}, s.Lengths...))
 		}
 		all = append(all, o)
 	}

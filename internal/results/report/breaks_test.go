@@ -29,13 +29,13 @@ func faulty() *record.Run {
 		t.Store = t.Name
 		outage := float64(t.Number) + float64(t.Repeat)/10
 		killed := func(number int, what, role string, began float64) record.Fault {
-			return record.Fault{Number: number, What: what, Do: "kill", Asked: began, Began: new(began), Healed: new(began + 1), Ready: new(began + 1.5),
-				Member: "m1", Role: role, LongestBefore: new(0.004)}
+			return record.Fault{Number: number, Description: what, Action: "kill", ScheduledAt: began, BeganAt: new(began), HealedAt: new(began + 1), RecoveredAt: new(began + 1.5),
+				Member: "m1", Role: role, LongestGapBefore: new(0.004)}
 		}
 		leader, follower := killed(1, "kill leader for 1s", "leader", 1), killed(2, "kill follower for 1s", "follower", 3.4)
-		leader.Outage, leader.OutageFrom = &outage, new(1.001)
-		leader.Recovery = record.Recovery{FirstFailure: new(1.01), Definite: 3, Indefinite: 4, ThroughputBack: new(1 + outage), P99Back: new(3.0),
-			Parts: []record.PartOutage{{Member: "m1", Outage: new(2.0), From: new(1.0)}, {Member: "m2"}}}
+		leader.Outage, leader.OutageStart = &outage, new(1.001)
+		leader.Recovery = record.Recovery{FirstFailureAt: new(1.01), Definite: 3, Indefinite: 4, ThroughputRecoveredAt: new(1 + outage), P99RecoveredAt: new(3.0),
+			ByPart: []record.PartOutage{{Member: "m1", Outage: new(2.0), OutageStart: new(1.0)}, {Member: "m2"}}}
 		t.Faults = []record.Fault{leader, follower}
 		t.Events = []record.Event{{Time: noon.Add(3700 * time.Millisecond), Kind: "election", Member: "m2", Line: "x"}}
 	}
@@ -95,7 +95,7 @@ func TestOutageSentences(t *testing.T) {
 func TestFaultsAreNamed(t *testing.T) {
 	for kind, want := range map[string]string{record.FaultBegan: "fault 1: kill leader for 3s (m1, leader)", "member_lost": "fault 1"} {
 		e := record.Event{Kind: kind, Text: "fault 1: kill leader for 3s (m1, leader)"}
-		if got := EventText(&analyze.Events{All: []*record.Event{&e}, Longest: &e, Times: 1}); got != want {
+		if got := EventText(&analyze.Events{All: []*record.Event{&e}, Longest: &e, Occurrences: 1}); got != want {
 			t.Errorf("%s is %q, not %q", kind, got, want)
 		}
 	}

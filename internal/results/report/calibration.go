@@ -11,24 +11,24 @@ import (
 
 // Calibration reports the limits of a machine. Its JSON is the recorded calibration.
 func Calibration(c *record.Calibration) Finding {
-	return Finding{parts: func(to layout) { calibrationParts(to, c) }, object: func() any { return c }}
+	return Finding{parts: func(out layout) { calibrationParts(out, c) }, object: func() any { return c }}
 }
 
-func calibrationParts(to layout, c *record.Calibration) {
-	to.lead("Limits of this machine")
+func calibrationParts(out layout, c *record.Calibration) {
+	out.lead("Limits of this machine")
 	machine := &record.Trial{}
 	machine.Machine = &c.Machine
-	to.facts([]analyze.Fact{
-		{What: "machine", Text: analyze.Machine(machine)},
-		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s per measurement", c.Store, text.Plural(uint64(c.Rounds), "round"))},
-		{What: "tool", Text: "quorumbench " + c.Tool.Version},
+	out.facts([]analyze.Fact{
+		{Label: "machine", Text: analyze.Machine(machine)},
+		{Label: "null server", Text: fmt.Sprintf("%s, on this machine; %s per measurement", c.Store, text.Plural(uint64(c.Rounds), "round"))},
+		{Label: "tool", Text: "quorumbench " + c.Tool.Version},
 	})
 	g := &c.Generator
 	part := func(head string, rows ...[]string) {
-		to.inset(&Table{Heading: head, Columns: []analyze.Column{{Left: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}, Rows: rows})
+		out.inset(&Table{Heading: head, Columns: []analyze.Column{{LeftAligned: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}, Rows: rows})
 	}
-	time := func(what string, of *record.RoundsSummary) []string { return ofRounds(what, of, text.Duration) }
-	rate := func(what string, of *record.RoundsSummary) []string { return ofRounds(what, of, text.PerSecond) }
+	time := func(what string, of *record.RoundsSummary) []string { return roundsCells(what, of, text.Duration) }
+	rate := func(what string, of *record.RoundsSummary) []string { return roundsCells(what, of, text.PerSecond) }
 	part("Load generator against a null server",
 		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
 		time("one client on the null server's CPU: p50", g.OneProcessorP50NS), time("one client on the null server's CPU: p99", g.OneProcessorP99NS),
@@ -39,16 +39,16 @@ func calibrationParts(to layout, c *record.Calibration) {
 		time(fmt.Sprintf("open loop of %s: lateness p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
 		time(fmt.Sprintf("open loop of %s: lateness p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
 		rate("overloaded open loop: throughput", g.OpenPerSecond))
-	part(fmt.Sprintf("Timer delay (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
-		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
+	part(fmt.Sprintf("Timer delay (%s of 50 to 450 µs)", text.Plural(uint64(c.WakeDelays.Count), "wait")),
+		time("p50", c.WakeDelays.P50NS), time("p99", c.WakeDelays.P99NS))
 	var trips [][]string
 	for i := range c.RoundTrips {
 		r := &c.RoundTrips[i]
 		if r.Failure != "" {
-			trips = append(trips, ofRounds(text.Line(r.Failure, text.MaxOutput), nil, text.Duration))
+			trips = append(trips, roundsCells(text.Line(r.Failure, text.MaxOutput), nil, text.Duration))
 			continue
 		}
-		trips = append(trips, time(fmt.Sprintf("%s: p50 (fastest of %d: %s)", r.To, r.Count, text.Duration(r.LowestNS)), r.P50NS))
+		trips = append(trips, time(fmt.Sprintf("%s: p50 (fastest of %d: %s)", r.Address, r.Count, text.Duration(r.LowestNS)), r.P50NS))
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
@@ -57,16 +57,16 @@ func calibrationParts(to layout, c *record.Calibration) {
 		if d.Volatile {
 			words += "; this file system loses its data at a power loss"
 		}
-		to.blank()
-		to.addLines(words)
+		out.blank()
+		out.addLines(words)
 	}
 }
 
-// ofRounds returns the cells for a figure that was measured in several rounds. The first cell
+// roundsCells returns the cells for a figure that was measured in several rounds. The first cell
 // contains the parameter `what`.
-func ofRounds(what string, of *record.RoundsSummary, shown func(float64) string) []string {
-	if of == nil {
-		return []string{what, text.Dash, text.Dash, text.Dash}
+func roundsCells(label string, rounds *record.RoundsSummary, format func(float64) string) []string {
+	if rounds == nil {
+		return []string{label, text.Dash, text.Dash, text.Dash}
 	}
-	return []string{what, shown(of.Median), shown(of.Lowest), shown(of.Highest)}
+	return []string{label, format(rounds.Median), format(rounds.Lowest), format(rounds.Highest)}
 }

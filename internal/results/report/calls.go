@@ -40,11 +40,11 @@ func callFields(t *record.Trial, c *record.Calls) (o record.Object) {
 	o.Add("share", &c.Share)
 	o.Add("bound_ns", numberOrNil(float64(c.BoundNS), c.BoundNS > 0))
 	o.Add("late", numberOrNil(float64(c.Late), c.BoundNS > 0))
-	times := func(name string, of *record.Times) {
-		p50, p99 := of.Percentile(50), of.Percentile(99)
+	times := func(name string, distribution *record.Times) {
+		p50, p99 := distribution.Percentile(50), distribution.Percentile(99)
 		o.Add(name+"_p50_ns", numberOrNil(p50.NS, p50.Known))
 		o.Add(name+"_p99_ns", numberOrNil(p99.NS, p99.Known))
-		o.Add(name+"_max_ns", numberOrNil(of.Max.NS, of.Max.Known))
+		o.Add(name+"_max_ns", numberOrNil(distribution.Max.NS, distribution.Max.Known))
 	}
 	times("response_time", &c.ResponseTime)
 	times("service_time", &c.ServiceTime)

@@ -17,9 +17,9 @@ import (
 // contains an object for each value. dir is the path of the run directory.
 func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
-		parts: func(to layout) {
-			capacitiesParts(to, all)
-			to.places("Run directory: " + text.Line(dir, text.MaxOutput))
+		parts: func(out layout) {
+			capacitiesParts(out, all)
+			out.places("Run directory: " + text.Line(dir, text.MaxOutput))
 		},
 		object: func() any {
 			o := capacitiesObject(all)
@@ -29,23 +29,23 @@ func Capacity(all *size.CapacityFindings, dir string) Finding {
 	}
 }
 
-func capacitiesParts(to layout, all *size.CapacityFindings) {
+func capacitiesParts(out layout, all *size.CapacityFindings) {
 	if all.Parameter == "" && len(all.All) == 1 {
-		capacityParts(to, all.All[0], "")
+		capacityParts(out, all.All[0], "")
 		return
 	}
 	parameter := text.Line(all.Parameter, text.MaxField)
 	if len(all.All) == 0 {
-		to.addLines("No search over " + parameter + " was started.")
+		out.addLines("No search over " + parameter + " was started.")
 		return
 	}
-	to.addLines(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
-	to.gap()
-	to.cells(capacitiesTable(all))
+	out.addLines(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
+	out.gap()
+	out.cells(capacitiesTable(all))
 	for _, f := range all.All {
-		to.heading(parameter + "=" + text.Line(f.Value, text.MaxField))
-		to.gap()
-		capacityParts(to, f, parameter)
+		out.heading(parameter + "=" + text.Line(f.Value, text.MaxField))
+		out.gap()
+		capacityParts(out, f, parameter)
 	}
 }
 
@@ -61,7 +61,7 @@ func CapacitiesTable(all *size.CapacityFindings) *Table {
 }
 
 func capacitiesTable(all *size.CapacityFindings) *Table {
-	g := &Table{Columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
+	g := &Table{Columns: []analyze.Column{{Title: all.Parameter, LeftAligned: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", LeftAligned: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
 	for _, f := range all.All {
 		lower, upper, estimate, width := text.PerSecond(f.LowerPerSecond), text.Dash, text.Dash, text.Dash
@@ -91,9 +91,9 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 
 // capacityParts reports one search. If the run has a search for each value of a parameter,
 // parameter is the name of the parameter; otherwise it is empty.
-func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
-	to.addLines(CapacitySentences(f)...)
-	if len(f.Tried) > 0 {
+func capacityParts(out layout, f *size.CapacityFinding, parameter string) {
+	out.addLines(CapacitySentences(f)...)
+	if len(f.AllTrials) > 0 {
 		head := "Response time over rate, by trial"
 		if f.Parameter != "" {
 			head = "Response time over " + text.Line(f.Parameter, text.MaxField) + ", by trial"
@@ -103,10 +103,10 @@ func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 		}
 		curve := capacityCurve(f)
 		curve.Heading = head
-		to.table(curve)
+		out.table(curve)
 	}
 	if f.Ladder != nil {
-		to.list("Curve", LadderSentences(f.Ladder))
+		out.list("Curve", LadderSentences(f.Ladder))
 	}
 }
 
@@ -124,13 +124,13 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 		t.Columns = append(t.Columns, analyze.Column{Title: fmt.Sprintf("p%g", p)})
 	}
 	t.Columns = append(t.Columns, analyze.Column{Title: "bad"}, analyze.Column{Title: "window"},
-		analyze.Column{Title: "objective", Left: true}, analyze.Column{Title: "purpose", Left: true}, analyze.Column{Title: "verdict", Left: true})
+		analyze.Column{Title: "objective", LeftAligned: true}, analyze.Column{Title: "purpose", LeftAligned: true}, analyze.Column{Title: "verdict", LeftAligned: true})
 	if f.Parameter != "" {
 		t.Columns[0].Title = "due"
 		t.Columns = append([]analyze.Column{{Title: f.Parameter}}, t.Columns...)
 	}
-	for i := range f.Tried {
-		p := &f.Tried[i]
+	for i := range f.AllTrials {
+		p := &f.AllTrials[i]
 		cells := pointCells(p, percentiles)
 		if f.Parameter != "" {
 			cells = append([]string{text.Number(p.Value)}, cells...)
@@ -143,7 +143,7 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 // pointCells returns the cells for one trial of a search.
 func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	worst, bad := 0.0, text.Dash
-	for _, share := range p.Bad {
+	for _, share := range p.BadShares {
 		if share != nil {
 			worst = max(worst, *share)
 			bad = text.Percent(worst, 2)
@@ -156,7 +156,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	switch {
 	case !p.Counts():
 		holds = "not counted"
-	case p.Void != "":
+	case p.VoidReason != "":
 		holds = "void"
 	case p.Holds:
 		holds = "met"
@@ -174,7 +174,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 // CapacityCurve returns the curve of a search as a table, or nil if the search has no trials. The
 // curve includes void trials and trials that the search ignored.
 func CapacityCurve(f *size.CapacityFinding) *Table {
-	if len(f.Tried) == 0 {
+	if len(f.AllTrials) == 0 {
 		return nil
 	}
 	t, over := capacityCurve(f), "rate"
@@ -232,11 +232,11 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	}
 	o.Add("width", width)
 	o.Add("status", f.Status)
-	o.Add("why", f.Why)
+	o.Add("why", f.Reason)
 	o.Add("seconds", f.Seconds)
 	void := make([]record.Object, 0, len(f.Void))
 	for _, v := range f.Void {
-		void = append(void, record.Object{{Name: "trials", Value: v.Trials}, {Name: "why", Value: v.Why}, {Name: "remedy", Value: v.Remedy}})
+		void = append(void, record.Object{{Name: "trials", Value: v.Trials}, {Name: "why", Value: v.Reason}, {Name: "remedy", Value: v.Remedy}})
 	}
 	o.Add("void", void)
 	if f.WarmUp != nil {
@@ -249,9 +249,9 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	if f.Ladder != nil {
 		addAnnotations(&o, f.Ladder)
 	}
-	curve := make([]record.Object, 0, len(f.Tried))
-	for i := range f.Tried {
-		curve = append(curve, pointObject(&f.Tried[i], f.Parameter != ""))
+	curve := make([]record.Object, 0, len(f.AllTrials))
+	for i := range f.AllTrials {
+		curve = append(curve, pointObject(&f.AllTrials[i], f.Parameter != ""))
 	}
 	o.Add("curve", curve)
 	return o
@@ -259,19 +259,19 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 
 // pointObject returns the fields for one trial of a search. valued is set if the search was for the
 // value of a parameter.
-func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
+func pointObject(p *size.CapacityPoint, hasParameter bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)
-	if valued {
+	if hasParameter {
 		o.Add("value", p.Value)
 	}
 	o.Add("rate_per_second", p.Rate)
 	o.Add("operations_per_second", p.Trial.PerSecond)
 	o.Add("response_time_ns", p.Trial.ResponseTime)
-	o.Add("bad_shares", p.Bad)
+	o.Add("bad_shares", p.BadShares)
 	o.Add("holds", p.Holds)
 	o.Add("overloaded", p.Overloaded)
-	o.Add("void", p.Void)
+	o.Add("void", p.VoidReason)
 	o.Add("verdict", p.Trial.Verdict.State)
 	return o
 }
@@ -293,12 +293,12 @@ func addAnnotations(o *record.Object, l *size.Ladder) {
 		scaling.Add("deviation", s.Deviation)
 		scaling.Add("doubts", l.Doubts)
 	}
-	add := func(name string, of record.Object) {
-		if of == nil {
+	add := func(name string, interval record.Object) {
+		if interval == nil {
 			o.Add(name, nil)
 			return
 		}
-		o.Add(name, of)
+		o.Add(name, interval)
 	}
 	add("knee", knee)
 	add("scalability", scaling)

@@ -44,7 +44,7 @@ func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	t.Parallel()
 	point := func(rule int, holds bool, void string) size.CapacityPoint {
 		trial := &record.Trial{Verdict: verdict.Verdict{Reasons: []verdict.Reason{{Rule: rule}}}}
-		return size.CapacityPoint{Trial: trial, CapacityTrial: record.CapacityTrial{Rate: 100, Holds: holds, Void: void}}
+		return size.CapacityPoint{Trial: trial, CapacityTrial: record.CapacityTrial{Rate: 100, Holds: holds, VoidReason: void}}
 	}
 	for want, curve := range map[string][]size.CapacityPoint{
 		"": {point(23, true, ""), point(23, false, "void"), point(5, false, "")},

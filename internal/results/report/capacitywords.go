@@ -24,8 +24,8 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 		what = "Largest " + text.Line(f.Parameter, text.MaxField)
 	}
 	all = append(all, fmt.Sprintf("%s%s, for %s: %s", what, of, f.Objective, capacityInterval(f)))
-	if f.Why != "" {
-		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", text.Seconds(f.Seconds), text.Plural(uint64(len(f.Trials)), "trial"), f.Why))
+	if f.Reason != "" {
+		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", text.Seconds(f.Seconds), text.Plural(uint64(len(f.Trials)), "trial"), f.Reason))
 	}
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
@@ -37,10 +37,10 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 		all = append(all, words)
 	}
 	if f.First != nil {
-		if words := warmedUp(f.WarmUp); words != "" {
+		if words := warmUpText(f.WarmUp); words != "" {
 			all = append(all, words)
 		}
-		all = append(all, spanned(f))
+		all = append(all, maintenanceText(f))
 	}
 	for _, m := range f.Absent {
 		all = append(all, m.String())
@@ -88,7 +88,7 @@ func periodInterval(p *record.CapacityPeriod) string {
 // voidSentences describes how many trials the search ignored, why, and what to do about it.
 func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		words := fmt.Sprintf("The search ignores %s of %d (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.MaxField))
+		words := fmt.Sprintf("The search ignores %s of %d (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Reason, text.MaxField))
 		if v.Remedy != "" {
 			words += " Remedy: " + v.Remedy + "."
 		}
@@ -103,23 +103,23 @@ func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
 		for _, at := range f.Curve {
-			if is := at.Trial.ResponseTime.Percentile(p); at.Void == "" && !is.Known && !is.Failed {
+			if is := at.Trial.ResponseTime.Percentile(p); at.VoidReason == "" && !is.Known && !is.Failed {
 				most = max(most, at.Rate)
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At rates up to %s, the windows were too short to have %d operations beyond p%g. At these rates, the search judged the objective by the share of operations that missed it.", text.PerSecond(most), size.FewestBeyond, p)
+			return fmt.Sprintf("At rates up to %s, the windows were too short to have %d operations beyond p%g. At these rates, the search judged the objective by the share of operations that missed it.", text.PerSecond(most), size.MinBeyondPercentile, p)
 		}
 	}
 	return ""
 }
 
-// warmedUp describes how a new cluster was warmed up.
-func warmedUp(w *record.WarmUp) string {
+// warmUpText describes how a new cluster was warmed up.
+func warmUpText(w *record.WarmUp) string {
 	if w == nil || len(w.PerSecond) == 0 {
 		return ""
 	}
-	first, last := w.Ends()
+	first, last := w.FirstAndLast()
 	words := "A closed loop warmed up the new cluster: " + text.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
 		words += fmt.Sprintf(" in the first trial, %s in the last (%d trials)", text.PerSecond(last), n)
@@ -156,12 +156,12 @@ func capacityInterval(f *size.CapacityFinding) string {
 	}
 	width, closed := f.Width()
 	switch {
-	case f.Status == string(capacity.NotKnown) && f.HasEvidence() && high == "":
+	case f.Status == string(capacity.Undecided) && f.HasEvidence() && high == "":
 		return "unknown above " + low + calls + ", where the objective holds"
-	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
+	case f.Status == string(capacity.Undecided) || !f.HasEvidence():
 		return "unknown"
 	case closed:
-		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.JoinRange(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)
+		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.JoinRange(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), estimateText(f), doubt(f), calls)
 	case high != "" && f.Lower != nil:
 		return "none: the objective is missed at " + text.Number(*f.Upper)
 	case high != "":
@@ -170,8 +170,8 @@ func capacityInterval(f *size.CapacityFinding) string {
 	return "at least " + low + calls
 }
 
-// likeliest returns the best estimate as text, or an empty string if there is none.
-func likeliest(f *size.CapacityFinding) string {
+// estimateText returns the best estimate as text, or an empty string if there is none.
+func estimateText(f *size.CapacityFinding) string {
 	switch {
 	case f.Estimate != nil:
 		return "; best estimate " + text.Number(*f.Estimate)
@@ -192,8 +192,8 @@ func doubt(f *size.CapacityFinding) string {
 	return ""
 }
 
-// spanned describes how many snapshots and compactions occurred during the trials of a search.
-func spanned(f *size.CapacityFinding) string {
+// maintenanceText describes how many snapshots and compactions occurred during the trials of a search.
+func maintenanceText(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:
 		return "Snapshots and compactions during measurement are unknown: the logs of a running cluster are not read."

@@ -13,107 +13,107 @@ import (
 // of `etcdctl check perf`.
 func PerfCheck(c *analyze.PerfCheck, load string, verbose bool) Finding {
 	return Finding{
-		parts:  func(to layout) { perfParts(to, c, verbose) },
+		parts:  func(out layout) { perfParts(out, c, verbose) },
 		object: func() any { return perfObject(c, load) },
 	}
 }
 
-func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
+func perfParts(out layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
-	cleanedUp(to, t.Cleanup)
+	cleanupParts(out, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted && t.Seconds == 0:
-		to.addLines("INTERRUPTED before one second was measured")
+		out.addLines("INTERRUPTED before one second was measured")
 	case t.State == record.Interrupted:
-		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
+		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
 	default:
-		perfJudged(to, c, verbose)
+		perfResult(out, c, verbose)
 	}
 }
 
 // withoutVote lists the members without a vote, which receive no load.
-func withoutVote(to layout, t *record.Trial) {
-	for _, name := range t.Roles.WithoutVote() {
-		to.addLines(fmt.Sprintf("Member %s has no vote and received no load.", name))
+func withoutVote(out layout, t *record.Trial) {
+	for _, name := range t.Roles.NonVoters() {
+		out.addLines(fmt.Sprintf("Member %s has no vote and received no load.", name))
 	}
 }
 
-func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
+func perfResult(out layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
-	withoutVote(to, t)
-	to.addLines(c.Lines...)
-	printAbsent(to, t)
+	withoutVote(out, t)
+	out.addLines(c.Lines...)
+	absentParts(out, t)
 	if c.NotSent > 0 {
-		to.addLines(fmt.Sprintf("%s writes were not sent, because the limit of %d operations in flight was reached", text.Count(c.NotSent), t.MaxInFlight))
+		out.addLines(fmt.Sprintf("%s writes were not sent, because the limit of %d operations in flight was reached", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
-		to.addLines("Response time (from due): "+t.ResponseTime.PercentilesText(),
+		out.addLines("Response time (from due): "+t.ResponseTime.PercentilesText(),
 			"Service time (from sent): "+t.ServiceTime.PercentilesText())
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
-		listed(to, "Measured:", c.Limits.Looked)
+		listSection(out, "Measured:", c.Limits.Evidence)
 	case c.Pass && c.Disk != "":
-		listed(to, "Measured:", []string{c.Disk})
+		listSection(out, "Measured:", []string{c.Disk})
 	case c.Pass:
 	case len(causes) == 0:
-		listed(to, "No measured figure explains the slow operations:", c.Limits.Looked)
+		listSection(out, "No measured figure explains the slow operations:", c.Limits.Evidence)
 	default:
-		to.addLines("Bottlenecks:")
+		out.addLines("Bottlenecks:")
 		for _, cause := range causes {
-			to.addLines(fmt.Sprintf("  %s: %s", cause.What, cause.Text))
+			out.addLines(fmt.Sprintf("  %s: %s", cause.Kind, cause.Text))
 		}
-		listed(to, "Measured:", c.Limits.Looked)
+		listSection(out, "Measured:", c.Limits.Evidence)
 	}
 	switch {
-	case c.NotKnown != "":
-		to.addLines("NOT KNOWN: " + c.NotKnown)
+	case c.UndecidedReason != "":
+		out.addLines("NOT KNOWN: " + c.UndecidedReason)
 	case c.Pass && t.Cleanup.Err() == nil:
-		to.addLines("PASS")
+		out.addLines("PASS")
 	default:
-		to.addLines("FAIL")
+		out.addLines("FAIL")
 	}
 }
 
-// printAbsent lists the members that did not respond before the load.
-func printAbsent(to layout, t *record.Trial) {
+// absentParts lists the members that did not respond before the load.
+func absentParts(out layout, t *record.Trial) {
 	for _, m := range t.Absent {
-		to.addLines(m.String())
+		out.addLines(m.String())
 	}
 }
 
-func listed(to layout, head string, lines []string) {
-	to.addLines(head)
-	to.addLines(indented(lines)...)
+func listSection(out layout, head string, lines []string) {
+	out.addLines(head)
+	out.addLines(indented(lines)...)
 }
 
-// cleanedUp reports the result of a clean-up with the wording of etcdctl, and the reclaimed disk
+// cleanupParts reports the result of a clean-up with the wording of etcdctl, and the reclaimed disk
 // space.
-func cleanedUp(to layout, c *record.Cleanup) {
+func cleanupParts(out layout, c *record.Cleanup) {
 	if c == nil {
 		return
 	}
 	reclaimed := c.Revision > 0 || c.Defragmented()
 	if c.Failure != "" && !reclaimed {
-		to.addLines(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
+		out.addLines(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
 		return
 	}
 	if c.Revision > 0 {
-		to.addLines(fmt.Sprintf("Compacting with revision %d", c.Revision), fmt.Sprintf("Compacted with revision %d", c.Revision))
+		out.addLines(fmt.Sprintf("Compacting with revision %d", c.Revision), fmt.Sprintf("Compacted with revision %d", c.Revision))
 	}
 	for _, s := range c.Space {
 		if s.Defragmented {
-			to.addLines(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
+			out.addLines(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
 		}
 	}
 	if reclaimed {
 		for _, s := range c.Space {
-			to.addLines(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
-				bytesOf(s.Before), bytesOf(s.After), bytesOf(s.GivenBack())))
+			out.addLines(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
+				bytesOf(s.Before), bytesOf(s.After), bytesOf(s.FreedBytes())))
 		}
 	}
 	if c.Failure != "" {
-		to.addLines(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
+		out.addLines(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
 	}
 }
 
@@ -121,55 +121,55 @@ func cleanedUp(to layout, c *record.Cleanup) {
 // labels of `etcdctl check datascale`.
 func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
 	return Finding{
-		parts:  func(to layout) { scaleParts(to, c, verbose) },
+		parts:  func(out layout) { scaleParts(out, c, verbose) },
 		object: func() any { return scaleObject(c, load) },
 	}
 }
 
-func scaleParts(to layout, c *analyze.ScaleCheck, verbose bool) {
+func scaleParts(out layout, c *analyze.ScaleCheck, verbose bool) {
 	t := c.Trial
-	cleanedUp(to, t.Cleanup)
+	cleanupParts(out, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted:
-		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
+		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
 	case len(c.Members) > 0:
-		scaleJudged(to, c, verbose)
+		scaleResult(out, c, verbose)
 	}
 }
 
-func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
+func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
-	withoutVote(to, t)
-	to.addLines(c.Lines...)
+	withoutVote(out, t)
+	out.addLines(c.Lines...)
 	if len(c.ByError) == 0 {
-		to.addLines(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
+		out.addLines(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
 	}
-	printAbsent(to, t)
+	absentParts(out, t)
 	for i := range c.Members {
 		m := &c.Members[i]
-		to.addLines(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
+		out.addLines(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, growthText(m.Memory, t.Operations, m.UnreadReason), growthText(m.Disk, t.Operations, "")))
 	}
-	if first.Memory.Grown() < 0 {
-		to.addLines(fmt.Sprintf("Member %s uses less memory than before, because it still had free memory from earlier work. Restart the member to get a useful figure.", first.Name))
+	if first.Memory.Increase() < 0 {
+		out.addLines(fmt.Sprintf("Member %s uses less memory than before, because it still had free memory from earlier work. Restart the member to get a useful figure.", first.Name))
 	}
-	to.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
-	to.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
+	out.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
+	out.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
 	if verbose {
-		to.addLines(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))
+		out.addLines(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))
 	}
 }
 
-// grown describes a figure before and after the load, and its growth per key. If the figure is not
+// growthText describes a figure before and after the load, and its growth per key. If the figure is not
 // known, grown returns the reason in why, or "unknown" if why is empty.
-func grown(c analyze.Growth, keys uint64, why string) string {
+func growthText(c analyze.Growth, keys uint64, unknownReason string) string {
 	switch {
-	case !c.Known && why == "":
+	case !c.Known && unknownReason == "":
 		return "unknown"
 	case !c.Known:
-		return why
+		return unknownReason
 	}
 	words := fmt.Sprintf("%s before, %s after", bytesOf(c.Before), bytesOf(c.After))
-	if each, ok := c.Each(keys); ok {
+	if each, ok := c.PerKey(keys); ok {
 		words += fmt.Sprintf(", %.0f bytes per key", each)
 	}
 	return words
@@ -180,23 +180,23 @@ func bytesOf(n int64) string { return text.Bytes(uint64(max(n, 0))) }
 // DiskCheck reports the times of a disk, and whether they meet the requirements of each store.
 func DiskCheck(c *analyze.DiskCheck) Finding {
 	return Finding{
-		parts:  func(to layout) { diskParts(to, c) },
+		parts:  func(out layout) { diskParts(out, c) },
 		object: func() any { return diskObject(c) },
 	}
 }
 
-func diskParts(to layout, c *analyze.DiskCheck) {
-	to.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next was written, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
-		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
-	to.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
+func diskParts(out layout, c *analyze.DiskCheck) {
+	out.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next was written, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
+		text.FormatSize(c.RecordBytes), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
+	out.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		to.addLines("The file system is not durable: it loses its data at a power loss, and fdatasync has no effect. So this check did not measure a disk.")
+		out.addLines("The file system is not durable: it loses its data at a power loss, and fdatasync has no effect. So this check did not measure a disk.")
 	}
 	for _, line := range c.Times() {
-		to.addLines(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.Percentile(50).Text(), line.Percentile(99).Text(),
+		out.addLines(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.Percentile(50).Text(), line.Percentile(99).Text(),
 			line.Percentile(99.9).Text(), line.Max.Text()))
 	}
-	for _, o := range ofOneOpinion(c.Opinions) {
+	for _, o := range groupByOpinion(c.Opinions) {
 		word := "PASS"
 		switch {
 		case o.Unknown():
@@ -204,13 +204,13 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 		case !o.Pass:
 			word = "FAIL"
 		}
-		to.addLines(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
+		out.addLines(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
 	}
 }
 
-// ofOneOpinion combines stores that use the same server, and therefore have the same opinion, into
+// groupByOpinion combines stores that use the same server, and therefore have the same opinion, into
 // one entry.
-func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
+func groupByOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
 		if at < 0 {
@@ -225,7 +225,7 @@ func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	o.Add("check", "disk")
 	o.Add("dir", c.Dir)
-	o.Add("record_bytes", c.Record)
+	o.Add("record_bytes", c.RecordBytes)
 	o.Add("records", c.Records)
 	o.Add("seconds", c.Seconds)
 	o.Add("records_per_second", c.PerSecond())
@@ -250,7 +250,7 @@ func diskObject(c *analyze.DiskCheck) (o record.Object) {
 
 func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	t := c.Trial
-	o := checkOf("perf", load, t)
+	o := newCheckObject("perf", load, t)
 	o.Add("members", t.Members)
 	o.Add("target", t.Target.String())
 	o.Add("rate", t.Rate)
@@ -258,14 +258,14 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	o.Add("connections", t.Connections)
 	o.Add("duration_seconds", t.Duration.Seconds())
 	o.Add("seed", t.Seed)
-	if o.Add("state", checkState(t, c.Pass)); c.NotKnown != "" {
-		o.Add("not_known", c.NotKnown)
+	if o.Add("state", checkState(t, c.Pass)); c.UndecidedReason != "" {
+		o.Add("not_known", c.UndecidedReason)
 	}
 	lines, causes, looked := c.Lines, []analyze.Cause{}, []string(nil)
 	if t.State == record.Interrupted {
 		lines = nil
 	} else if !c.Pass {
-		causes, looked = append(causes, c.Limits.Causes...), c.Limits.Looked
+		causes, looked = append(causes, c.Limits.Causes...), c.Limits.Evidence
 	}
 	o.Add("lines", lines)
 	o.Add("seconds", t.Seconds)
@@ -285,8 +285,8 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	return o
 }
 
-// checkOf returns the fields that the JSON objects of all checks of a cluster begin with.
-func checkOf(check, load string, t *record.Trial) (o record.Object) {
+// newCheckObject returns the fields that the JSON objects of all checks of a cluster begin with.
+func newCheckObject(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
 	if load != "" {
 		o.Add("load", load)
@@ -296,7 +296,7 @@ func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	if len(t.Absent) > 0 {
 		o.Add("absent_members", t.Absent)
 	}
-	if names := t.Roles.WithoutVote(); len(names) > 0 {
+	if names := t.Roles.NonVoters(); len(names) > 0 {
 		o.Add("without_vote", names)
 	}
 	return o
@@ -315,7 +315,7 @@ func checkState(t *record.Trial, pass bool) string {
 
 func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 	t := c.Trial
-	o := checkOf("datascale", load, t)
+	o := newCheckObject("datascale", load, t)
 	o.Add("keys", t.Total)
 	o.Add("clients", t.Clients)
 	o.Add("seed", t.Seed)
@@ -338,8 +338,8 @@ func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 				one.Add(of.name+"after", of.After)
 			}
 		}
-		if m.Unread != "" {
-			one.Add("unread", m.Unread)
+		if m.UnreadReason != "" {
+			one.Add("unread", m.UnreadReason)
 		}
 		members = append(members, one)
 	}

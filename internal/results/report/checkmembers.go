@@ -13,63 +13,63 @@ import (
 // MembersCheck reports the read and write times of each member, and which members are slow.
 func MembersCheck(c *analyze.MembersCheck) Finding {
 	return Finding{
-		parts:  func(to layout) { membersParts(to, c) },
+		parts:  func(out layout) { membersParts(out, c) },
 		object: func() any { return membersObject(c) },
 	}
 }
 
-func membersParts(to layout, c *analyze.MembersCheck) {
+func membersParts(out layout, c *analyze.MembersCheck) {
 	t := c.Trial
-	cleanedUp(to, t.Cleanup)
+	cleanupParts(out, t.Cleanup)
 	if t.State == record.Interrupted {
-		to.addLines(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
+		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
 		return
 	}
 	times := &Table{Columns: []analyze.Column{
-		{Title: "member", Left: true}, {Title: "role", Left: true}, {Title: "reads p50"}, {Title: "p99"}, {Title: "max"},
+		{Title: "member", LeftAligned: true}, {Title: "role", LeftAligned: true}, {Title: "reads p50"}, {Title: "p99"}, {Title: "max"},
 		{Title: "writes p50"}, {Title: "p99"}, {Title: "max"}, {Title: "errors"},
 	}}
 	own := &Table{Columns: []analyze.Column{
-		{Title: "member", Left: true}, {Title: "endpoint", Left: true}, {Title: "round trip"}, {Title: "fsync p99"}, {Title: "commit p99"},
+		{Title: "member", LeftAligned: true}, {Title: "endpoint", LeftAligned: true}, {Title: "round trip"}, {Title: "fsync p99"}, {Title: "commit p99"},
 	}}
 	for i := range c.Members {
 		m := &c.Members[i]
 		name := m.Name
-		if len(m.Slow) > 0 {
+		if len(m.SlowReasons) > 0 {
 			name += " *"
 		}
 		times.add(name, text.OrDash(m.Role), m.Reads.Percentile(50).Text(), m.Reads.Percentile(99).Text(), m.Reads.Max.Text(),
 			m.Writes.Percentile(50).Text(), m.Writes.Percentile(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors))
 		own.add(name, m.Endpoint, m.RoundTrip.Text(), m.Fsync.Text(), m.Commit.Text())
 	}
-	to.cells(times)
-	to.blank()
-	to.cells(own)
-	to.addLines("The first table shows the times of local reads and of writes, counted from when each operation was due. The columns \"fsync p99\" and \"commit p99\" come from the metrics of the members.")
+	out.cells(times)
+	out.blank()
+	out.cells(own)
+	out.addLines("The first table shows the times of local reads and of writes, counted from when each operation was due. The columns \"fsync p99\" and \"commit p99\" come from the metrics of the members.")
 	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
-		to.addLines("A p99 needs 1,000 reads and 1,000 writes at each member: set a longer --duration.")
+		out.addLines("A p99 needs 1,000 reads and 1,000 writes at each member: set a longer --duration.")
 	}
-	to.addLines("")
+	out.addLines("")
 	for _, m := range t.Absent {
-		to.addLines("Not measured: " + m.Reason)
+		out.addLines("Not measured: " + m.Reason)
 	}
-	to.addLines(membersVerdict(c)...)
+	out.addLines(membersVerdict(c)...)
 }
 
 // membersVerdict returns the last lines of the report. They list the slow members, or state that no
 // member is slow.
 func membersVerdict(c *analyze.MembersCheck) (lines []string) {
 	for i := range c.Members {
-		if m := &c.Members[i]; len(m.Slow) > 0 {
+		if m := &c.Members[i]; len(m.SlowReasons) > 0 {
 			lines = append(lines, fmt.Sprintf("%s is slow:", m.Name))
-			for _, s := range m.Slow {
+			for _, s := range m.SlowReasons {
 				lines = append(lines, "  "+s)
 			}
 		}
 	}
 	var names []string
 	for i := range c.Members {
-		if len(c.Members[i].Slow) > 0 {
+		if len(c.Members[i].SlowReasons) > 0 {
 			names = append(names, c.Members[i].Name+" is slow")
 		}
 	}
@@ -84,7 +84,7 @@ func membersVerdict(c *analyze.MembersCheck) (lines []string) {
 
 func membersObject(c *analyze.MembersCheck) (o record.Object) {
 	t := c.Trial
-	o = checkOf("members", "", t)
+	o = newCheckObject("members", "", t)
 	o.Add("rate", t.Rate)
 	o.Add("duration_seconds", t.Duration.Seconds())
 	o.Add("seed", t.Seed)
@@ -102,7 +102,7 @@ func membersObject(c *analyze.MembersCheck) (o record.Object) {
 		one.Add("round_trip_seconds", analyze.Seconds(m.RoundTrip))
 		one.Add("fsync_p99_seconds", analyze.Seconds(m.Fsync))
 		one.Add("commit_p99_seconds", analyze.Seconds(m.Commit))
-		one.Add("slow", append([]string{}, m.Slow...))
+		one.Add("slow", append([]string{}, m.SlowReasons...))
 		members = append(members, one)
 	}
 	o.Add("members", members)

@@ -87,12 +87,12 @@ func (c Classic) part(b *bytes.Buffer, p *analyze.ClassicPart) {
 			label   string
 			seconds float64
 		}{{"Total", t.Total}, {"Slowest", t.Slowest}, {"Fastest", t.Fastest}, {"Average", t.Average}, {"Stddev", t.Stddev}} {
-			fmt.Fprintf(b, "  %s:\t%s.\n", f.label, c.secs(f.seconds))
+			fmt.Fprintf(b, "  %s:\t%s.\n", f.label, c.briefSeconds(f.seconds))
 		}
 		fmt.Fprintf(b, "  Requests/sec:\t%s\n", c.number(t.PerSecond, 4))
 		b.WriteString("\nResponse time histogram:\n")
 		for _, bin := range t.Bins {
-			fmt.Fprintf(b, "  %s [%d]\t|%s\n", c.seconds(bin.UpTo), bin.Count, strings.Repeat("∎", bin.Bar))
+			fmt.Fprintf(b, "  %s [%d]\t|%s\n", c.seconds(bin.UpperBound), bin.Count, strings.Repeat("∎", bin.Bar))
 		}
 	}
 	if p.Operations > 0 {
@@ -100,7 +100,7 @@ func (c Classic) part(b *bytes.Buffer, p *analyze.ClassicPart) {
 		for _, at := range p.Percentiles {
 			in := "failed"
 			if !at.Failed {
-				in = c.secs(at.Seconds)
+				in = c.briefSeconds(at.Seconds)
 			}
 			fmt.Fprintf(b, "  %v%% in %s.\n", at.Percentile, in)
 		}
@@ -130,7 +130,7 @@ func (c Classic) number(x float64, decimals int) string {
 // shows, many times would be zero.
 func (c Classic) seconds(s float64) string { return c.number(s, 6) }
 
-func (c Classic) secs(s float64) string { return c.seconds(s) + " secs" }
+func (c Classic) briefSeconds(s float64) string { return c.seconds(s) + " secs" }
 
 // samples writes a CSV line for each second of the window.
 func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {

@@ -25,7 +25,7 @@ func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 		for i := range n {
 			_ = h.RecordValue(int64(i+1) * 1e6)
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(time.Duration(second) * time.Second), Steps: measure.StepsOf(h)})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: tag, Start: opened.Add(time.Duration(second) * time.Second), Steps: measure.NonEmptySteps(h)})
 	}
 	for second := range 2 {
 		for kind, n := range map[kv.Kind]int{kv.Get: reads / 2, kv.Put: writes / 2} {
@@ -107,9 +107,9 @@ func TestClassicHasSectionsForWatchers(t *testing.T) {
 		for i := range n {
 			_ = h.RecordValue(int64(i+1) * 1e6)
 		}
-		files.Intervals = append(files.Intervals, record.Interval{Tag: record.Tag{Phase: phase, Time: time}, Start: *trial.Opened, Steps: measure.StepsOf(h)})
+		files.Intervals = append(files.Intervals, record.Interval{Tag: record.Tag{Phase: phase, Time: time}, Start: *trial.Opened, Steps: measure.NonEmptySteps(h)})
 	}
-	add(measure.Warmup, record.WatchMade, 100)
+	add(measure.Warmup, record.WatchCreation, 100)
 	add(measure.Measured, record.WatchSent, 200)
 	add(measure.Warmup, record.WatchSent, 1000)
 	c := Classic{Created: &Section{Heading: "Made:", Label: "make"}, Operations: &Section{Heading: "Puts:", Label: "put"}, Events: &Section{Heading: "Events:", Label: "watch"}}

@@ -17,7 +17,7 @@ import (
 // contain.
 func Comparison(c *compare.Comparison) Finding {
 	f := Comparisons(c)
-	f.parts = func(to layout) { comparisonParts(to, c) }
+	f.parts = func(out layout) { comparisonParts(out, c) }
 	return f
 }
 
@@ -28,13 +28,13 @@ const CompareSchema = "quorumbench/compare/1"
 // figures.
 func Comparisons(all ...*compare.Comparison) Finding {
 	return Finding{
-		parts: func(to layout) {
+		parts: func(out layout) {
 			for i, c := range all {
 				if i > 0 {
-					to.blank()
+					out.blank()
 				}
-				to.addLines(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
-				comparisonParts(to, c)
+				out.addLines(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
+				comparisonParts(out, c)
 			}
 		},
 		object: func() any {
@@ -47,7 +47,7 @@ func Comparisons(all ...*compare.Comparison) Finding {
 		rows: func() (columns []string, rows []record.Object) {
 			for _, c := range all {
 				if columns == nil { // also set if no comparison has a pair
-					columns = namesOf(pairFields(c, &compare.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
+					columns = namesOf(pairFields(c, &compare.Pair{New: []*record.Trial{{}}, Figures: c.Metrics.Figures}))
 				}
 				for i := range c.Pairs {
 					rows = append(rows, pairFields(c, &c.Pairs[i]))
@@ -58,26 +58,26 @@ func Comparisons(all ...*compare.Comparison) Finding {
 	}
 }
 
-func comparisonParts(to layout, c *compare.Comparison) {
-	to.heading(comparisonHead(c))
-	to.blank()
+func comparisonParts(out layout, c *compare.Comparison) {
+	out.heading(comparisonHead(c))
+	out.blank()
 	if len(c.Pairs) == 0 {
-		to.addLines("No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.")
-		to.addLines(leftOut(c)...)
+		out.addLines("No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.")
+		out.addLines(omittedLines(c)...)
 		return
 	}
-	to.cells(sides(c))
-	to.blank()
-	if to.addLines(c.Differences...); len(c.Differences) > 0 {
-		to.blank()
+	out.cells(sides(c))
+	out.blank()
+	if out.addLines(c.Differences...); len(c.Differences) > 0 {
+		out.blank()
 	}
 	t := c.Table()
-	to.cells(TableOf(&t))
-	to.blank()
+	out.cells(TableOf(&t))
+	out.blank()
 	for i, words := range t.Footnotes {
-		to.addLines(footnote(i, words))
+		out.addLines(footnote(i, words))
 	}
-	to.addLines(compareNotes(c)...)
+	out.addLines(compareNotes(c)...)
 }
 
 // ComparisonTables returns a comparison as two tables, each with notes: the conditions of both
@@ -85,7 +85,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat the runs on a quieter machine."}, leftOut(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences
@@ -104,19 +104,19 @@ func comparisonHead(c *compare.Comparison) string {
 
 // sides returns a table with the conditions of the run and of its baseline, side by side.
 func sides(c *compare.Comparison) *Table {
-	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
+	t := &Table{indent: "  ", Columns: []analyze.Column{{LeftAligned: true}, {Title: "this run", LeftAligned: true}, {Title: "baseline", LeftAligned: true}}}
 	for _, s := range c.Sides() {
-		if s.Base == s.Now {
+		if s.Base == s.Current {
 			s.Base = "same"
 		}
-		t.add(s.What, s.Now, s.Base)
+		t.add(s.Condition, s.Current, s.Base)
 	}
 	return t
 }
 
 func compareNotes(c *compare.Comparison) []string {
 	words := "Figures are medians of the valid repeats. Changes compare " + c.ComparedFigures()
-	if c.By.Times() {
+	if c.Metrics.UsesTimes() {
 		words += "; percentiles refer to the service time"
 		switch {
 		case c.HasOpenLoops():
@@ -126,50 +126,50 @@ func compareNotes(c *compare.Comparison) []string {
 		}
 	}
 	lines := []string{words + "."}
-	for _, f := range c.By.Figures {
+	for _, f := range c.Metrics.Figures {
 		if f.Figure.Summed() {
 			lines = append(lines, fmt.Sprintf("For %s, the comparison uses the median of the repeats; the report of a run shows the sum over all repeats.", f.Title))
 		}
 	}
-	if c.Family == 0 {
+	if c.FamilySize == 0 {
 		if c.TooFewRepeats() {
 			lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
 		}
-		return append(lines, leftOut(c)...)
+		return append(lines, omittedLines(c)...)
 	}
 	lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: the interval is within ± %s.", text.Share(c.Margin)))
-	if c.Family > 1 {
+	if c.FamilySize > 1 {
 		lines = append(lines, fmt.Sprintf("Holm's correction widened the intervals, because %s changes were tested together: if nothing differs, the chance that any change is called better or worse is 5 %%.",
-			text.Count(uint64(c.Family))))
+			text.Count(uint64(c.FamilySize))))
 	}
 	if c.Disturbed() {
 		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. Repeats that may have been disturbed more have less weight. If disturbances may have affected one run more than the other, the interval is longer in that direction.")
 	}
 	if c.UsesRounds() {
-		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is for the ratio.", stats.FewestRounds))
+		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is for the ratio.", stats.MinRounds))
 	}
 	if c.Run != c.Base {
 		lines = append(lines, "The two runs ran one after the other. If the machines changed in between, the reported change includes this effect, but the interval does not account for it.")
 	}
-	return append(lines, leftOut(c)...)
+	return append(lines, omittedLines(c)...)
 }
 
-// result describes the judgment of a change in a few words.
-func result(c *analyze.Change) string {
-	j := &c.Judged
+// judgementText describes the judgment of a change in a few words.
+func judgementText(c *analyze.Change) string {
+	j := &c.Judgement
 	switch {
 	case j.Word != stats.Unclear:
 		return string(j.Word)
-	case c.Lacking != "":
-		return fmt.Sprintf("%s: %s", j.Word, c.Lacking)
-	case j.AtLeast:
-		return fmt.Sprintf("%s: needs %s or more repeats", j.Word, text.Count(uint64(j.More)))
+	case c.IntervalLackReason != "":
+		return fmt.Sprintf("%s: %s", j.Word, c.IntervalLackReason)
+	case j.MoreIsLowerBound:
+		return fmt.Sprintf("%s: needs %s or more repeats", j.Word, text.Count(uint64(j.MoreRepeats)))
 	}
-	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.More), "more repeat"))
+	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.MoreRepeats), "more repeat"))
 }
 
-// leftOut lists the trials and repeats that the comparison did not use.
-func leftOut(c *compare.Comparison) (lines []string) {
+// omittedLines lists the trials and repeats that the comparison did not use.
+func omittedLines(c *compare.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
 		lines = append(lines, "Not used: "+strings.Join(c.LeftOut, "; ")+".")
 	}
@@ -185,16 +185,16 @@ func leftOut(c *compare.Comparison) (lines []string) {
 // changeFields returns the fields for one figure in a pair of trials.
 func changeFields(f *compare.Compared) (o record.Object) {
 	c := &f.Change
-	j := &c.Judged
-	o.Add("now", numberOrNil(analyze.FileNumber(f.Now), f.Now.Known))
+	j := &c.Judgement
+	o.Add("now", numberOrNil(analyze.FileNumber(f.Current), f.Current.Known))
 	o.Add("baseline", numberOrNil(analyze.FileNumber(f.Base), f.Base.Known))
 	o.Add("change", numberOrNil(c.Share, c.Known))
 	o.Add("change_low", numberOrNil(c.Low, c.Interval))
 	o.Add("change_high", numberOrNil(c.High, c.Interval))
 	o.Add("result", string(j.Word))
-	o.Add("more_repeats", numberOrNil(float64(j.More), j.More > 0))
-	o.Add("p", numberOrNil(j.P, c.Interval))
-	o.Add("p_adjusted", numberOrNil(j.Adjusted, c.Interval))
+	o.Add("more_repeats", numberOrNil(float64(j.MoreRepeats), j.MoreRepeats > 0))
+	o.Add("p", numberOrNil(j.PValue, c.Interval))
+	o.Add("p_adjusted", numberOrNil(j.AdjustedPValue, c.Interval))
 	o.Add("corrected_low", numberOrNil(c.CorrectedLow, c.Interval))
 	o.Add("corrected_high", numberOrNil(c.CorrectedHigh, c.Interval))
 	return o
@@ -215,7 +215,7 @@ func comparisonObject(c *compare.Comparison) (o record.Object) {
 	o.Add("differences", orEmpty(c.Differences))
 	o.Add("rows", rows)
 	o.Add("margin", c.Margin)
-	o.Add("judged_together", c.Family)
+	o.Add("judged_together", c.FamilySize)
 	o.Add("left_out", orEmpty(c.LeftOut))
 	o.Add("without_baseline", orEmpty(c.OnlyNew))
 	o.Add("only_in_baseline", orEmpty(c.OnlyBase))

@@ -43,7 +43,7 @@ func matrix(repeats int, factor float64) *record.Run {
 
 func compareRuns(t *testing.T, now, base *record.Run) *compare.Comparison {
 	t.Helper()
-	c, err := compare.Compare(now, base, compare.DefaultComparing())
+	c, err := compare.Compare(now, base, compare.DefaultMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func compareRuns(t *testing.T, now, base *record.Run) *compare.Comparison {
 }
 
 func TestCompareTable(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	base := matrix(5, 1)
 	base.Started = noon.Add(-time.Hour)
 	for i := range base.Trials {
@@ -129,7 +129,7 @@ func comparedAsJSON(t *testing.T, run *record.Run, c *compare.Comparison) (objec
 
 // TestCompareAsData checks that JSON and CSV have the same rows, with the figures of the table.
 func TestCompareAsData(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	now, base := matrix(5, 0.5), matrix(5, 1)
 	c := compareRuns(t, now, base)
 	object := comparedAsJSON(t, now, c)
@@ -152,7 +152,7 @@ func TestCompareAsData(t *testing.T) {
 }
 
 func TestBaselineWithinTheRun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := matrix(5, 1)
 	if compare.Baselines(r) != nil {
 		t.Error("there is a comparison without a baseline")
@@ -192,12 +192,12 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	for i := range r.Trials {
 		r.Trials[i].Verdict.State = verdict.Invalid
 	}
-	by := compare.DefaultComparing()
-	c = compare.BaselinesBy(r, by)
+	by := compare.DefaultMetrics()
+	c = compare.BaselinesWithMetrics(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
 		t.Fatalf("invalid repeats are no comparison: %+v", c)
 	}
-	if err := compare.Unjudged([]*compare.Comparison{c}); err == nil {
+	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err == nil {
 		t.Error("nothing could be judged, and the gate is kept")
 	}
 }
@@ -207,7 +207,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 // round. The report lists these repeats. It still warns if far more repeats of one side are
 // disturbed.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := matrix(12, 1)
 	old := matrix(12, 0.8)
 	for i := range old.Trials {
@@ -232,8 +232,8 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil("put-64", 1, 7)
 	spoil("put-64-baseline", 7, 9)
 	spoil("put-256", 2, 3, 4, 5)
-	by := compare.DefaultComparing()
-	c := compare.BaselinesBy(r, by)
+	by := compare.DefaultMetrics()
+	c := compare.BaselinesWithMetrics(r, by)
 	rounds := func(trials []*record.Trial) (all []int) {
 		for _, one := range trials {
 			all = append(all, one.Repeat)
@@ -257,7 +257,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		t.Errorf("the warnings are %q", c.Differences)
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
-	if c = compare.BaselinesBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
+	if c = compare.BaselinesWithMetrics(r, by); len(c.Pairs) != 1 || compare.CheckJudgeable([]*compare.Comparison{c}) == nil {
 		t.Errorf("without a round in common %d are compared", len(c.Pairs))
 	}
 }
@@ -265,14 +265,14 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 // TestTrialThatCannotBeJudgedIsNamed checks that the error lists a trial none of whose repeats
 // count, even if other trials could be judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r, base := matrix(5, 1), matrix(5, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Name == "put-256" {
 			r.Trials[i].Verdict.State = verdict.Invalid
 		}
 	}
-	c, err := compare.Compare(r, base, compare.DefaultComparing())
+	c, err := compare.Compare(r, base, compare.DefaultMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,19 +282,19 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 		t.Errorf("there is no warning about uneven repeats: %q", c.Differences)
 	}
 	compare.Judge(0.03, c)
-	if err := compare.Unjudged([]*compare.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
+	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
 		t.Errorf("it says %v", err)
 	}
 }
 
 func TestBaselineRefused(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
 		"have no trial name in common":                                           func(t *record.Trial) { t.Name += "x" },
 		"the clients in put-64: 25 here, 10 in the baseline":                     func(t *record.Trial) { t.Clients = 10 },
 		"the value's size in bytes in put-64: 64 here, 65 in the baseline":       func(t *record.Trial) { t.ValueSize++ },
-		"the target in put-64: leader here, all in the baseline":                 func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },
+		"the target in put-64: leader here, all in the baseline":                 func(t *record.Trial) { t.Target = kv.Target{Mode: kv.AllMembers} },
 		"the total number of operations in put-64: none here, 9 in the baseline": func(t *record.Trial) { t.Total = 9 },
 		"the arrival in put-64: closed here, poisson in the baseline":            func(t *record.Trial) { t.Arrival, t.Rate = scenario.Poisson, &rate },
 		"the operations in put-64: put here, get in the baseline":                func(t *record.Trial) { t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}} },
@@ -304,7 +304,7 @@ func TestBaselineRefused(t *testing.T) {
 		for i := range base.Trials {
 			change(&base.Trials[i])
 		}
-		if _, err := compare.Compare(matrix(1, 1), base, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := compare.Compare(matrix(1, 1), base, compare.DefaultMetrics()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -328,12 +328,12 @@ func TestBaselineRefused(t *testing.T) {
 	now, then := matrix(1, 1), matrix(1, 1)
 	for i := range now.Trials {
 		other := 200.0
-		now.Trials[i].Arrival, now.Trials[i].Rate, now.Trials[i].Load.Rate.Of = scenario.Constant, &rate, "x"
-		then.Trials[i].Arrival, then.Trials[i].Rate, then.Trials[i].Load.Rate.Of = scenario.Constant, &other, "x"
+		now.Trials[i].Arrival, now.Trials[i].Rate, now.Trials[i].Load.Rate.SourceTrial = scenario.Constant, &rate, "x"
+		then.Trials[i].Arrival, then.Trials[i].Rate, then.Trials[i].Load.Rate.SourceTrial = scenario.Constant, &other, "x"
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := compare.Compare(now, then, compare.DefaultComparing()); err == nil || !strings.Contains(err.Error(), "the rate per second in put-64: 100 here, 200 in the baseline") {
+	if _, err := compare.Compare(now, then, compare.DefaultMetrics()); err == nil || !strings.Contains(err.Error(), "the rate per second in put-64: 100 here, 200 in the baseline") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -341,7 +341,7 @@ func TestBaselineRefused(t *testing.T) {
 // TestCompareExcludesRepeatsThatDoNotCount checks that a comparison leaves out invalid and
 // interrupted repeats, and that the report lists these repeats.
 func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	now, base := matrix(6, 1), matrix(5, 1)
 	spoil := func(r *record.Run, name string, repeat int, how func(*record.Trial)) {
 		for i := range r.Trials {
@@ -365,8 +365,8 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 		t.Fatalf("%+v", c.Pairs)
 	}
 	p := c.Pairs[0]
-	if len(p.New) != 5 || len(p.Base) != 3 || math.Abs(p.Figures[0].Now.Number-520) > 0.1 || math.Abs(p.Figures[0].Base.Number-530) > 0.1 || p.Figures[0].Change.Interval {
-		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
+	if len(p.New) != 5 || len(p.Base) != 3 || math.Abs(p.Figures[0].Current.Number-520) > 0.1 || math.Abs(p.Figures[0].Base.Number-530) > 0.1 || p.Figures[0].Change.Interval {
+		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Current, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer
 	if err := Text(&b, Comparison(c), true); err != nil {
@@ -391,7 +391,7 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 // clusters. The second states how many changes were tested together; it appears only with enough
 // repeats.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	const note = "share its state, so they are not independent"
 	own := func(r *record.Run) *record.Run {
 		for i := range r.Trials {
@@ -422,8 +422,8 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
 			t.Errorf("%s: that the repeats depend is said: %t\n%s", what, got, b.String())
 		}
-		if said := strings.Contains(b.String(), "4 changes were tested together"); said != (c.Family == 4) || said != (what != "too few") {
-			t.Errorf("%s: %d judged together, said: %t", what, c.Family, said)
+		if said := strings.Contains(b.String(), "4 changes were tested together"); said != (c.FamilySize == 4) || said != (what != "too few") {
+			t.Errorf("%s: %d judged together, said: %t", what, c.FamilySize, said)
 		}
 	}
 }
@@ -439,7 +439,7 @@ func disturbed(share float64) verdict.Verdict {
 // like any other baseline, and each figure has its own verdict. If no repeat of the baseline
 // counts, the report says so.
 func TestCompareWithASuspectBaseline(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	now, base := matrix(6, 0.7), matrix(6, 1)
 	for i := range base.Trials {
 		base.Trials[i].Verdict = disturbed(0.08)
@@ -471,7 +471,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
-	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
+	if !strings.Contains(b.String(), want) || compare.CheckJudgeable([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}
 }
@@ -479,8 +479,8 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 // TestComparisonsOfSeveralRuns checks that every format shows several runs that are compared with
 // the same baseline.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
-	settle.Unraced(t)
-	by, err := compare.ComparingBy([]string{"ops", "p50"})
+	settle.SkipUnderRace(t)
+	by, err := compare.ParseMetrics([]string{"ops", "p50"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,12 +509,12 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 		golden(t, name, b.String())
 	}
 	want := []string{"put-64 ops", "put-64 p50", "put-256 ops", "put-256 p50"}
-	if worse := compare.Worsened(all); !slices.Equal(worse, want) || all[1].Family != 8 {
-		t.Errorf("%v of %d", worse, all[1].Family)
+	if worse := compare.Worsened(all); !slices.Equal(worse, want) || all[1].FamilySize != 8 {
+		t.Errorf("%v of %d", worse, all[1].FamilySize)
 	}
 	compare.Judge(0.1, all...)
 	for _, p := range all[0].Pairs {
-		if word := p.Figures[0].Change.Judged.Word; word != stats.Same {
+		if word := p.Figures[0].Change.Judgement.Word; word != stats.Same {
 			t.Errorf("%s within 10 %%: %s", p.Name, word)
 		}
 	}
@@ -523,7 +523,7 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 		t.Errorf("of suspect repeats %v are left out, %v", c.LeftOut, err)
 	}
 	for _, names := range [][]string{{"p97"}, {"opps"}, {"run-slices"}, {"ops", "ops"}} {
-		if _, err := compare.ComparingBy(names); err == nil {
+		if _, err := compare.ParseMetrics(names); err == nil {
 			t.Errorf("%v can be compared by", names)
 		}
 	}

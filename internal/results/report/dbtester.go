@@ -26,7 +26,7 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 		return err
 	}
 	var trials []*analyze.Dbtester
-	for _, t := range analyze.InOrder(run) {
+	for _, t := range analyze.TrialsInOrder(run) {
 		if !analyze.HasFigures(t) {
 			continue
 		}
@@ -38,7 +38,7 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 			return err
 		}
 		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // these are large for a long run
-		d.Servers.Seconds, d.Servers.ByKey = nil, nil
+		d.ServerUse.Processes, d.ServerUse.ByKey = nil, nil
 		trials = append(trials, d)
 	}
 	if len(trials) == 0 {
@@ -228,16 +228,16 @@ type summary struct {
 	rows   []summaryRow
 }
 
-func (s *summary) add(name string, words bool, of func(*analyze.Dbtester) string) {
+func (s *summary) add(name string, words bool, describe func(*analyze.Dbtester) string) {
 	r := summaryRow{name: name, words: words}
 	for _, t := range s.trials {
-		r.cells = append(r.cells, of(t))
+		r.cells = append(r.cells, describe(t))
 	}
 	s.rows = append(s.rows, r)
 }
 
-func (s *summary) value(name string, decimals int, of func(*analyze.Dbtester) record.Value) {
-	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(of(t), decimals) })
+func (s *summary) value(name string, decimals int, value func(*analyze.Dbtester) record.Value) {
+	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(value(t), decimals) })
 }
 
 func (s *summary) figure(name, figure string, decimals int) {
@@ -245,16 +245,16 @@ func (s *summary) figure(name, figure string, decimals int) {
 	s.value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Value(t.Trial) })
 }
 
-func (s *summary) percent(name string, of func(*analyze.Dbtester) record.Value) {
+func (s *summary) percent(name string, value func(*analyze.Dbtester) record.Value) {
 	s.add(name, false, func(t *analyze.Dbtester) string {
-		if v := of(t); v.Known {
+		if v := value(t); v.Known {
 			return text.Percent(v.Number, 1)
 		}
 		return ""
 	})
 }
 
-func (s *summary) any(has func(*analyze.Dbtester) bool) bool {
+func (s *summary) anyTrial(has func(*analyze.Dbtester) bool) bool {
 	return slices.ContainsFunc(s.trials, has)
 }
 
@@ -263,7 +263,7 @@ func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	s := &summary{trials: trials}
 	s.addClients()
 	s.addServers()
-	if s.any(func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has no watch events
+	if s.anyTrial(func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has no watch events
 		s.figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
 		s.figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
 		s.figure("WATCH-LATENCY-MS-P99", "watch-p99", 4)
@@ -298,7 +298,7 @@ func (s *summary) addClients() {
 	s.figure("CLIENT-ERROR-COUNT", "errors", 0)
 	for _, f := range record.Figures() {
 		kind, ok := strings.CutPrefix(f.Name, "errors-")
-		if ok && s.any(func(t *analyze.Dbtester) bool { return f.Value(t.Trial).Number > 0 }) {
+		if ok && s.anyTrial(func(t *analyze.Dbtester) bool { return f.Value(t.Trial).Number > 0 }) {
 			s.figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
 		}
 	}
@@ -306,13 +306,13 @@ func (s *summary) addClients() {
 
 // addServers adds the rows with the figures of the members' processes and machines.
 func (s *summary) addServers() {
-	server := func(name string, of func(*analyze.Servers) record.Value) {
-		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
+	server := func(name string, value func(*analyze.Servers) record.Value) {
+		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return value(&t.ServerUse) })
 	}
 	server("TOTAL-NETWORK-RX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Received })
 	server("TOTAL-NETWORK-TX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Sent })
-	s.percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.Servers.CPU })
-	s.value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.Servers.RSS })
+	s.percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.ServerUse.CPU })
+	s.value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.ServerUse.RSS })
 	server("AVG-READS-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Reads })
 	server("AVG-SECTORS-READS-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.ReadSectors })
 	server("AVG-WRITES-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Writes })
@@ -357,7 +357,7 @@ func summaryText(rows []summaryRow) string {
 	var tables []string
 	for from := 0; from < len(rows[0].cells); from += across {
 		g := Table{Columns: make([]analyze.Column, 1+across)}
-		g.Columns[0].Left = true
+		g.Columns[0].LeftAligned = true
 		for _, r := range rows {
 			cells := []string{r.name}
 			for _, words := range r.cells[from:min(from+across, len(r.cells))] {

@@ -159,7 +159,7 @@ func TestDbtesterOfDamagedRecord(t *testing.T) {
 }
 
 func TestMarkdownAndCSV(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	var b bytes.Buffer
 	r := quick()
 	if err := Markdown(&b, Run(r, nil, "")); err != nil {

@@ -13,8 +13,8 @@ import (
 // no files if nothing was sampled.
 func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	files := map[string][][]string{}
-	for i := range d.Servers.Seconds {
-		s := &d.Servers.Seconds[i]
+	for i := range d.ServerUse.Processes {
+		s := &d.ServerUse.Processes[i]
 		name := "server-" + record.Slug(s.Name) + "-system-metrics.csv"
 		if s.Generator {
 			name = "client-system-metrics.csv"
@@ -24,13 +24,13 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 		}
 		files[name] = systemRows(s)
 	}
-	if len(d.Servers.ByKey) == 0 || len(files) == 0 {
+	if len(d.ServerUse.ByKey) == 0 || len(files) == 0 {
 		return files
 	}
 	memory := [][]string{{keysHead(d.Keys), "MIN-VMRSS-MB", "AVG-VMRSS-MB", "MAX-VMRSS-MB"}}
 	read := [][]string{{keysHead(d.Keys), "AVG-READ-BYTES-NUM-DELTA"}}
 	written := [][]string{{keysHead(d.Keys), "AVG-WRITE-BYTES-NUM-DELTA"}}
-	for _, k := range d.Servers.ByKey {
+	for _, k := range d.ServerUse.ByKey {
 		keys := strconv.FormatUint(k.Keys, 10)
 		memory = append(memory, []string{keys, text.CSVNumber(k.MinRSS, 2), text.CSVNumber(k.MeanRSS, 2), text.CSVNumber(k.MaxRSS, 2)})
 		read = append(read, []string{keys, text.CSVNumber(k.ReadBytes, 0)})
@@ -47,7 +47,7 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 var systemColumns = []struct {
 	name     string
 	decimals int
-	of       func(*analyze.ServerSecond) float64
+	value    func(*analyze.ServerSecond) float64
 }{
 	{"PID", 0, func(s *analyze.ServerSecond) float64 { return s.Process.PID }},
 	{"CPU-NUM", 2, func(s *analyze.ServerSecond) float64 { return s.Percent }},
@@ -89,7 +89,7 @@ func systemRows(s *analyze.ServerSeconds) [][]string {
 	for i := range s.Rows {
 		row := []string{strconv.FormatInt(s.Rows[i].Process.Time.Unix(), 10)}
 		for _, c := range systemColumns {
-			row = append(row, text.CSVNumber(c.of(&s.Rows[i]), c.decimals))
+			row = append(row, text.CSVNumber(c.value(&s.Rows[i]), c.decimals))
 		}
 		rows = append(rows, row)
 	}

@@ -12,7 +12,7 @@ import (
 // processes.
 func TestDbtesterServers(t *testing.T) {
 	run := twoStores(t)
-	run.Trials[0].Shared = new(true)
+	run.Trials[0].SharesMachine = new(true)
 	var csv strings.Builder
 	csv.WriteString("unix_seconds,name,pid,cpu_user_seconds,cpu_system_seconds,rss_bytes,threads,write_bytes,read_bytes,disk_writes,disk_written_sectors,received_bytes,sent_bytes,folder_bytes,machine\n")
 	for second := range 4 {

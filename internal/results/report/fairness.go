@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unevenlyServed reports the trials whose clients were served unevenly. If several repeats of a
+// fairnessParts reports the trials whose clients were served unevenly. If several repeats of a
 // trial are uneven, it shows only the most uneven one.
-func unevenlyServed(to layout, rows []*analyze.Row) {
+func fairnessParts(out layout, rows []*analyze.Row) {
 	var lines []string
 	for _, r := range rows {
 		worst, n := analyze.MostUneven(r)
@@ -29,7 +29,7 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 			indent = "    "
 		}
 	}
-	to.section("Fairness", lines)
+	out.section("Fairness", lines)
 }
 
 // UnevennessLines describes how unevenly a trial's clients were served. It returns no lines if the
@@ -41,7 +41,7 @@ func UnevennessLines(t *record.Trial) (lines []string) {
 	}
 	for _, m := range u.Members {
 		lines = append(lines, fmt.Sprintf("on average, %s's %s completed %s operations each, and the clients of the other members completed %s",
-			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
+			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.OperationsPerClient), Value(m.OthersPerClient)))
 	}
 	if u.Lagging {
 		lines = append(lines, fmt.Sprintf("the slowest %d of %s completed %s of the operations (an even share would be %s)",
@@ -59,7 +59,7 @@ func UnevennessLines(t *record.Trial) (lines []string) {
 // clients.
 func fairness(t *record.Trial) string {
 	b := t.ByClient
-	if b == nil || b.Count < 2 || b.Fairness == nil {
+	if b == nil || b.Count < 2 || b.FairnessIndex == nil {
 		return ""
 	}
 	return fmt.Sprintf("Jain's fairness index %s for %s, each of which completed %s to %s operations (median %s)", Value(figure(t, "fairness")),

@@ -14,13 +14,13 @@ import (
 // many as `slow` states.
 func served(fast, slow uint64) *record.Trial {
 	one := func(n uint64) *record.Evenness {
-		return &record.Evenness{Count: 2, Fairness: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
+		return &record.Evenness{Count: 2, FairnessIndex: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
 	}
-	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{Due: 2 * (fast + slow), Operations: 2 * (fast + slow)}, Latencies: record.Latencies{Spread: new(1e6)}}
+	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{Due: 2 * (fast + slow), Operations: 2 * (fast + slow)}, Latencies: record.Latencies{StddevNS: new(1e6)}}
 	f, s := float64(fast), float64(slow)
 	index := (2*f + 2*s) * (2*f + 2*s) / 4 / (2*f*f + 2*s*s)
 	share := s / (2*f + 2*s)
-	t.ByClient = &record.ByClient{Evenness: record.Evenness{Count: 4, Fairness: &index, Mean: (f + s) / 2, Fewest: s, Median: s, Most: f}, Tenth: 1, TenthShare: &share,
+	t.ByClient = &record.ByClient{Evenness: record.Evenness{Count: 4, FairnessIndex: &index, Mean: (f + s) / 2, Fewest: s, Median: s, Most: f}, Tenth: 1, TenthShare: &share,
 		Operations: []uint64{slow, slow, fast, fast}}
 	t.ByMember = []record.ByMember{{Name: "m1", Clients: one(fast)}, {Name: "m2", Clients: one(slow)}}
 	return t

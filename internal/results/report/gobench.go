@@ -42,7 +42,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	for _, u := range goUnits {
 		f := record.Registered(u.figure)
 		better := "lower"
-		if f.Better == record.More {
+		if f.Direction == record.HigherIsBetter {
 			better = "higher"
 		}
 		fmt.Fprintf(&b, "Unit %s better=%s\n", u.unit, better)
@@ -116,5 +116,5 @@ func goWord(s string) string {
 			return '_'
 		}
 		return r
-	}, word(s))
+	}, attributeText(s))
 }

@@ -19,7 +19,7 @@ const HistorySchema = "quorumbench/history/1"
 // that changed, and a list of the series that did not change.
 func History(h *history.History) Finding {
 	return Finding{
-		parts:  func(to layout) { historyParts(to, h) },
+		parts:  func(out layout) { historyParts(out, h) },
 		object: func() any { return historyObject(h) },
 		rows: func() (columns []string, rows []record.Object) {
 			columns = namesOf(historyRow(&history.Series{Points: make([]history.Point, 1)}, 0))
@@ -33,32 +33,32 @@ func History(h *history.History) Finding {
 	}
 }
 
-func historyParts(to layout, h *history.History) {
+func historyParts(out layout, h *history.History) {
 	table, changed := historyTable(h)
-	to.addLines(historySummary(h, changed))
+	out.addLines(historySummary(h, changed))
 	if len(table.Rows) > 0 {
-		to.blank()
-		to.cells(table)
+		out.blank()
+		out.cells(table)
 	}
 	drawn := 0
 	for i := range h.Series {
 		s := &h.Series[i]
 		quiet := len(s.Changes) == 0 && s.Unconfirmed == 0
-		if quiet && (changed > 0 || len(h.Series) > mostQuiet) && !to.detailed() {
+		if quiet && (changed > 0 || len(h.Series) > mostQuiet) && !out.detailed() {
 			continue
 		}
-		if drawn++; drawn > mostCharts && !to.detailed() {
+		if drawn++; drawn > mostCharts && !out.detailed() {
 			continue
 		}
-		to.heading(s.Name() + directions[s.Metric.Better])
-		to.gap()
-		to.block(s.Chart())
+		out.heading(s.Name() + directions[s.Metric.Direction])
+		out.gap()
+		out.block(s.Chart())
 	}
-	to.blank()
-	if drawn > mostCharts && !to.detailed() {
-		to.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all charts, and --trial and --metric select charts.", mostCharts, drawn))
+	out.blank()
+	if drawn > mostCharts && !out.detailed() {
+		out.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all charts, and --trial and --metric select charts.", mostCharts, drawn))
 	}
-	to.addLines(historyNotes(h)...)
+	out.addLines(historyNotes(h)...)
 }
 
 // mostCharts is the maximum number of charts in text that is not wide. Such text shows charts of
@@ -66,7 +66,7 @@ func historyParts(to layout, h *history.History) {
 const mostCharts, mostQuiet = 6, 3
 
 // directions are the words that follow the name of a series in a heading.
-var directions = [...]string{record.Neither: "", record.Less: ", less is better", record.More: ", more is better"}
+var directions = [...]string{record.NoDirection: "", record.LowerIsBetter: ", less is better", record.HigherIsBetter: ", more is better"}
 
 // historySummary states in one sentence how many series changed.
 func historySummary(h *history.History, changed int) string {
@@ -79,37 +79,37 @@ func historySummary(h *history.History, changed int) string {
 		}
 	}
 	if changed == 0 {
-		return fmt.Sprintf("No change%s in %s, over %s.", h.Only, text.Either(uint64(len(h.Series)), "series", "series"), over)
+		return fmt.Sprintf("No change%s in %s, over %s.", h.SelectionText, text.CountNoun(uint64(len(h.Series)), "series", "series"), over)
 	}
 	has := "have a change"
 	if changed == 1 {
 		has = "has a change"
 	}
-	return fmt.Sprintf("%d of %d series %s%s, over %s.", changed, len(h.Series), has, h.Only, over)
+	return fmt.Sprintf("%d of %d series %s%s, over %s.", changed, len(h.Series), has, h.SelectionText, over)
 }
 
 // historyTable returns the table of changes, and the number of series that have at least one
 // change.
 func historyTable(h *history.History) (t *Table, changed int) {
-	t = &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "metric", Left: true}, {Title: "at", Left: true}, {Title: "kind", Left: true, Drop: 2},
-		{Title: "before"}, {Title: "after"}, {Title: "change"}, {Title: "95 % interval"}, {Title: "result", Left: true}, {Title: "confidence", Drop: 1},
-		{Title: "between", Left: true, Wide: true}, {Title: "confirmed by", Left: true, Wide: true}}}
+	t = &Table{Columns: []analyze.Column{{Title: "trial", LeftAligned: true}, {Title: "metric", LeftAligned: true}, {Title: "at", LeftAligned: true}, {Title: "kind", LeftAligned: true, Drop: 2},
+		{Title: "before"}, {Title: "after"}, {Title: "change"}, {Title: "95 % interval"}, {Title: "result", LeftAligned: true}, {Title: "confidence", Drop: 1},
+		{Title: "between", LeftAligned: true, Wide: true}, {Title: "confirmed by", LeftAligned: true, Wide: true}}}
 	for i := range h.Series {
 		s := &h.Series[i]
 		trial, metric := s.Trial, s.Metric.Name
 		for k := range s.Changes {
 			c := &s.Changes[k]
-			at, kind, between := s.Points[c.At].Title(), "step", text.Dash
+			at, kind, between := s.Points[c.Index].Title(), "step", text.Dash
 			if c.Kind == changepoint.Drift {
-				at, kind = at+" to "+s.Points[c.Until].Title(), "drift"
+				at, kind = at+" to "+s.Points[c.LastDriftIndex].Title(), "drift"
 			} else if c.First < c.Last {
 				between = s.Points[c.First].Title() + " and " + s.Points[c.Last].Title()
 			}
 			if len(s.Changes) > 1 {
 				at = fmt.Sprintf("%d. %s", k+1, at)
 			}
-			t.add(trial, metric, at, kind, s.Metric.Text(c.Before), s.Metric.Text(c.After), text.Change(c.Share),
-				text.Change(c.Low)+" to "+text.Change(c.High), text.OrDash(string(c.Word)), confidence(c.Confidence), between, s.Points[c.Found].Title())
+			t.add(trial, metric, at, kind, s.Metric.Text(c.Before), s.Metric.Text(c.After), text.SignedPercent(c.Share),
+				text.SignedPercent(c.Low)+" to "+text.SignedPercent(c.High), text.OrDash(string(c.Word)), confidence(c.Confidence), between, s.Points[c.ConfirmedBy].Title())
 			trial, metric = "", ""
 		}
 		if len(s.Changes) > 0 {
@@ -133,8 +133,8 @@ func historyNotes(h *history.History) (lines []string) {
 	for i := range h.Series {
 		s := &h.Series[i]
 		for k := range s.Changes {
-			for _, side := range s.Changes[k].Coincides {
-				lines = append(lines, fmt.Sprintf("%s, change %d: the %s changed at the same time: %s before, then %s.", s.Name(), k+1, side.What, side.Base, side.Now))
+			for _, side := range s.Changes[k].ConditionChanges {
+				lines = append(lines, fmt.Sprintf("%s, change %d: the %s changed at the same time: %s before, then %s.", s.Name(), k+1, side.Condition, side.Base, side.Current))
 			}
 		}
 		if s.Unconfirmed > 0 {
@@ -142,20 +142,20 @@ func historyNotes(h *history.History) (lines []string) {
 			if s.Unconfirmed == 1 {
 				which = "the last run is"
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s %s off the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.Change(s.Off)))
+			lines = append(lines, fmt.Sprintf("%s: %s %s off the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.SignedPercent(s.UnconfirmedShare)))
 		}
 		switch {
-		case s.Counting() < changepoint.Fewest:
+		case s.CountUsable() < changepoint.MinPoints:
 			short = append(short, s.Name())
 		case len(s.Changes) == 0:
 			same = append(same, s.Name())
 		}
 	}
 	if len(same) > 0 && len(same) < len(h.Series) {
-		lines = append(lines, "No change"+h.Only+": "+strings.Join(same, ", ")+".")
+		lines = append(lines, "No change"+h.SelectionText+": "+strings.Join(same, ", ")+".")
 	}
 	if len(short) > 0 {
-		lines = append(lines, fmt.Sprintf("Too short to judge: %s. A series needs %d runs that count.", strings.Join(short, ", "), changepoint.Fewest))
+		lines = append(lines, fmt.Sprintf("Too short to judge: %s. A series needs %d runs that count.", strings.Join(short, ", "), changepoint.MinPoints))
 	}
 	lines = append(lines, notCounted(h)...)
 	lines = append(lines, h.Notes...)
@@ -172,13 +172,13 @@ func notCounted(h *history.History) (lines []string) {
 	for i := range h.Series {
 		s := &h.Series[i]
 		for k := range s.Points {
-			why := s.Points[k].LeftOut
-			if why == "" {
+			reason := s.Points[k].ExclusionReason
+			if reason == "" {
 				continue
 			}
-			order = analyze.AppendNew(order, why)
-			in[why] = analyze.AppendNew(in[why], s.Name())
-			counts[why]++
+			order = analyze.AppendNew(order, reason)
+			in[reason] = analyze.AppendNew(in[reason], s.Name())
+			counts[reason]++
 		}
 	}
 	for _, why := range order {
@@ -203,7 +203,7 @@ func historyObject(h *history.History) (o record.Object) {
 		one.Add("trial", s.Trial)
 		one.Add("metric", s.Metric.Name)
 		one.Add("unit", s.Metric.UnitName())
-		one.Add("better", [...]string{record.Neither: "", record.Less: "less", record.More: "more"}[s.Metric.Better])
+		one.Add("better", [...]string{record.NoDirection: "", record.LowerIsBetter: "less", record.HigherIsBetter: "more"}[s.Metric.Direction])
 		one.Add("points", points)
 		one.Add("changes", changes)
 		one.Add("unconfirmed", s.Unconfirmed)
@@ -220,8 +220,8 @@ func historyObject(h *history.History) (o record.Object) {
 // pointFields returns the fields of a point, for JSON and CSV.
 func pointFields(p *history.Point) (o record.Object) {
 	started := ""
-	if !p.When.IsZero() {
-		started = p.When.UTC().Format(time.RFC3339)
+	if !p.Time.IsZero() {
+		started = p.Time.UTC().Format(time.RFC3339)
 	}
 	o.Add("run", p.Name)
 	o.Add("source", text.Line(p.Source, text.MaxOutput))
@@ -233,26 +233,26 @@ func pointFields(p *history.Point) (o record.Object) {
 	o.Add("high", numberOrNil(p.High, p.Interval))
 	o.Add("repeats", p.Repeats)
 	o.Add("verdict", p.Verdict)
-	o.Add("left_out", p.LeftOut)
+	o.Add("left_out", p.ExclusionReason)
 	return o
 }
 
 // changeObject returns the JSON object for a change. Points are identified by their indexes.
 func changeObject(s *history.Series, c *history.Change) (o record.Object) {
 	coincides := []record.Object{}
-	for _, side := range c.Coincides {
-		coincides = append(coincides, record.Object{{Name: "condition", Value: side.What}, {Name: "before", Value: side.Base}, {Name: "after", Value: side.Now}})
+	for _, side := range c.ConditionChanges {
+		coincides = append(coincides, record.Object{{Name: "condition", Value: side.Condition}, {Name: "before", Value: side.Base}, {Name: "after", Value: side.Current}})
 	}
 	kind := "step"
 	if c.Kind == changepoint.Drift {
 		kind = "drift"
 	}
 	o.Add("kind", kind)
-	o.Add("at", c.At)
-	o.Add("run", s.Points[c.At].Name)
+	o.Add("at", c.Index)
+	o.Add("run", s.Points[c.Index].Name)
 	o.Add("between", [2]int{c.First, c.Last})
-	o.Add("until", c.Until)
-	o.Add("confirmed_by", c.Found)
+	o.Add("until", c.LastDriftIndex)
+	o.Add("confirmed_by", c.ConfirmedBy)
 	o.Add("before", c.Before)
 	o.Add("after", c.After)
 	o.Add("change", c.Share)
@@ -273,7 +273,7 @@ func historyRow(s *history.Series, at int) (o record.Object) {
 	o = append(o, pointFields(&s.Points[at])...)
 	change, found := history.Change{}, false
 	for _, c := range s.Changes {
-		if c.At == at {
+		if c.Index == at {
 			change, found = c, true
 		}
 	}

@@ -57,8 +57,8 @@ type (
 	}
 )
 
-// word converts text to the value of an attribute. The result is one line and is not empty.
-func word(words string) string {
+// attributeText converts text to the value of an attribute. The result is one line and is not empty.
+func attributeText(words string) string {
 	return text.OrDash(strings.TrimSpace(text.Line(words, text.MaxOutput)))
 }
 
@@ -67,19 +67,19 @@ func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
 // suiteOf returns a suite for a run. The suite has no test cases yet.
 func suiteOf(run *record.Run, name string) *junitSuite {
-	s := &junitSuite{Package: "quorumbench", Name: word(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
+	s := &junitSuite{Package: "quorumbench", Name: attributeText(name), Hostname: "localhost", Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"), Time: inSeconds(0)}
 	if len(run.Machines) > 0 {
-		s.Hostname = word(run.Machines[0].Name)
+		s.Hostname = attributeText(run.Machines[0].Name)
 	}
 	for _, p := range []junitProperty{{"tool", "quorumbench " + run.Tool.Version}, {"state", string(run.State)}, {"verdict", string(run.Verdict())}, {"seed", strconv.FormatUint(run.Seed, 10)}} {
-		s.Properties = append(s.Properties, junitProperty{p.Name, word(p.Value)})
+		s.Properties = append(s.Properties, junitProperty{p.Name, attributeText(p.Value)})
 	}
 	return s
 }
 
 // add adds a test case and updates the counts of the suite.
 func (s *junitSuite) add(name string, seconds float64, c junitCase) {
-	c.Class, c.Name, c.Time = s.Name, word(name), inSeconds(seconds)
+	c.Class, c.Name, c.Time = s.Name, attributeText(name), inSeconds(seconds)
 	s.Tests++
 	switch {
 	case c.Skipped != nil:
@@ -95,7 +95,7 @@ func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 // outcome returns the outcome of a test case that did not pass, with a sentence that explains it.
 // kind is empty for a skipped test case.
 func outcome(kind, sentence string) *junitOutcome {
-	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
+	return &junitOutcome{Message: attributeText(sentence), Type: kind, Text: text.Lines(sentence)}
 }
 
 // addLines adds a line to the output of the suite.
@@ -115,15 +115,15 @@ func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 // sentence as in the terminal report. If a threshold's figure does not apply to a trial, the test
 // case is skipped. An unknown result is an error. If not all trials ran, an additional test case
 // has an error.
-func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResult) error {
+func ThresholdsJUnit(w io.Writer, run *record.Run, results []analyze.ThresholdResult) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
 		s.Time = inSeconds(run.Finished.Sub(run.Started).Seconds())
 	}
-	for i := range held {
-		h := &held[i]
+	for i := range results {
+		h := &results[i]
 		var c junitCase
-		switch h.Standing {
+		switch h.ThresholdStatus {
 		case analyze.NotMet:
 			c.Failure = outcome("threshold", h.String())
 		case analyze.Unknown:
@@ -133,7 +133,7 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.ThresholdResul
 		default:
 			s.addLines(h.String())
 		}
-		s.add(analyze.Label(h.Of)+": "+h.Threshold, h.Of.Seconds, c)
+		s.add(analyze.Label(h.TrialRecord)+": "+h.Threshold, h.TrialRecord.Seconds, c)
 	}
 	if err := analyze.CheckAllRun(run); err != nil {
 		s.add("all trials ran", 0, junitCase{Error: outcome("incomplete", err.Error())})
@@ -180,7 +180,7 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	for _, name := range c.OnlyBase {
 		s.add(name, 0, junitCase{Skipped: outcome("", name+" has valid repeats only in the baseline")})
 	}
-	if err := compare.Unjudged([]*compare.Comparison{c}); err != nil && failing {
+	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
 	}
 	for _, line := range append(c.Differences, compareNotes(c)...) {
@@ -191,17 +191,17 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 // change returns the test case for one figure of a pair of trials. If the test case passes, change
 // adds the result to the output of the suite.
 func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c junitCase) {
-	words := fmt.Sprintf("%s: %s, baseline %s", name, Value(f.Now), Value(f.Base))
+	words := fmt.Sprintf("%s: %s, baseline %s", name, Value(f.Current), Value(f.Base))
 	if !f.Change.Known {
-		c.Skipped = outcome("", words+": "+result(&f.Change))
+		c.Skipped = outcome("", words+": "+judgementText(&f.Change))
 		return c
 	}
-	if words += ", " + text.Change(f.Change.Share); !f.Change.Interval {
-		c.Skipped = outcome("", words+": "+result(&f.Change))
+	if words += ", " + text.SignedPercent(f.Change.Share); !f.Change.Interval {
+		c.Skipped = outcome("", words+": "+judgementText(&f.Change))
 		return c
 	}
-	words += fmt.Sprintf(" (95 %% CI %s to %s): %s", text.Change(f.Change.Low), text.Change(f.Change.High), result(&f.Change))
-	switch word := f.Change.Judged.Word; {
+	words += fmt.Sprintf(" (95 %% CI %s to %s): %s", text.SignedPercent(f.Change.Low), text.SignedPercent(f.Change.High), judgementText(&f.Change))
+	switch word := f.Change.Judgement.Word; {
 	case word == stats.Worse && failing:
 		c.Failure = outcome("worse", words)
 	case word == stats.Unclear:

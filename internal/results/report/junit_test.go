@@ -62,7 +62,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 }
 
 func TestComparisonsAsJUnit(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	base := matrix(5, 1)
 	base.Started = noon.Add(-time.Hour)
 	base.Trials = append(base.Trials, made{number: 3, name: "gone", kind: kv.Put, target: "leader", perSecond: 500, p50: 50e6}.trial())
@@ -200,9 +200,9 @@ func FuzzJUnit(f *testing.F) {
 		now.Name, base.Name, now.Problems, now.Machines = name, name, []string{why}, []measure.Machine{{Name: name}}
 		now.Tool.Version = why
 		h := []analyze.ThresholdResult{
-			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.NotMet},
-			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Inapplicable},
-			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Figure: why}},
+			{TrialRecord: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, UndecidedReason: why}, ThresholdStatus: analyze.NotMet},
+			{TrialRecord: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, UndecidedReason: why}, ThresholdStatus: analyze.Inapplicable},
+			{TrialRecord: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Figure: why}},
 		}
 		now.Trials[0].Name = trial
 		var b bytes.Buffer

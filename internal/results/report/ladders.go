@@ -12,30 +12,30 @@ import (
 
 // ladders reports the knee and the scalability law for trials that differ only in the number of
 // clients or the rate. Such a trial is a step of a ladder.
-func ladders(to layout, rows []*analyze.Row) {
+func ladders(out layout, rows []*analyze.Row) {
 	var lines []string
 	for _, l := range size.Ladders(rows) {
 		lines = append(lines, l.Name+": "+strings.Join(LadderSentences(&l), " "))
 	}
-	to.list("Knee and scalability", lines)
+	out.list("Knee and scalability", lines)
 }
 
 // LadderSentences describes a ladder: its knee, the scalability law that fits its steps, the
 // uncertainty of that law, and the steps that were not used.
 func LadderSentences(l *size.Ladder) []string {
-	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
+	return append([]string{KneeSentence(l), lawSentence(l)}, omittedSteps(l)...)
 }
 
 // KneeSentence describes the knee of a ladder, or explains why it has none.
 func KneeSentence(l *size.Ladder) string {
 	if l.Knee < 0 {
-		return l.NoKnee
+		return l.NoKneeReason
 	}
 	s := &l.Steps[l.Knee]
 	words := fmt.Sprintf("Knee (best ratio of throughput to mean time): %s, with %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
-	if len(l.Near) > 0 {
-		near := make([]string, 0, len(l.Near))
-		for _, i := range l.Near {
+	if len(l.NearKnee) > 0 {
+		near := make([]string, 0, len(l.NearKnee))
+		for _, i := range l.NearKnee {
 			near = append(near, l.Steps[i].Load)
 		}
 		words += "; within " + text.Percent(stats.Margin, 0) + " of it: " + strings.Join(near, " and ")
@@ -47,7 +47,7 @@ func KneeSentence(l *size.Ladder) string {
 func lawSentence(l *size.Ladder) string {
 	s := l.Scaling
 	if s == nil {
-		return l.NoScaling
+		return l.NoScalingReason
 	}
 	parameter := func(name string, i stats.Interval, unit string) string {
 		return fmt.Sprintf("%s %.3g%s (95 %% CI %.3g to %.3g)", name, i.Value, unit, i.Low, i.High)
@@ -57,8 +57,8 @@ func lawSentence(l *size.Ladder) string {
 	switch n, x, ok := s.Peak(); {
 	case !ok || s.Kappa.Low == 0:
 		words += " The coherency parameter may be zero, so the maximum throughput is unknown."
-	case n > l.Most:
-		words += fmt.Sprintf(" The maximum throughput would be %s, at %.0f operations in flight (extrapolated: no step has more than %.0f).", text.PerSecond(x), n, l.Most)
+	case n > l.MaxConcurrency:
+		words += fmt.Sprintf(" The maximum throughput would be %s, at %.0f operations in flight (extrapolated: no step has more than %.0f).", text.PerSecond(x), n, l.MaxConcurrency)
 	default:
 		words += fmt.Sprintf(" The maximum throughput is %s, at %.0f operations in flight.", text.PerSecond(x), n)
 	}
@@ -68,16 +68,16 @@ func lawSentence(l *size.Ladder) string {
 	return words
 }
 
-// leftOutOf lists the steps of a ladder that were not used, with the reasons.
-func leftOutOf(l *size.Ladder) (lines []string) {
+// omittedSteps lists the steps of a ladder that were not used, with the reasons.
+func omittedSteps(l *size.Ladder) (lines []string) {
 	var order []string
 	by := map[string][]string{}
 	for i := range l.Steps {
-		if s := &l.Steps[i]; s.LeftOut != "" {
-			if by[s.LeftOut] == nil {
-				order = append(order, s.LeftOut)
+		if s := &l.Steps[i]; s.ExclusionReason != "" {
+			if by[s.ExclusionReason] == nil {
+				order = append(order, s.ExclusionReason)
 			}
-			by[s.LeftOut] = append(by[s.LeftOut], s.Load)
+			by[s.ExclusionReason] = append(by[s.ExclusionReason], s.Load)
 		}
 	}
 	for _, why := range order {
@@ -89,8 +89,8 @@ func leftOutOf(l *size.Ladder) (lines []string) {
 // StepText describes a step in one line.
 func StepText(s *size.LadderStep) string {
 	text := fmt.Sprintf("%s: %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
-	if s.LeftOut != "" {
-		text += "; not used: " + s.LeftOut
+	if s.ExclusionReason != "" {
+		text += "; not used: " + s.ExclusionReason
 	}
 	return text
 }

@@ -54,11 +54,11 @@ func TestKneeAndScalability(t *testing.T) {
 // TestSharedCausesAreListedOnce checks that a bottleneck of several trials is listed once, with the
 // text for the trial that it limited most.
 func TestSharedCausesAreListedOnce(t *testing.T) {
-	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
+	cause := analyze.SharedCause{Cause: analyze.Cause{Kind: analyze.CauseCPU, Text: "all were busy", Limit: 1}, WorstTrial: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){
 		"worst in b: all were busy": func(*analyze.SharedCause) {},
 		"in b: all were busy":       func(c *analyze.SharedCause) { c.Limit = 0 },
-		"all were busy":             func(c *analyze.SharedCause) { c.Same = true },
+		"all were busy":             func(c *analyze.SharedCause) { c.SameText = true },
 	} {
 		one := cause
 		change(&one)
@@ -72,7 +72,7 @@ func TestSharedCausesAreListedOnce(t *testing.T) {
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8
 	want := "\nBottlenecks\n  all trials: load generator: worst in b: it did not run for 300 ms (limit 100 ms)\n"
-	if got := textOf(func(to layout) { limited(to, []*record.Trial{&trial, &other}) }); got != want {
+	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&trial, &other}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
 }

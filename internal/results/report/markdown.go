@@ -83,7 +83,7 @@ func (l *markdownLayout) list(head string, lines []string) {
 func (l *markdownLayout) cells(t *Table) {
 	rule := make([]string, 0, len(t.Columns))
 	for _, c := range t.Columns {
-		if c.Left {
+		if c.LeftAligned {
 			rule = append(rule, "---")
 		} else {
 			rule = append(rule, "---:")

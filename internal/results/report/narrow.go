@@ -24,12 +24,12 @@ const continued = 2
 // fitted is a table as a terminal shows it, with some columns omitted or folded.
 type fitted struct {
 	*Table
-	visible []int    // indices of the visible columns
-	same    []string // conditions that all rows share, shown above the table
-	hidden  []int    // indices of the omitted columns
-	widths  []cellWidths
-	folded  int // maximum width of names, which are folded; 0 for no limit
-	stacked int // maximum width of titles, which are folded, unless the cells are wider; 0 for no limit
+	visible          []int    // indices of the visible columns
+	commonConditions []string // conditions that all rows share, shown above the table
+	hidden           []int    // indices of the omitted columns
+	widths           []cellWidths
+	maxNameWidth     int // maximum width of names, which are folded; 0 for no limit
+	maxTitleWidth    int // maximum width of titles, which are folded, unless the cells are wider; 0 for no limit
 }
 
 // fit returns the table as a terminal shows it. If wide is set, the result contains all columns.
@@ -46,14 +46,14 @@ func (t *Table) fit(wide bool) *fitted {
 	if wide {
 		return f
 	}
-	f.visible, f.widths = slices.DeleteFunc(f.visible, f.hoist), t.cellWidths()
+	f.visible, f.widths = slices.DeleteFunc(f.visible, f.moveAbove), t.cellWidths()
 	if f.width() <= text.ScreenWidth {
 		return f
 	}
-	f.stacked = stackedTitle
+	f.maxTitleWidth = stackedTitle
 	f.fold(foldedName)
 	if f.width() > text.ScreenWidth {
-		f.stacked = 1
+		f.maxTitleWidth = 1
 	}
 	for f.width() > text.ScreenWidth && f.drop() {
 	}
@@ -61,10 +61,10 @@ func (t *Table) fit(wide bool) *fitted {
 	return f
 }
 
-// hoist handles a column with a condition that all rows share: it adds the condition to the line
+// moveAbove handles a column with a condition that all rows share: it adds the condition to the line
 // above the table and returns true, so that the caller removes the column. For other columns, it
 // returns false.
-func (f *fitted) hoist(column int) bool {
+func (f *fitted) moveAbove(column int) bool {
 	if !f.Columns[column].Condition || len(f.Rows) == 0 {
 		return false
 	}
@@ -75,7 +75,7 @@ func (f *fitted) hoist(column int) bool {
 		}
 	}
 	if first != text.Dash {
-		f.same = append(f.same, f.Columns[column].Title+" "+first)
+		f.commonConditions = append(f.commonConditions, f.Columns[column].Title+" "+first)
 	}
 	return true
 }
@@ -103,8 +103,8 @@ func (f *fitted) fold(minimum int) {
 	if f.width() <= text.ScreenWidth {
 		return
 	}
-	for f.folded = text.ScreenWidth; f.folded > minimum && f.width() > text.ScreenWidth; {
-		f.folded--
+	for f.maxNameWidth = text.ScreenWidth; f.maxNameWidth > minimum && f.width() > text.ScreenWidth; {
+		f.maxNameWidth--
 	}
 }
 
@@ -112,7 +112,7 @@ func (f *fitted) fold(minimum int) {
 func (f *fitted) cellWidth(column int) int {
 	w := f.widths[column]
 	if f.folds(column) {
-		return min(w.cell, max(w.word, f.folded))
+		return min(w.cell, max(w.word, f.maxNameWidth))
 	}
 	return w.cell
 }
@@ -120,15 +120,15 @@ func (f *fitted) cellWidth(column int) int {
 // folds reports whether the cells of a column can be folded.
 func (f *fitted) folds(column int) bool {
 	c := &f.Columns[column]
-	return f.folded > 0 && (c.Left || c.Condition)
+	return f.maxNameWidth > 0 && (c.LeftAligned || c.Condition)
 }
 
 // title returns the lines of a column's title.
 func (f *fitted) title(column int) []string {
-	if f.stacked == 0 {
+	if f.maxTitleWidth == 0 {
 		return []string{f.Columns[column].Title}
 	}
-	return text.Wrap(f.Columns[column].Title, max(f.stacked, f.cellWidth(column)), f.indentOf(column))
+	return text.Wrap(f.Columns[column].Title, max(f.maxTitleWidth, f.cellWidth(column)), f.indentOf(column))
 }
 
 // cell returns the lines of a cell.
@@ -136,7 +136,7 @@ func (f *fitted) cell(column int, words string) []string {
 	if !f.folds(column) {
 		return []string{words}
 	}
-	return text.Wrap(words, f.folded, f.indentOf(column))
+	return text.Wrap(words, f.maxNameWidth, f.indentOf(column))
 }
 
 // indentOf returns the indent of the second and further lines of a column's folded cells. The first
@@ -171,7 +171,7 @@ func (t *Table) cellWidths() []cellWidths {
 		for column, words := range row {
 			w := &all[column]
 			w.cell = max(w.cell, utf8.RuneCountInString(words))
-			if c := &t.Columns[column]; c.Left || c.Condition {
+			if c := &t.Columns[column]; c.LeftAligned || c.Condition {
 				w.word = max(w.word, widest(text.Wrap(words, 1, continued)))
 			}
 		}
@@ -201,31 +201,31 @@ func (f *fitted) text() string {
 		}
 		lines = append(lines, text.Stack(cells, false)...)
 	}
-	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].Left })
+	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].LeftAligned })
 }
 
 // notes returns the lines below the table: the notes that apply to visible cells, and a list of the
 // omitted columns.
 func (f *fitted) notes() (lines []string) {
 	var visible strings.Builder
-	visible.WriteString(strings.Join(f.same, " "))
+	visible.WriteString(strings.Join(f.commonConditions, " "))
 	members := false
 	for _, column := range f.visible {
-		members = members || f.Columns[column].Members
+		members = members || f.Columns[column].SumsMembers
 		for _, row := range f.Rows {
 			visible.WriteString(row[column] + " ")
 		}
 	}
 	shown := visible.String()
 	for i, words := range f.Footnotes {
-		if strings.Contains(shown, text.Raised(i+1)) {
+		if strings.Contains(shown, text.Superscript(i+1)) {
 			lines = append(lines, footnote(i, words))
 		}
 	}
-	if f.Doubted && strings.Contains(shown, doubtMark) {
+	if f.HasDoubted && strings.Contains(shown, doubtMark) {
 		lines = append(lines, doubtNote)
 	}
-	if f.Members && members {
+	if f.SumsMembers && members {
 		lines = append(lines, membersNote)
 	}
 	lines = append(lines, f.Notes...)

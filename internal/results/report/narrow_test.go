@@ -22,7 +22,7 @@ func randomTable(random *rand.Rand) *Table {
 		}
 		return strings.Join(all, " ")
 	}
-	t := &Table{Columns: []analyze.Column{{Title: "trial", Left: true}}}
+	t := &Table{Columns: []analyze.Column{{Title: "trial", LeftAligned: true}}}
 	for i := range 1 + random.IntN(16) {
 		t.Columns = append(t.Columns, analyze.Column{Title: fmt.Sprintf("%s %d", words(2), i), Condition: random.IntN(3) == 0, Wide: random.IntN(8) == 0, Drop: 1 + random.IntN(9)})
 	}
@@ -54,7 +54,7 @@ func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 				t.Fatalf("a line has %d columns:\n%s", n, shown)
 			}
 		}
-		if n := len(f.visible) + len(f.same) + len(f.hidden); n != len(table.Columns) {
+		if n := len(f.visible) + len(f.commonConditions) + len(f.hidden); n != len(table.Columns) {
 			t.Fatalf("%d of %d columns are accounted for:\n%s", n, len(table.Columns), shown)
 		}
 		notes := strings.Join(f.notes(), "\n")
@@ -81,7 +81,7 @@ func TestWideTablesHideNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		table := randomTable(random)
-		if f := table.fit(true); len(f.visible) != len(table.Columns) || len(f.hidden)+len(f.same) > 0 {
+		if f := table.fit(true); len(f.visible) != len(table.Columns) || len(f.hidden)+len(f.commonConditions) > 0 {
 			t.Fatalf("%d of %d columns are visible", len(f.visible), len(table.Columns))
 		}
 	}
@@ -90,11 +90,11 @@ func TestWideTablesHideNothing(t *testing.T) {
 // TestFootnotesOfSharedConditionsStay checks that a footnote is printed even if only the line above
 // the table refers to it.
 func TestFootnotesOfSharedConditionsStay(t *testing.T) {
-	table := &Table{Columns: []analyze.Column{{Title: "trial", Left: true}, {Title: "consistency", Left: true, Condition: true}},
+	table := &Table{Columns: []analyze.Column{{Title: "trial", LeftAligned: true}, {Title: "consistency", LeftAligned: true, Condition: true}},
 		Rows: [][]string{{"a", "linearizable¹"}, {"b", "linearizable¹"}}, Footnotes: []string{"Weaker than its name."}}
 	f := table.fit(false)
-	if notes := f.notes(); len(f.same) != 1 || !slices.Contains(notes, "¹ Weaker than its name.") {
-		t.Errorf("above the table is %q, and below it %q", f.same, notes)
+	if notes := f.notes(); len(f.commonConditions) != 1 || !slices.Contains(notes, "¹ Weaker than its name.") {
+		t.Errorf("above the table is %q, and below it %q", f.commonConditions, notes)
 	}
 }
 

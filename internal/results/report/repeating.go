@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// RepeatingLines describes, for a run that repeats its trials until their figures are precise, how
+// RepeatProgressLines describes, for a run that repeats its trials until their figures are precise, how
 // often it repeated them and why it stopped. It returns no lines for other runs.
-func RepeatingLines(run *record.Run) (lines []string) {
+func RepeatProgressLines(run *record.Run) (lines []string) {
 	for _, p := range run.PartsOrSelf() {
-		r := compare.RepeatingFromRun(p)
+		r := compare.RepeatProgressOfRun(p)
 		if r == nil {
 			continue
 		}
@@ -30,13 +30,13 @@ func RepeatingLines(run *record.Run) (lines []string) {
 }
 
 // ended describes why a run stopped repeating its trials.
-func ended(run *record.Run, r *compare.Repeating) string {
-	after := "Stopped after " + text.Plural(uint64(r.Repeats), "repeat")
-	within := "within ± " + text.Share(r.Until.Precision)
-	switch r.Until.Ended {
+func ended(run *record.Run, r *compare.RepeatProgress) string {
+	after := "Stopped after " + text.Plural(uint64(r.Rounds), "repeat")
+	within := "within ± " + text.Share(r.Rule.Precision)
+	switch r.Rule.EndReason {
 	case record.EndedPrecise:
 		words := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, figures(r), within)
-		if p, ok := r.Widest(); ok {
+		if p, ok := r.LeastPrecise(); ok {
 			words += "; widest: " + precision(&p)
 		}
 		return words
@@ -44,53 +44,53 @@ func ended(run *record.Run, r *compare.Repeating) string {
 		return fmt.Sprintf("%s: some figures cannot become precise (%s), because they have no valid repeat, or are unknown, 0 or failed in a repeat. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedDisturbed:
 		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved some figures by more than that. Not precise: %s", after, within, impreciseFigures(r))
-	case record.EndedMost:
+	case record.EndedMaxRepeats:
 		return fmt.Sprintf("%s, the maximum; not every 95 %% interval is %s. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedTime:
 		return fmt.Sprintf("%s: time limit %s; not every 95 %% interval is %s. Not precise: %s",
-			after, text.FormatDuration(r.AtMost()), within, impreciseFigures(r))
+			after, text.FormatDuration(r.TimeLimit()), within, impreciseFigures(r))
 	}
 	return fmt.Sprintf("The run is %s after %s. It should repeat its trials until every 95 %% interval is %s. Not precise: %s",
-		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, impreciseFigures(r))
+		run.State, text.Plural(uint64(r.Rounds), "repeat"), within, impreciseFigures(r))
 }
 
-// RepeatingProgress describes how many figures are precise after a round of repeats.
-func RepeatingProgress(r *compare.Repeating) string {
-	words := fmt.Sprintf("after %s: %s of %d intervals are precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
-		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
-	if p, ok := r.Widest(); ok {
+// RoundProgress describes how many figures are precise after a round of repeats.
+func RoundProgress(r *compare.RepeatProgress) string {
+	words := fmt.Sprintf("after %s: %s of %d intervals are precise to ± %s", text.Plural(uint64(r.Rounds), "repeat"),
+		text.Count(uint64(r.CountPrecise())), len(r.Precisions), text.Share(r.Rule.Precision))
+	if p, ok := r.LeastPrecise(); ok {
 		words += ", widest: " + precision(&p)
 	}
-	if r.Repeats < r.FewestRepeats() {
+	if r.Rounds < r.FewestRepeats() {
 		words += fmt.Sprintf("; minimum %d repeats", r.FewestRepeats())
 	}
 	return words
 }
 
 // figures returns the names of the figures that must be precise.
-func figures(r *compare.Repeating) string {
+func figures(r *compare.RepeatProgress) string {
 	var names []string
-	for _, f := range r.By.Figures {
+	for _, f := range r.Metrics.Figures {
 		names = append(names, f.Title)
 	}
 	return strings.Join(names, " and ")
 }
 
-// mostOpen is the maximum number of imprecise figures that a sentence lists.
-const mostOpen = 4
+// maxImprecise is the maximum number of imprecise figures that a sentence lists.
+const maxImprecise = 4
 
 // impreciseFigures lists the figures that are not precise yet.
-func impreciseFigures(r *compare.Repeating) string {
+func impreciseFigures(r *compare.RepeatProgress) string {
 	var parts []string
 	for i, p := range r.Imprecise() {
-		if i == mostOpen {
+		if i == maxImprecise {
 			parts = append(parts, "and others")
 			break
 		}
 		parts = append(parts, precision(&p))
 	}
 	text := strings.Join(parts, ", ")
-	if r.Repeats < r.FewestRepeats() {
+	if r.Rounds < r.FewestRepeats() {
 		text += fmt.Sprintf(" (minimum %d repeats)", r.FewestRepeats())
 	}
 	return text
@@ -108,9 +108,9 @@ func precision(p *compare.Precision) string {
 	case !p.HasInterval:
 		return of + " (no interval)"
 	}
-	words := of + " (± " + text.Percent(p.Half, 2)
+	words := of + " (± " + text.Percent(p.HalfWidth, 2)
 	if p.Unsettled {
-		words += ", of which disturbances may have caused " + text.Percent(p.Remains, 2)
+		words += ", of which disturbances may have caused " + text.Percent(p.DisturbedPart, 2)
 	}
 	return words + ")"
 }

@@ -12,7 +12,7 @@ import (
 // repeated returns a run that repeats the trial put until its throughput is precise to 2 %. The
 // throughputs alternate between 1,000 and 1,000 × (1 + more).
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
-	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
+	run := &record.Run{State: record.Complete, RepeatRule: &record.RepeatRule{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {
 		t := record.Trial{State: record.Complete, Counts: record.Counts{PerSecond: 1000 * (1 + more*float64(i%2))}, Verdict: verdict.Verdict{State: verdict.Valid}}
 		t.Name, t.Number, t.Repeat = "put", 1, i+1
@@ -23,8 +23,8 @@ func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 }
 
 func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
-	ended := func(why record.Ending) func(*record.Run) {
-		return func(r *record.Run) { r.Until.Ended = why }
+	ended := func(why record.EndReason) func(*record.Run) {
+		return func(r *record.Run) { r.RepeatRule.EndReason = why }
 	}
 	for _, test := range []struct {
 		run  *record.Run
@@ -36,10 +36,10 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 			[]string{"Stopped after 12 repeats: time limit 30m; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 3.34 %)."}},
 		{repeated(3, 0.1, ended(record.EndedTime)),
 			[]string{"Stopped after 3 repeats: time limit 30m; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 15.64 %) (minimum 10 repeats)."}},
-		{repeated(1000, 3, ended(record.EndedMost)),
+		{repeated(1000, 3, ended(record.EndedMaxRepeats)),
 			[]string{"Stopped after 1,000 repeats, the maximum; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 3.90 %)."}},
 		{repeated(10, 0, func(r *record.Run) {
-			r.Until.Ended = record.EndedHopeless
+			r.RepeatRule.EndReason = record.EndedHopeless
 			for i := range r.Trials {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 26}}}
 			}
@@ -48,7 +48,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 			"Not used: put, 10 of 10 (suspect R26).",
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {
-			r.Until.Ended = record.EndedDisturbed
+			r.RepeatRule.EndReason = record.EndedDisturbed
 			for i := range r.Trials { // disturbances may have lowered the figure by up to 5 %
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
 			}
@@ -61,14 +61,14 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 			"The run is interrupted after 2 repeats. It should repeat its trials until every 95 % interval is within ± 2 %. Not precise: ops of put (± 75.69 %) (minimum 10 repeats).",
 			"Not used: put, 1 of 3 (interrupted).",
 		}},
-		{repeated(5, 0, func(r *record.Run) { r.Until = nil }), nil},
+		{repeated(5, 0, func(r *record.Run) { r.RepeatRule = nil }), nil},
 	} {
-		if got := RepeatingLines(test.run); !slices.Equal(got, test.want) {
+		if got := RepeatProgressLines(test.run); !slices.Equal(got, test.want) {
 			t.Errorf("it says %q, not %q", got, test.want)
 		}
 	}
 	run := repeated(10, 0.02, func(*record.Run) {})
-	if got, want := RepeatingProgress(compare.RepeatingFromRun(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
+	if got, want := RoundProgress(compare.RepeatProgressOfRun(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
 		t.Errorf("it says %q, not %q", got, want)
 	}
 }

@@ -86,11 +86,11 @@ func (m made) trial() record.Trial {
 			Connections: 100, Clients: stdcmp.Or(m.clients, 1000), Duration: 5 * time.Second, Warmup: 2 * time.Second, Timeout: 10 * time.Second,
 			KeySize: 8, ValueSize: 256, KeySpace: 10_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true, Seed: 42,
 		},
-		Loops:      2,
-		Cluster:    "c1",
-		Durability: &record.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
-		Machine:    &measure.Machine{Name: "box", System: "linux", Kernel: "6.12.0", Architecture: "amd64", CPU: "Xeon", CPUs: 2, MemoryBytes: 8 << 30},
-		Shared:     &shared, Tool: "0.1.0",
+		Loops:         2,
+		Cluster:       "c1",
+		Durability:    &record.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
+		Machine:       &measure.Machine{Name: "box", System: "linux", Kernel: "6.12.0", Architecture: "amd64", CPU: "Xeon", CPUs: 2, MemoryBytes: 8 << 30},
+		SharesMachine: &shared, Tool: "0.1.0",
 	}
 	if m.rate > 0 {
 		c.Arrival, c.Rate, c.MaxInFlight = scenario.Constant, &m.rate, 100_000
@@ -99,7 +99,7 @@ func (m made) trial() record.Trial {
 		Started: noon, Opened: noon.Add(2 * time.Second), CPUSeconds: float64(m.perSecond) * 5 * 6.3e-6, MaxRSSBytes: 48 << 20,
 		LostMembers: m.lost,
 	}
-	return record.NewTrial(c, o, m.totals(), nil, record.Roles{{Member: 1, Name: "m1", Term: 2, Role: "leader"}})
+	return record.NewTrial(c, o, m.totals(), nil, record.RoleHistory{{Member: 1, Name: "m1", Term: 2, Role: "leader"}})
 }
 
 func (m made) totals() *measure.Totals {
@@ -188,7 +188,7 @@ func renderText(t *testing.T, r *record.Run) string {
 func TestTable(t *testing.T) { golden(t, "quick.txt", renderText(t, quick())) }
 
 func TestTableOfRepeats(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	var all []made
 	for repeat, perSecond := range []int{1000, 1100, 900} {
 		all = append(all,
@@ -202,7 +202,7 @@ func TestTableOfRepeats(t *testing.T) {
 // TestIntervals checks that the report states the basis of each interval (repeats, repeats on one
 // cluster, or a single run), and that all formats contain the intervals.
 func TestIntervals(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	var all []made
 	for i, perSecond := range []int{1000, 1100, 900, 1010, 990, 1040} {
 		for n, name := range []string{"own", "shared"} {
@@ -343,7 +343,7 @@ func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 	for errors, want := range map[uint64]string{1: "above 99.9999667 failed", 1500: "above 99.95 failed", 3_000_000: "all percentiles failed"} {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6}.trial()
 		trial.Due, trial.Errors, trial.Operations = 3_000_000, errors, 3_000_000-errors
-		if p, ok := measure.FailedFrom(trial.Operations, trial.Errors); ok {
+		if p, ok := measure.FirstFailedPercentile(trial.Operations, trial.Errors); ok {
 			trial.FailedFrom = &p
 		}
 		var b strings.Builder

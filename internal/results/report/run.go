@@ -19,10 +19,10 @@ import (
 // if it consists of joined runs, which have separate directories.
 func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding {
 	return Finding{
-		parts: func(to layout) {
-			runParts(to, run, dir)
+		parts: func(out layout) {
+			runParts(out, run, dir)
 			for _, c := range comparisons {
-				comparisonParts(to, c)
+				comparisonParts(out, c)
 			}
 		},
 		object: func() any { return runObject(run, comparisons) },
@@ -36,11 +36,11 @@ func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
 		return f
 	}
-	f.parts = func(to layout) {
-		trialParts(to, &run.Trials[0], run.Dir)
-		to.addLines(run.Problems...)
+	f.parts = func(out layout) {
+		trialParts(out, &run.Trials[0], run.Dir)
+		out.addLines(run.Problems...)
 		for _, c := range comparisons {
-			comparisonParts(to, c)
+			comparisonParts(out, c)
 		}
 	}
 	return f
@@ -65,20 +65,20 @@ func Runs(runs []*record.Run) Finding {
 	}}
 }
 
-func runParts(to layout, run *record.Run, dir string) {
-	to.title(run.Name, Progress(run))
+func runParts(out layout, run *record.Run, dir string) {
+	out.title(run.Name, Progress(run))
 	if run.Failure != "" {
-		to.lead(run.Failure)
+		out.lead(run.Failure)
 	}
-	to.lead(RepeatingLines(run)...)
+	out.lead(RepeatProgressLines(run)...)
 	if f := size.CapacitiesOf(run); f != nil {
-		capacitiesParts(to, f)
-		to.blank()
+		capacitiesParts(out, f)
+		out.blank()
 	}
 	if rows := analyze.Rows(run); len(rows) > 0 {
-		trialsParts(to, run, rows)
+		trialsParts(out, run, rows)
 	}
-	to.list("Problems in the recorded data", run.Problems)
+	out.list("Problems in the recorded data", run.Problems)
 	var places []string
 	if dir != "" {
 		places = append(places, "Run directory: "+text.Line(dir, text.MaxOutput))
@@ -86,41 +86,41 @@ func runParts(to layout, run *record.Run, dir string) {
 	for _, p := range run.Parts {
 		places = append(places, "Run directory of "+p.Name+": "+text.Line(p.Dir, text.MaxOutput))
 	}
-	to.places(places...)
+	out.places(places...)
 }
 
 // trialsParts adds the parts that describe all trials.
-func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
+func trialsParts(out layout, run *record.Run, rows []*analyze.Row) {
 	tables := func(all []analyze.Table) {
 		for i := range all {
-			to.table(TableOf(&all[i]))
+			out.table(TableOf(&all[i]))
 		}
 	}
-	to.facts(analyze.SharedConditions(run, rows))
+	out.facts(analyze.SharedConditions(run, rows))
 	tables(analyze.Tables(rows))
 	if late := lateness(rows); late != nil {
-		to.gap()
-		to.block(late)
+		out.gap()
+		out.block(late)
 	}
 	tables(faults.OutageTables(rows))
 	tables(analyze.WatchTables(rows))
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
 	tables(analyze.HostsTables(run))
-	if run.Capacity == nil && run.CapacityOver == nil { // otherwise, the report of the capacity search contains the ladders
-		ladders(to, rows)
+	if run.Capacity == nil && run.CapacityByParameter == nil { // otherwise, the report of the capacity search contains the ladders
+		ladders(out, rows)
 	}
-	events(to, rows)
-	limited(to, analyze.InOrder(run))
-	unevenlyServed(to, rows)
-	to.section(answersHead, ofTrials(run.Trials, func(t *record.Trial) []string { return Answers(t.Answers) }))
-	to.section("Connections lost", ofTrials(run.Trials, func(t *record.Trial) []string {
+	events(out, rows)
+	limitParts(out, analyze.TrialsInOrder(run))
+	fairnessParts(out, rows)
+	out.section(answersHead, linesOfTrials(run.Trials, func(t *record.Trial) []string { return VerificationLines(t.Verification) }))
+	out.section("Connections lost", linesOfTrials(run.Trials, func(t *record.Trial) []string {
 		if !analyze.HasFigures(t) {
 			return nil
 		}
 		return LostConnectionLines(t)
 	}))
-	reasons(to, run)
+	reasons(out, run)
 }
 
 // Progress returns the state of a run and the number of its finished trials.
@@ -188,8 +188,8 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	for _, r := range analyze.Rows(run) {
 		certain[r.First().Number] = certainties(r)
 	}
-	for _, t := range analyze.InOrder(run) {
-		row := append(inPlace(trialFields(t, parameters)), certain[t.Number]...)
+	for _, t := range analyze.TrialsInOrder(run) {
+		row := append(inColumnOrder(trialFields(t, parameters)), certain[t.Number]...)
 		if len(run.Parts) > 0 {
 			row.Add("run", run.PartOf(t).Name)
 		}
@@ -218,7 +218,7 @@ func certainties(r *analyze.Row) (all record.Object) {
 		all.Add(name+"_low"+unit, numberOrNil(analyze.FileNumber(c.Low), ok && c.Low.Known))
 		all.Add(name+"_high"+unit, numberOrNil(analyze.FileNumber(c.High), ok && c.High.Known))
 		if f.Name == "ops" {
-			all.Add("effective_seconds", numberOrNil(c.Effective, c.Basis == analyze.WithinRun))
+			all.Add("effective_seconds", numberOrNil(c.EffectiveSeconds, c.Basis == analyze.WithinRun))
 		}
 	}
 	return all
@@ -228,7 +228,7 @@ func certainties(r *analyze.Row) (all record.Object) {
 // trials.
 func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Object) {
 	for _, c := range t.Cells(parameters) {
-		if c.Word {
+		if c.IsWord {
 			o.Add(c.Name, c.Text)
 		} else {
 			o.Add(c.Name, digits(c.Text))
@@ -263,9 +263,9 @@ const firstColumns = `number name repeat state store version members operation c
 	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
 	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
 
-// inPlace sorts fields into the order of firstColumns, followed by all other fields in their given
+// inColumnOrder sorts fields into the order of firstColumns, followed by all other fields in their given
 // order.
-func inPlace(fields record.Object) (ordered record.Object) {
+func inColumnOrder(fields record.Object) (ordered record.Object) {
 	placed := make([]bool, len(fields))
 	place := func(fits func(name string) bool) {
 		for i, f := range fields {

@@ -17,9 +17,9 @@ import (
 // clock is the format for the time of an event.
 const clock = "15:04:05.000"
 
-// ofRows returns the lines about all rows. With several rows, the first line about a row begins
+// linesOfRows returns the lines about all rows. With several rows, the first line about a row begins
 // with the name of its trial.
-func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
+func linesOfRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
 		if len(rows) > 1 {
@@ -33,9 +33,9 @@ func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []strin
 	return all
 }
 
-// ofTrials returns the lines about all trials. With several trials, each line begins with the name
+// linesOfTrials returns the lines about all trials. With several trials, each line begins with the name
 // of its trial.
-func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
+func linesOfTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
 	for i := range trials {
 		indent := "  "
 		if len(trials) > 1 {
@@ -49,8 +49,8 @@ func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []
 }
 
 // events adds the section about events in the windows of the trials. Repeats are combined.
-func events(to layout, rows []*analyze.Row) {
-	to.section("Events (times in UTC; all of them in events.jsonl)", ofRows(rows, func(r *analyze.Row) []string {
+func events(out layout, rows []*analyze.Row) {
+	out.section("Events (times in UTC; all of them in events.jsonl)", linesOfRows(rows, func(r *analyze.Row) []string {
 		h := analyze.EventsOfRow(r)
 		return EventLines(&h)
 	}))
@@ -62,27 +62,27 @@ func events(to layout, rows []*analyze.Row) {
 func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
-		if h.Uncounted {
+		if h.TooManyToList {
 			line += "; for some events, only their number is known, because too many occurred"
 		}
 		lines = append(lines, line)
 	}
-	if h.Within > 0 {
-		lines = append(lines, fmt.Sprintf("the times of events on other hosts may be off by %s", duration(h.Within)))
+	if h.ClockUncertainty > 0 {
+		lines = append(lines, fmt.Sprintf("the times of events on other hosts may be off by %s", duration(h.ClockUncertainty)))
 	}
-	if h.HeldClients > 0 {
+	if h.StrandedClients > 0 {
 		lines = append(lines, fmt.Sprintf("%s waited for a member%s for up to %s, although the load had already moved to another member",
-			text.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
+			text.Plural(uint64(h.StrandedClients), "client"), h.StrandedRepeatsText, duration(h.LongestStranded)))
 	}
 	if s := h.Gap; s != nil {
-		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.In, during(s)))
+		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.RepeatsText, eventsInStretch(s)))
 	}
 	if s := h.Slowest; s != nil {
 		how := "with p99 " + s.P99.Text()
 		if !s.P99.Known {
 			how = "with " + text.Plural(s.Errors, "error")
 		}
-		lines = append(lines, fmt.Sprintf("in the slowest second, from %s%s %s: %s", s.From.UTC().Format(clock), s.In, how, during(s)))
+		lines = append(lines, fmt.Sprintf("in the slowest second, from %s%s %s: %s", s.From.UTC().Format(clock), s.RepeatsText, how, eventsInStretch(s)))
 	}
 	return lines
 }
@@ -95,10 +95,10 @@ func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
 	for i := range h.Counted {
 		all := &h.Counted[i]
-		text := all.Count + all.In
+		text := all.CountText + all.RepeatsText
 		if all.Kind == stores.Elected {
 			text += " (" + elections(all) + ")"
-		} else if took := took(all, true); took != "" {
+		} else if took := durationText(all, true); took != "" {
 			text += " (" + took + ")"
 		}
 		out = append(out, text)
@@ -106,17 +106,17 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// took describes the total duration of events and the longest of them. It returns an empty string
+// durationText describes the total duration of events and the longest of them. It returns an empty string
 // if no duration is known. If who is set, the text includes the member of the longest event.
-func took(all *analyze.Events, who bool) string {
+func durationText(all *analyze.Events, named bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
 	}
 	longest := duration(all.Longest.Duration)
-	if who {
-		longest += ", " + all.Longest.Member + all.LongestIn
+	if named {
+		longest += ", " + all.Longest.Member + all.LongestRepeatText
 	}
-	if all.Times == 1 {
+	if all.Occurrences == 1 {
 		return longest
 	}
 	return fmt.Sprintf("%s in total, longest %s", duration(all.Total), longest)
@@ -124,7 +124,7 @@ func took(all *analyze.Events, who bool) string {
 
 // elections lists the elected members and the times of their elections.
 func elections(all *analyze.Events) string {
-	named, more := all.Named()
+	named, more := all.FirstFew()
 	out := make([]string, 0, len(named))
 	for _, e := range named {
 		out = append(out, e.Member+" at "+e.Time.UTC().Format(clock))
@@ -135,14 +135,14 @@ func elections(all *analyze.Events) string {
 	return strings.Join(out, ", ")
 }
 
-// during lists the events in a stretch of the window.
-func during(s *analyze.Stretch) string {
+// eventsInStretch lists the events in a stretch of the window.
+func eventsInStretch(s *analyze.Stretch) string {
 	out := make([]string, 0, len(s.Events)+1)
 	for i := range s.Events {
 		out = append(out, eventText(&s.Events[i]))
 	}
-	if s.More > 0 {
-		out = append(out, fmt.Sprintf("and %d more", s.More))
+	if s.OmittedEvents > 0 {
+		out = append(out, fmt.Sprintf("and %d more", s.OmittedEvents))
 	}
 	return strings.Join(out, "; ")
 }
@@ -157,9 +157,9 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited adds the section about the bottlenecks of the trials. It lists a bottleneck that several
+// limitParts adds the section about the bottlenecks of the trials. It lists a bottleneck that several
 // trials share only once.
-func limited(to layout, trials []*record.Trial) {
+func limitParts(out layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
 	for _, c := range analyze.LimitsOfTrials(trials) {
@@ -173,20 +173,20 @@ func limited(to layout, trials []*record.Trial) {
 		}
 		lines = append(lines, "  "+line)
 	}
-	to.section("Bottlenecks", lines)
+	out.section("Bottlenecks", lines)
 }
 
 // SharedLimitText returns the text of LimitText for a bottleneck that several trials share.
 func SharedLimitText(c *analyze.SharedCause) string {
 	of := c.Cause
 	of.Text = causeText(c)
-	return LimitText(&of, c.More)
+	return LimitText(&of, c.OtherCauses)
 }
 
 // LimitText returns the text for a bottleneck with its kind, and the number of further bottlenecks
 // of that kind.
 func LimitText(c *analyze.Cause, more int) string {
-	words := c.What + ": " + c.Text
+	words := c.Kind + ": " + c.Text
 	if more > 0 {
 		words += fmt.Sprintf("; %d more of this kind", more)
 	}
@@ -196,29 +196,29 @@ func LimitText(c *analyze.Cause, more int) string {
 // causeText describes a bottleneck with the text for the trial that it limited most.
 func causeText(c *analyze.SharedCause) string {
 	switch {
-	case c.Count == 1 || c.Same:
+	case c.Count == 1 || c.SameText:
 		return c.Text
 	case c.Limit > 0:
-		return fmt.Sprintf("worst in %s: %s", c.Furthest, c.Text)
+		return fmt.Sprintf("worst in %s: %s", c.WorstTrial, c.Text)
 	}
-	return fmt.Sprintf("in %s: %s", c.Furthest, c.Text)
+	return fmt.Sprintf("in %s: %s", c.WorstTrial, c.Text)
 }
 
 // LostConnectionLines returns a line for each member to which connections were lost. The line also
 // shows which members served the load in the meantime.
 func LostConnectionLines(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
-		l := b.Links
+		l := b.Connections
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
-			line += fmt.Sprintf(" (%d of %d remained), from %s after the start of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
+			line += fmt.Sprintf(" (%d of %d remained), from %s after the start of the window until ", l.Fewest, l.AtOpening, moment(*l.LostAt))
 			if l.BackAt != nil {
 				line += moment(*l.BackAt)
 			} else {
 				line += "its end"
 			}
 		}
-		lines = append(lines, line+meanwhile(l.Meanwhile))
+		lines = append(lines, line+lossEffectText(l.WhileLost))
 	}
 	return lines
 }
@@ -226,14 +226,14 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 // moment formats a time in the window with a resolution of 10 ms.
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
-// meanwhile describes the throughput while connections were lost, and each member's share of it.
-func meanwhile(w *record.ServiceWhileLost) string {
+// lossEffectText describes the throughput while connections were lost, and each member's share of it.
+func lossEffectText(w *record.ServiceWhileLost) string {
 	if w == nil {
 		return ""
 	}
 	words := "; meanwhile " + text.PerSecond(w.PerSecond)
-	if w.Otherwise != nil {
-		words += fmt.Sprintf(" (%s otherwise)", text.PerSecond(*w.Otherwise))
+	if w.PerSecondOtherwise != nil {
+		words += fmt.Sprintf(" (%s otherwise)", text.PerSecond(*w.PerSecondOtherwise))
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {
@@ -248,20 +248,20 @@ func meanwhile(w *record.ServiceWhileLost) string {
 }
 
 // reasons adds two lists: the reasons why trials are not valid, and notes about the trials.
-func reasons(to layout, run *record.Run) {
-	why, notes := analyze.Reasons(run)
-	to.list("Verdicts", about(why, len(run.Trials)))
-	to.list("Notes", about(notes, len(run.Trials)))
+func reasons(out layout, run *record.Run) {
+	reason, notes := analyze.Reasons(run)
+	out.list("Verdicts", sentencesWithTrials(reason, len(run.Trials)))
+	out.list("Notes", sentencesWithTrials(notes, len(run.Trials)))
 }
 
-// about returns the sentences. Before each sentence, it inserts the names of the trials to which
+// sentencesWithTrials returns the sentences. Before each sentence, it inserts the names of the trials to which
 // the sentence applies. The parameter `trials` is the number of all trials.
-func about(all []analyze.Sentence, trials int) []string {
+func sentencesWithTrials(all []analyze.Sentence, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
 		line := s.Text
-		if s.Worst != "" {
-			line = "worst trial " + s.Worst + ": " + line
+		if s.WorstTrial != "" {
+			line = "worst trial " + s.WorstTrial + ": " + line
 		}
 		lines = append(lines, trialNames(s.Trials, s.Count == trials && trials > 1)+": "+line)
 	}

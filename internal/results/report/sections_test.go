@@ -89,7 +89,7 @@ func TestEventsOfRepeats(t *testing.T) {
 		repeats = append(repeats, &trial)
 	}
 	repeats[0].Events = nil
-	repeats[1].LongestGapAt, repeats[1].HeldClients, repeats[1].HeldLongestNS = nil, 3, 2e9
+	repeats[1].LongestGapAt, repeats[1].StrandedClients, repeats[1].LongestStrandedNS = nil, 3, 2e9
 	repeats[2].LongestGap, repeats[2].Events[7].Duration = 1.5, 1300*ms
 	repeats[2].Timeline[4].P99.NS = 95e6
 	repeats[3].Events = repeats[3].Events[len(repeats[3].Events)-2:]
@@ -168,7 +168,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 func TestHeldClients(t *testing.T) {
 	says := "24 clients waited for a member for up to 8.50 s, although the load had already moved to another member\n"
 	trial := eventful()
-	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
+	trial.StrandedClients, trial.LongestStrandedNS = 24, 8.5e9
 	if got := story1(trial); !strings.Contains(got, "    "+says) {
 		t.Errorf("it says %s", got)
 	}
@@ -176,7 +176,7 @@ func TestHeldClients(t *testing.T) {
 	if got := story1(trial); !strings.Contains(got, "  "+says) {
 		t.Errorf("without events it says %s", got)
 	}
-	trial.HeldClients = 0
+	trial.StrandedClients = 0
 	if got := story1(trial); got != "" {
 		t.Errorf("without any it says %s", got)
 	}
@@ -197,10 +197,10 @@ Bottlenecks
   put: leader change: the leader changed: the cluster's term rose by 1
     load generator: it did not run for 200 ms (limit 100 ms); 1 more of this kind
 `
-	if got := textOf(func(to layout) { limited(to, []*record.Trial{&slow, &quick}) }); got != want {
+	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&slow, &quick}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
-	if got := textOf(func(to layout) { limited(to, []*record.Trial{&quick}) }); got != "" {
+	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&quick}) }); got != "" {
 		t.Errorf("of nothing it says %s", got)
 	}
 }
@@ -211,10 +211,10 @@ func ptr(x float64) *float64 { return &x }
 func lost() record.Trial {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 2010, p50: 500e6}.trial()
 	trial.ByMember = []record.ByMember{
-		{Name: "m1", Operations: 4500, Share: 0.45, Links: &record.Links{Opened: 34, Fewest: 34}},
-		{Name: "m2", Operations: 1500, Share: 0.15, Links: &record.Links{Opened: 33, Lost: 33, LostAt: ptr(1.204), BackAt: ptr(4.5),
-			Meanwhile: &record.ServiceWhileLost{Seconds: 2, PerSecond: 1340, Otherwise: ptr(2010), Shares: map[string]float64{"m1": 0.51, "m2": 0, "m3": 0.49}}}},
-		{Name: "m3", Operations: 3993, Share: 0.3993, Links: &record.Links{Opened: 33, Fewest: 33}},
+		{Name: "m1", Operations: 4500, Share: 0.45, Connections: &record.MemberConnections{AtOpening: 34, Fewest: 34}},
+		{Name: "m2", Operations: 1500, Share: 0.15, Connections: &record.MemberConnections{AtOpening: 33, Lost: 33, LostAt: ptr(1.204), BackAt: ptr(4.5),
+			WhileLost: &record.ServiceWhileLost{Seconds: 2, PerSecond: 1340, PerSecondOtherwise: ptr(2010), Shares: map[string]float64{"m1": 0.51, "m2": 0, "m3": 0.49}}}},
+		{Name: "m3", Operations: 3993, Share: 0.3993, Connections: &record.MemberConnections{AtOpening: 33, Fewest: 33}},
 		{Errors: 7, Share: 0.0007},
 	}
 	return trial
@@ -251,11 +251,11 @@ func TestMembersThatLostConnections(t *testing.T) {
 
 // TestLinesOfLostConnections checks the line about a member to which connections were lost.
 func TestLinesOfLostConnections(t *testing.T) {
-	for want, l := range map[string]record.Links{
-		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
-		"m1 lost 3 connections (0 of 3 remained), from 0.00 s after the start of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
+	for want, l := range map[string]record.MemberConnections{
+		"m1 lost 1 connection": {AtOpening: 3, Fewest: 3, Lost: 1},
+		"m1 lost 3 connections (0 of 3 remained), from 0.00 s after the start of the window until its end": {AtOpening: 3, Lost: 3, LostAt: ptr(0)},
 	} {
-		if got := LostConnectionLines(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
+		if got := LostConnectionLines(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Connections: &l}}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

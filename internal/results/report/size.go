@@ -12,12 +12,12 @@ import (
 // Sizes reports, for each cluster, how much of its capacity a load uses.
 func Sizes(all []*size.Sized) Finding {
 	return Finding{
-		parts: func(to layout) {
+		parts: func(out layout) {
 			for i, s := range all {
 				if i > 0 {
-					to.blank()
+					out.blank()
 				}
-				sizeParts(to, s)
+				sizeParts(out, s)
 			}
 		},
 		object: func() any {
@@ -30,29 +30,29 @@ func Sizes(all []*size.Sized) Finding {
 	}
 }
 
-func sizeParts(to layout, s *size.Sized) {
+func sizeParts(out layout, s *size.Sized) {
 	line := func(words string) string { return text.Line(words, text.MaxOutput) }
 	t := s.Curve.First
-	to.addLines(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
-	to.addLines(line(firstSentence(s)))
+	out.addLines(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
+	out.addLines(line(firstSentence(s)))
 	uses := usesTable(s)
 	uses.Heading = "Resource use of the load and at the capacity"
-	to.table(uses)
+	out.table(uses)
 	var lines []string
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		words := u.What + ": " + u.Text
+		words := u.Resource + ": " + u.Method
 		if u.Source != "" {
 			words += " (" + u.Source + ")"
 		}
 		lines = append(lines, line(words+"."))
 	}
-	to.list("Sources", lines)
+	out.list("Sources", lines)
 	lines = nil
 	for _, a := range s.Advice {
 		lines = append(lines, line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source)))
 	}
-	to.list("Recommendations from the store's documentation", lines)
+	out.list("Recommendations from the store's documentation", lines)
 	lines = nil
 	for _, n := range s.Notes {
 		lines = append(lines, line(n+"."))
@@ -60,7 +60,7 @@ func sizeParts(to layout, s *size.Sized) {
 	if len(lines) > 0 {
 		lines = append(lines, "the capacity was recorded in "+line(s.Run.Dir)+".")
 	}
-	to.list("Notes", lines)
+	out.list("Notes", lines)
 }
 
 // fitSentence describes whether the cluster can carry the load.
@@ -71,7 +71,7 @@ func fitSentence(s *size.Sized) string {
 		between = text.JoinRange(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 	}
 	of := fmt.Sprintf("of the capacity for %s (%s)", f.Objective, between)
-	switch carried(s) {
+	switch canCarry(s) {
 	case true:
 		share := s.ShareOf(f.LowerPerSecond)
 		if f.UpperPerSecond == nil {
@@ -89,29 +89,29 @@ func fitSentence(s *size.Sized) string {
 
 // firstSentence describes which limit a growing load reaches first, and at which rate.
 func firstSentence(s *size.Sized) string {
-	if s.First < 0 {
+	if s.FirstExhausted < 0 {
 		return "First limit that a growing load reaches: unknown."
 	}
-	u := &s.Uses[s.First]
-	words := fmt.Sprintf("First limit that a growing load reaches: %s", u.What)
+	u := &s.Uses[s.FirstExhausted]
+	words := fmt.Sprintf("First limit that a growing load reaches: %s", u.Resource)
 	switch {
-	case u.FullAt <= 0:
+	case u.ExhaustedAt <= 0:
 		words += ", already exceeded"
-	case u.FullAt < s.Load.Rate && u.What != size.UseObjective:
-		words += fmt.Sprintf(", already at %s", text.PerSecond(u.FullAt))
+	case u.ExhaustedAt < s.Load.Rate && u.Resource != size.UseObjective:
+		words += fmt.Sprintf(", already at %s", text.PerSecond(u.ExhaustedAt))
 	default:
-		words += fmt.Sprintf(", at %s", text.PerSecond(u.FullAt))
+		words += fmt.Sprintf(", at %s", text.PerSecond(u.ExhaustedAt))
 	}
-	if s.Nearest >= 0 && s.Nearest != s.First {
-		near := &s.Uses[s.Nearest]
+	if s.NearestToLimit >= 0 && s.NearestToLimit != s.FirstExhausted {
+		near := &s.Uses[s.NearestToLimit]
 		share, _ := near.ShareAtCapacity()
-		words += fmt.Sprintf("; next resource: %s (at %s of its limit when the capacity is reached)", near.What, text.Percent(share, 0))
+		words += fmt.Sprintf("; next resource: %s (at %s of its limit when the capacity is reached)", near.Resource, text.Percent(share, 0))
 	}
 	return words + "."
 }
 
 func usesTable(s *size.Sized) *Table {
-	t := &Table{Columns: []analyze.Column{{Title: "resource", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at capacity"}, {Title: "share at capacity"}, {Title: "full at"}}}
+	t := &Table{Columns: []analyze.Column{{Title: "resource", LeftAligned: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at capacity"}, {Title: "share at capacity"}, {Title: "full at"}}}
 	for i := range s.Uses {
 		u := &s.Uses[i]
 		limit, share, there, full := text.Dash, text.Dash, text.Dash, text.Dash
@@ -121,10 +121,10 @@ func usesTable(s *size.Sized) *Table {
 		if x, ok := u.ShareAtCapacity(); ok {
 			there = text.WholePercent(x)
 		}
-		if u.FullAt > 0 {
-			full = text.PerSecond(u.FullAt)
+		if u.ExhaustedAt > 0 {
+			full = text.PerSecond(u.ExhaustedAt)
 		}
-		t.add(u.What, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
+		t.add(u.Resource, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
 	}
 	return t
 }
@@ -151,10 +151,10 @@ func sizeObject(s *size.Sized) (o record.Object) {
 	o.Add("objective", f.Objective)
 	o.Add("lower_per_second", f.LowerPerSecond)
 	o.Add("upper_per_second", f.UpperPerSecond)
-	o.Add("carried", carried(s))
+	o.Add("carried", canCarry(s))
 	first := ""
-	if s.First >= 0 {
-		first = s.Uses[s.First].What
+	if s.FirstExhausted >= 0 {
+		first = s.Uses[s.FirstExhausted].Resource
 	}
 	o.Add("first", first)
 	uses := make([]record.Object, 0, len(s.Uses))
@@ -172,9 +172,9 @@ func sizeObject(s *size.Sized) (o record.Object) {
 	return o
 }
 
-// carried returns true if the cluster can carry the load, false if it cannot, and nil if this is
+// canCarry returns true if the cluster can carry the load, false if it cannot, and nil if this is
 // not known.
-func carried(s *size.Sized) any {
+func canCarry(s *size.Sized) any {
 	switch f := s.Curve; {
 	case s.Load.Rate <= f.LowerPerSecond:
 		return true
@@ -186,14 +186,14 @@ func carried(s *size.Sized) any {
 
 // useObject returns the fields about the use of a resource. Unknown values are null.
 func useObject(u *size.Use) (o record.Object) {
-	o.Add("what", u.What)
+	o.Add("what", u.Resource)
 	o.Add("used", numberOrNil(u.Used, size.IsKnown(u.Used)))
 	o.Add("limit", numberOrNil(u.Limit, u.Limit > 0))
 	o.Add("share", numberOrNil(u.Share()))
 	o.Add("used_at_capacity", numberOrNil(u.AtCapacity, size.IsKnown(u.AtCapacity)))
 	o.Add("share_at_capacity", numberOrNil(u.ShareAtCapacity()))
-	o.Add("full_at_per_second", numberOrNil(u.FullAt, u.FullAt > 0))
-	o.Add("text", u.Text)
+	o.Add("full_at_per_second", numberOrNil(u.ExhaustedAt, u.ExhaustedAt > 0))
+	o.Add("text", u.Method)
 	o.Add("source", u.Source)
 	return o
 }

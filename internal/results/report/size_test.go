@@ -19,7 +19,7 @@ func TestCarriedInIsPrintedIfKnown(t *testing.T) {
 		{100, new(200.0), true}, {150, new(200.0), nil}, {201, new(200.0), false}, {100, nil, true}, {150, nil, nil},
 	} {
 		s := &size.Sized{Load: size.Load{Rate: c.rate}, Curve: &size.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: c.upper}}}
-		if got := carried(s); got != c.want {
+		if got := canCarry(s); got != c.want {
 			t.Errorf("%v of 100 to %v a second: %v, not %v", c.rate, c.upper, got, c.want)
 		}
 	}

@@ -25,7 +25,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
 	c := plain.Conditions
-	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1200}
+	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, KeysPerWatcher: 1, WatchedKeys: 1200}
 	totals := m.totals()
 	totals.Watch.Delivered = uint64(5 * events)
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
@@ -52,7 +52,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 		run.Trials = append(run.Trials, watching(made{number: 2, name: "watched", repeat: i + 1, repeats: 3}, rate, l, d, 0))
 	}
 	catchUp := watching(made{number: 3, name: "catch-up"}, 100, 0, 0, 0)
-	catchUp.Load.Watch.Key, catchUp.Load.Watch.Expect = []byte("w"), 4
+	catchUp.Load.Watch.Key, catchUp.Load.Watch.EarlierEvents = []byte("w"), 4
 	catchUp.Watch.FromDue, catchUp.Watch.FromSent = record.Times{}, record.Times{}
 	run.Trials = append(run.Trials, catchUp)
 	slices.Sort(rates)
@@ -95,7 +95,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 // of watch events. If no event was lost, each contains the range over a few repeats, or the
 // interval over five or more repeats.
 func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for repeats, want := range map[int][]string{
 		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ Minimum and maximum of the repeats. A confidence interval needs at least 5 repeats whose values are above 0 and do not differ too much."},
 		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² The repeats ran on one cluster", "¹ 95 % confidence interval of the mean over the repeats."},
@@ -188,7 +188,7 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 		seconds float64
 		steady  bool
 	}{{6.5, true}, {12, false}} {
-		r.Trials[i].WarmupRun, r.Trials[i].WarmupSteady = &warmup.seconds, &warmup.steady
+		r.Trials[i].ActualWarmupSeconds, r.Trials[i].WarmupSteady = &warmup.seconds, &warmup.steady
 	}
 	var run, first, second strings.Builder
 	if err := Text(&run, Run(r, nil, ""), true); err != nil {

@@ -15,20 +15,20 @@ func heading(t *analyze.Table) string {
 		return "Open loop: response time, counted from when an operation was due"
 	case analyze.WatchEvents:
 		return "Watch events: time from when a write was due until each watcher received the event; a lost event counts as failed"
-	case analyze.OfWorkers:
-		return "Workers of " + t.Shared
-	case analyze.OfCalls:
-		return "Calls of " + t.Shared + ": response time, counted from when a call was due"
-	case analyze.OfFaults:
+	case analyze.WorkersKind:
+		return "Workers of " + t.CommonLoad
+	case analyze.CallsKind:
+		return "Calls of " + t.CommonLoad + ": response time, counted from when a call was due"
+	case analyze.FaultsKind:
 		return "Outages (longest time without a success; other times count from the start of the fault)"
-	case analyze.OfHosts:
-		return "Hosts of " + t.Shared + "; clock offsets from the controller's clock, at the start and the end of the window"
+	case analyze.HostsKind:
+		return "Hosts of " + t.CommonLoad + "; clock offsets from the controller's clock, at the start and the end of the window"
 	}
 	head := "Closed loop"
-	if t.Shared != "" {
-		head += ", " + t.Shared
+	if t.CommonLoad != "" {
+		head += ", " + t.CommonLoad
 	}
-	if t.Response {
+	if t.ResponseTimes {
 		return head + ": response time, because operations waited for room on their connections; gap is the longest time without a completed operation"
 	}
 	return head + ": service time; gap is the longest time without a completed operation"
@@ -40,11 +40,11 @@ type Table struct {
 	Columns []analyze.Column
 	Rows    [][]string
 	// Footnotes are the sentences to which the superscript numbers in cells refer, starting with 1.
-	Footnotes []string
-	Doubted   bool     // some figure has the doubtMark
-	Members   bool     // some columns show sums over all members
-	Notes     []string // further lines below the table
-	indent    string   // indent of all lines on a terminal
+	Footnotes   []string
+	HasDoubted  bool     // some figure has the doubtMark
+	SumsMembers bool     // some columns show sums over all members
+	Notes       []string // further lines below the table
+	indent      string   // indent of all lines on a terminal
 }
 
 // Notes that are shown below tables.
@@ -55,7 +55,7 @@ const (
 
 // TableOf formats a table of findings as text.
 func TableOf(t *analyze.Table) *Table {
-	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, Doubted: t.Doubted, Members: t.Members}
+	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, HasDoubted: t.Doubted, SumsMembers: t.SumsMembers}
 	for _, row := range t.Rows {
 		cells := make([]string, 0, len(row))
 		for i := range row {
@@ -65,7 +65,7 @@ func TableOf(t *analyze.Table) *Table {
 	}
 	if t.Repeated {
 		of := ""
-		if t.LeftOut {
+		if t.OmitsRepeats {
 			of = " of the repeats that count (not invalid or interrupted repeats, or repeats that lost a worker)"
 		}
 		out.Notes = append(out.Notes, "Repeated trials show the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
@@ -87,7 +87,7 @@ func (t *Table) head() []string {
 }
 
 func (t *Table) aligned(rows [][]string) string {
-	return text.Align(t.indent, rows, func(i int) bool { return t.Columns[i].Left })
+	return text.Align(t.indent, rows, func(i int) bool { return t.Columns[i].LeftAligned })
 }
 
 // certainty formats an interval or a range as text.
@@ -95,7 +95,7 @@ func certainty(c *analyze.Certainty) string {
 	switch {
 	case c == nil:
 		return text.Dash
-	case c.Short:
+	case c.RunTooShort:
 		return "too short"
 	}
 	return text.JoinRange(Value(c.Low), Value(c.High))
@@ -104,27 +104,27 @@ func certainty(c *analyze.Certainty) string {
 // cell formats a cell as text.
 func cell(c *analyze.Cell) string {
 	switch {
-	case c.Kind == analyze.Words:
+	case c.Kind == analyze.TextCell:
 		return c.Text + marks(c.Notes)
-	case c.Kind == analyze.HowSure:
+	case c.Kind == analyze.CertaintyCell:
 		return certainty(c.Certainty) + marks(c.Notes)
-	case c.Kind == analyze.Changed && c.Change.Known:
-		return text.Change(c.Change.Share)
-	case c.Kind == analyze.IntervalOfChange && c.Change.Interval:
-		return text.Change(c.Change.Low) + " to " + text.Change(c.Change.High) + marks(c.Notes)
-	case c.Kind == analyze.WordOfChange:
-		return result(&c.Change)
+	case c.Kind == analyze.ChangeCell && c.Change.Known:
+		return text.SignedPercent(c.Change.Share)
+	case c.Kind == analyze.ChangeIntervalCell && c.Change.Interval:
+		return text.SignedPercent(c.Change.Low) + " to " + text.SignedPercent(c.Change.High) + marks(c.Notes)
+	case c.Kind == analyze.JudgementCell:
+		return judgementText(&c.Change)
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}
-	return Value(c.Value) + doubtOf(c.Doubted) + marks(c.Notes)
+	return Value(c.Value) + doubtSuffix(c.Doubted) + marks(c.Notes)
 }
 
 // doubtMark follows a figure that is one of the reasons for the verdict.
 const doubtMark = "?"
 
-// doubtOf returns doubtMark if doubted is set, otherwise an empty string.
-func doubtOf(doubted bool) string {
+// doubtSuffix returns doubtMark if doubted is set, otherwise an empty string.
+func doubtSuffix(doubted bool) string {
 	if doubted {
 		return doubtMark
 	}
@@ -138,14 +138,14 @@ const thinSpace = "\u2009"
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
-		all = append(all, text.Raised(n))
+		all = append(all, text.Superscript(n))
 	}
 	return strings.Join(all, thinSpace)
 }
 
 // footnote formats the footnote with index i, which is counted from 0. In the text, numbers start
 // at 1.
-func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
+func footnote(i int, words string) string { return text.Superscript(i+1) + " " + words }
 
 // Value formats a figure with its unit. It returns a dash if the figure is not known, and "failed"
 // if the figure is the time of a failed operation.

@@ -24,7 +24,7 @@ func severalStores() *record.Run {
 		t := &r.Trials[i]
 		t.Store, t.Version = store, "1.0"
 		if t.Consistency == "linearizable" && store != "etcd" {
-			t.ShortOf = map[string]string{"linearizable": synced}
+			t.WeakerReads = map[string]string{"linearizable": synced}
 		}
 	}
 	return r
@@ -33,7 +33,7 @@ func severalStores() *record.Run {
 // TestTableOfStoresExplainsWeakerLevels checks that a consistency level that guarantees less than
 // its name suggests has a footnote. The level with the same name in another store has no footnote.
 func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	golden(t, "stores.txt", renderText(t, severalStores()))
 	var b strings.Builder
 	if err := Markdown(&b, Run(severalStores(), nil, "")); err != nil {
@@ -59,10 +59,10 @@ func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
 // TestComparisonExplainsWeakerLevels checks that the comparison of two stores has the same
 // footnote.
 func TestComparisonExplainsWeakerLevels(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {
-		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil
+		base.Trials[i].Store, base.Trials[i].WeakerReads = "etcd", nil
 	}
 	for i := range now.Trials { // so that rule R4 does not make the trials invalid
 		now.Trials[i].Verdict.State, base.Trials[i].Verdict.State = "valid", "valid"

@@ -30,8 +30,8 @@ func (l *textLayout) cells(t *Table) { l.fitted(t) }
 // fitted writes a table and returns the lines to write below it.
 func (l *textLayout) fitted(t *Table) (notes []string) {
 	f := t.fit(l.wide)
-	if len(f.same) > 0 {
-		l.addLines(f.indent + strings.Join(f.same, ", "))
+	if len(f.commonConditions) > 0 {
+		l.addLines(f.indent + strings.Join(f.commonConditions, ", "))
 	}
 	l.WriteString(f.text())
 	return f.notes()
@@ -40,7 +40,7 @@ func (l *textLayout) fitted(t *Table) (notes []string) {
 func (l *textLayout) facts(groups ...[]analyze.Fact) {
 	if !l.wide {
 		for i := range groups {
-			groups[i] = briefly(groups[i])
+			groups[i] = briefFacts(groups[i])
 		}
 	}
 	lines, indent := factLines(groups...)
@@ -49,8 +49,8 @@ func (l *textLayout) facts(groups ...[]analyze.Fact) {
 	}
 }
 
-// briefly returns the facts that text shows if it is not wide.
-func briefly(all []analyze.Fact) (brief []analyze.Fact) {
+// briefFacts returns the facts that text shows if it is not wide.
+func briefFacts(all []analyze.Fact) (brief []analyze.Fact) {
 	for _, f := range all {
 		if !f.Wide {
 			brief = append(brief, f)
@@ -123,14 +123,14 @@ func (l *textLayout) places(lines ...string) {
 // factLines returns a line for each fact, with the subject followed by the text, and an empty line
 // between groups. column is the screen column at which the texts begin.
 func factLines(groups ...[]analyze.Fact) (lines []string, column int) {
-	t := Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Left: true}}}
+	t := Table{indent: "  ", Columns: []analyze.Column{{LeftAligned: true}, {LeftAligned: true}}}
 	for i, all := range groups {
 		if i > 0 {
 			t.add("", "")
 		}
 		for _, f := range all {
-			t.add(f.What, f.Text)
-			column = max(column, utf8.RuneCountInString(t.indent+f.What)+2)
+			t.add(f.Label, f.Text)
+			column = max(column, utf8.RuneCountInString(t.indent+f.Label)+2)
 		}
 	}
 	if len(t.Rows) == 0 {

@@ -20,8 +20,8 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 	opened := start.Add(10 * time.Second)
 	trial.Opened, trial.Seconds = &opened, 5
 	trial.Faults = []record.Fault{
-		{Number: 1, What: "kill leader", Member: "m1", Began: new(1.0), Healed: new(2.5), Outage: new(0.4), OutageFrom: new(1.1)},
-		{Number: 2, What: "never done"},
+		{Number: 1, Description: "kill leader", Member: "m1", BeganAt: new(1.0), HealedAt: new(2.5), Outage: new(0.4), OutageStart: new(1.1)},
+		{Number: 2, Description: "never done"},
 	}
 	trial.Events = []record.Event{
 		{Time: opened.Add(time.Second), Kind: "slow_fsync", Member: "m2", Text: "m2 synced slowly", Duration: 200 * time.Millisecond},
@@ -51,16 +51,16 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]analyze.TraceEvent{
-		"phases/measurement window":    {Phase: "X", Time: 10e6, Took: 5e6},
-		"faults/kill leader":           {Phase: "X", Time: 11e6, Took: 1.5e6},
-		"outages/outage after fault 1": {Phase: "X", Time: 11.1e6, Took: 0.4e6},
-		"events of m2/slow_fsync":      {Phase: "X", Time: 10.8e6, Took: 0.2e6},
+		"phases/measurement window":    {Phase: "X", Time: 10e6, Duration: 5e6},
+		"faults/kill leader":           {Phase: "X", Time: 11e6, Duration: 1.5e6},
+		"outages/outage after fault 1": {Phase: "X", Time: 11.1e6, Duration: 0.4e6},
+		"events of m2/slow_fsync":      {Phase: "X", Time: 10.8e6, Duration: 0.2e6},
 		"events/election":              {Phase: "i", Time: 10e6},
 		"put/operations per second":    {Phase: "C", Time: 11e6},
 		"put/p99 in milliseconds":      {Phase: "C", Time: 10e6},
 	} {
 		got, ok := found[name]
-		if !ok || got.Phase != want.Phase || got.Time != want.Time || got.Took != want.Took || got.PID != 1 {
+		if !ok || got.Phase != want.Phase || got.Time != want.Time || got.Duration != want.Duration || got.PID != 1 {
 			t.Errorf("%s: %+v, not %+v", name, got, want)
 		}
 	}

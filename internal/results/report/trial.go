@@ -17,66 +17,66 @@ import (
 // the run has none.
 func Trial(t *record.Trial, dir string) Finding {
 	return Finding{
-		parts:  func(to layout) { trialParts(to, t, dir) },
+		parts:  func(out layout) { trialParts(out, t, dir) },
 		object: func() any { return t },
 	}
 }
 
-func trialParts(to layout, t *record.Trial, dir string) {
-	to.lead(fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(t.Members), "member")))
+func trialParts(out layout, t *record.Trial, dir string) {
+	out.lead(fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(t.Members), "member")))
 	if t.Failure != "" {
-		to.lead(t.Failure)
+		out.lead(t.Failure)
 	}
 	if analyze.HasFigures(t) {
-		measuredParts(to, t)
+		measuredParts(out, t)
 	} else {
-		to.facts(analyze.Conditions(t))
+		out.facts(analyze.Conditions(t))
 	}
 	if dir != "" {
-		to.places("Run directory: " + text.Line(dir, text.MaxOutput))
+		out.places("Run directory: " + text.Line(dir, text.MaxOutput))
 	}
 }
 
-func measuredParts(to layout, t *record.Trial) {
+func measuredParts(out layout, t *record.Trial) {
 	row := []*analyze.Row{analyze.RowOf(t)}
 	inset := func(all ...analyze.Table) {
 		for i := range all {
 			if len(all[i].Rows) > 0 {
 				inner := TableOf(&all[i])
 				inner.Heading = ""
-				to.inset(inner)
+				out.inset(inner)
 			}
 		}
 	}
-	to.facts(analyze.Conditions(t), Results(t))
+	out.facts(analyze.Conditions(t), Results(t))
 	inset(analyze.TimesTable(t))
-	to.section("Errors", indented(ErrorLines(t)))
+	out.section("Errors", indented(ErrorLines(t)))
 	if _, delivered := WatchFacts(t); delivered != nil {
 		lines, _ := factLines(delivered)
-		to.section("Watch events", lines)
+		out.section("Watch events", lines)
 		inset(analyze.WatchTimesTable(t))
 	}
 	inset(analyze.CallsTable(t))
-	if to.detailed() {
+	if out.detailed() {
 		inset(analyze.RolesTable(t))
 	}
-	if to.detailed() || len(analyze.LostConnections(t)) > 0 {
+	if out.detailed() || len(analyze.LostConnections(t)) > 0 {
 		inset(analyze.MembersTable(t))
 	}
 	inset(analyze.WorkersTable(t), analyze.HostsTable(t))
 	for _, table := range faults.OutageTables(row) {
-		to.inset(TableOf(&table))
+		out.inset(TableOf(&table))
 	}
-	to.addLines(indented(LostConnectionLines(t))...)
-	hashes(to, t.Hashes)
-	to.section(answersHead, indented(Answers(t.Answers)))
-	events(to, row)
-	limited(to, []*record.Trial{t})
-	if to.detailed() {
-		unevenlyServed(to, row)
+	out.addLines(indented(LostConnectionLines(t))...)
+	hashes(out, t.Hashes)
+	out.section(answersHead, indented(VerificationLines(t.Verification)))
+	events(out, row)
+	limitParts(out, []*record.Trial{t})
+	if out.detailed() {
+		fairnessParts(out, row)
 	}
-	to.blank()
-	to.addLines("Verdict: " + string(t.Verdict.State))
+	out.blank()
+	out.addLines("Verdict: " + string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
 	for _, r := range t.Verdict.Reasons {
 		reasons = append(reasons, r.String())
@@ -85,8 +85,8 @@ func measuredParts(to layout, t *record.Trial) {
 	if l, late := analyze.LateSteadyOf(row[0]); late {
 		notes = append([]string{l.String()}, notes...)
 	}
-	to.list("", reasons)
-	to.list("Notes", notes)
+	out.list("", reasons)
+	out.list("Notes", notes)
 }
 
 func indented(lines []string) []string {
@@ -107,12 +107,12 @@ func figure(t *record.Trial, name string) record.Value {
 func Results(t *record.Trial) []analyze.Fact {
 	var all []analyze.Fact
 	add := func(what, format string, args ...any) {
-		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
+		all = append(all, analyze.Fact{Label: what, Text: fmt.Sprintf(format, args...)})
 	}
 	detail := func(what, words string) {
-		all = append(all, analyze.Fact{What: what, Text: words, Wide: true})
+		all = append(all, analyze.Fact{Label: what, Text: words, Wide: true})
 	}
-	add("throughput", "%s%s (%s completed in %s)", text.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), text.Plural(t.Completed, "operation"), text.Seconds(t.Seconds))
+	add("throughput", "%s%s (%s completed in %s)", text.PerSecond(t.PerSecond), doubtSuffix(t.Verdict.IsFigureDoubtful("ops")), text.Plural(t.Completed, "operation"), text.Seconds(t.Seconds))
 	if words := CertaintySentence(analyze.RowOf(t)); words != "" {
 		add("", "%s", strings.TrimSpace(words))
 	}
@@ -120,7 +120,7 @@ func Results(t *record.Trial) []analyze.Fact {
 	if t.Errors > 0 {
 		errors = fmt.Sprintf("%s of %s due (%s)", text.Count(t.Errors), text.Count(t.Due), Value(figure(t, "error-share")))
 		if t.FailedFrom != nil {
-			errors += "; " + failedAbove(t)
+			errors += "; " + failedPercentilesText(t)
 		}
 	}
 	add("errors", "%s", errors)
@@ -160,7 +160,7 @@ func Results(t *record.Trial) []analyze.Fact {
 		detail("sampling", Value(figure(t, "sampling-cpu"))+" of CPU time to sample processes and machines, "+Value(share)+" of one CPU")
 	}
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
-		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+allMembers(t)+")")
+		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+memberScope(t)+")")
 	}
 	if words := writeCosts(t); words != "" {
 		detail("writes", words)
@@ -183,19 +183,19 @@ func writeCosts(t *record.Trial) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return allMembers(t) + ": " + strings.Join(parts, ", ")
+	return memberScope(t) + ": " + strings.Join(parts, ", ")
 }
 
-// allMembers states which members a figure includes: the sum of all members, or the only member.
-func allMembers(t *record.Trial) string {
+// memberScope states which members a figure includes: the sum of all members, or the only member.
+func memberScope(t *record.Trial) string {
 	if t.Members > 1 {
 		return fmt.Sprintf("sum of %d members", t.Members)
 	}
 	return "the member"
 }
 
-// failedAbove describes which percentiles are times of failed operations.
-func failedAbove(t *record.Trial) string {
+// failedPercentilesText describes which percentiles are times of failed operations.
+func failedPercentilesText(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
 	}
@@ -219,26 +219,26 @@ func ErrorLines(t *record.Trial) (lines []string) {
 
 // WatchFacts returns facts about what the watchers of a trial received: two facts in short, and all
 // facts in whole. Both are nil if the trial has no watchers.
-func WatchFacts(t *record.Trial) (short, whole []analyze.Fact) {
+func WatchFacts(t *record.Trial) (short, totals []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
 		return nil, nil
 	}
-	who := analyze.Fact{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)}
-	short = []analyze.Fact{who, {What: "watch events", Text: text.PerSecond(w.PerSecond) + " delivered; " + eventCounts(w)}}
-	whole = []analyze.Fact{
+	who := analyze.Fact{Label: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)}
+	short = []analyze.Fact{who, {Label: "watch events", Text: text.PerSecond(w.PerSecond) + " delivered; " + eventCounts(w)}}
+	totals = []analyze.Fact{
 		who,
-		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
-		{What: "total", Text: eventCounts(w)},
+		{Label: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
+		{Label: "total", Text: eventCounts(w)},
 	}
 	if w.Resubscribed > 0 {
-		whole = append(whole, analyze.Fact{What: "re-created", Text: text.Plural(w.Resubscribed, "time")})
+		totals = append(totals, analyze.Fact{Label: "re-created", Text: text.Plural(w.Resubscribed, "time")})
 	}
 	if w.Creation.Count > 0 {
-		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("total %s; p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
+		totals = append(totals, analyze.Fact{Label: "creation", Text: fmt.Sprintf("total %s; p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
 			w.Creation.Percentile(50).Text(), w.Creation.Percentile(99).Text(), w.Creation.Max.Text())})
 	}
-	return short, whole
+	return short, totals
 }
 
 // watchers describes the watchers and the keys that they watch.
@@ -250,10 +250,10 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	switch {
 	case len(w.Key) == 0:
 		words += ", watching " + analyze.WatchedKeys(w, keySpace)
-	case w.Expect == 0:
+	case w.EarlierEvents == 0:
 		words += fmt.Sprintf(", watching the key %q", scenario.KeyText(w.Key))
 	default:
-		words += fmt.Sprintf(", watching the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.Expect), "earlier event"))
+		words += fmt.Sprintf(", watching the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.EarlierEvents), "earlier event"))
 	}
 	if w.Mode != kv.AnyWatch {
 		words += ", mode " + w.Mode.String()
@@ -271,7 +271,7 @@ func eventCounts(w *record.Watched) string {
 		n    uint64
 		what string
 	}{
-		{w.Coalesced, "coalesced"}, {w.Lost, "lost"}, {w.Duplicated, "duplicated"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys that were not watched"},
+		{w.Coalesced, "coalesced"}, {w.Lost, "lost"}, {w.Duplicated, "duplicated"}, {w.Reordered, "out of order"}, {w.WrongKeyEvents, "of keys that were not watched"},
 		{w.Impossible, "received before their write was sent"}, {w.Foreign, "of other programs' writes"},
 	} {
 		if wrong.n > 0 {
@@ -282,7 +282,7 @@ func eventCounts(w *record.Watched) string {
 }
 
 // hashes reports the hashes of the members' data.
-func hashes(to layout, h *record.Hashes) {
+func hashes(out layout, h *record.Hashes) {
 	if h == nil {
 		return
 	}
@@ -291,5 +291,5 @@ func hashes(to layout, h *record.Hashes) {
 		m := &h.Members[i]
 		lines = append(lines, fmt.Sprintf("  %s: %d at revision %d", m.Member(), m.Hash, m.Revision))
 	}
-	to.section(fmt.Sprintf("Hashes of the members' data (up to the same revision, compared in %s)", text.Seconds(h.Seconds)), lines)
+	out.section(fmt.Sprintf("Hashes of the members' data (up to the same revision, compared in %s)", text.Seconds(h.Seconds)), lines)
 }

@@ -25,7 +25,7 @@ func CertaintySentence(r *analyze.Row) string {
 		throughput += ", and of the p99 " + tail
 	}
 	switch {
-	case c.Short:
+	case c.RunTooShort:
 		return " No confidence interval: the run is too short for its slow variations."
 	case c.Basis == analyze.OverRepeats:
 		text := fmt.Sprintf(" 95 %% CI of the mean over %d repeats: %s.", c.Repeats, throughput)
@@ -36,7 +36,7 @@ func CertaintySentence(r *analyze.Row) string {
 	case c.Basis == analyze.RangeOfRepeats:
 		return fmt.Sprintf(" Range of %d repeats (not a confidence interval): %s.", c.Repeats, throughput)
 	case c.Basis == analyze.WithinRun:
-		return fmt.Sprintf(" 95 %% CI within this run, without run-to-run variation: %s (effective sample: %.0f of %d s).", throughput, c.Effective, c.Seconds)
+		return fmt.Sprintf(" 95 %% CI within this run, without run-to-run variation: %s (effective sample: %.0f of %d s).", throughput, c.EffectiveSeconds, c.Seconds)
 	}
 	return ""
 }
@@ -48,10 +48,10 @@ func EventText(e *analyze.Events) string {
 		return analyze.BriefText(e.Longest)
 	}
 	words := e.Longest.Member + " " + e.Kind.Predicate()
-	if e.Times > 1 {
-		words += " " + text.Count(e.Times) + " times"
+	if e.Occurrences > 1 {
+		words += " " + text.Count(e.Occurrences) + " times"
 	}
-	if took := took(e, false); took != "" {
+	if took := durationText(e, false); took != "" {
 		words += " (" + took + ")"
 	}
 	return words

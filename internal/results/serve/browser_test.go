@@ -79,7 +79,7 @@ func TestBrowserFollowsAnActiveRun(t *testing.T) {
 		}
 		// The page shows a recorded second within one second.
 		browser.Value[string](b, `window.since = performance.now(), ""`)
-		b.WaitFor(`document.querySelector("#phase").textContent === "measured, second %d"`, active.Recorded()-1)
+		b.WaitFor(`document.querySelector("#phase").textContent === "measured, second %d"`, active.WrittenSeconds()-1)
 		if ms := browser.Value[float64](b, "performance.now() - window.since"); ms > 1000 && n > 2 {
 			t.Errorf("the page showed second %d after %.0f ms", n, ms)
 		}

@@ -32,12 +32,12 @@ type Index struct {
 	file string // path of the index file; empty for none
 	now  func() time.Time
 
-	mu      sync.Mutex // held during a scan
-	entries map[string]*entry
-	saved   bool // set if the index file is up to date
+	mu       sync.Mutex // held during a scan
+	entries  map[string]*entry
+	upToDate bool // set if the index file is up to date
 
-	list    atomic.Pointer[[]*Summary] // newest first; never changed in place
-	scanned atomic.Int64               // end of the latest scan, Unix time in nanoseconds
+	summaries atomic.Pointer[[]*Summary] // newest first; never changed in place
+	scannedAt atomic.Int64               // end of the latest scan, Unix time in nanoseconds
 }
 
 // entry describes one run in the index file.
@@ -60,8 +60,8 @@ func NewIndex(dir, cache string, now func() time.Time) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{dir: full, now: now, entries: map[string]*entry{}, saved: true}
-	x.list.Store(&[]*Summary{})
+	x := &Index{dir: full, now: now, entries: map[string]*entry{}, upToDate: true}
+	x.summaries.Store(&[]*Summary{})
 	if cache != "" {
 		x.file = filepath.Join(cache, fmt.Sprintf("index-%x.json", sha256.Sum256([]byte(full)))[:len("index-")+16]+".json")
 		x.load()
@@ -89,11 +89,11 @@ func (x *Index) load() {
 
 // save writes the index file if the index has changed.
 func (x *Index) save() error {
-	if x.saved || x.file == "" {
+	if x.upToDate || x.file == "" {
 		return nil
 	}
 	f := indexFile{Schema: indexSchema, Dir: x.dir}
-	for _, s := range *x.list.Load() {
+	for _, s := range *x.summaries.Load() {
 		f.Runs = append(f.Runs, x.entries[s.ID])
 	}
 	b, err := json.Marshal(f)
@@ -106,14 +106,14 @@ func (x *Index) save() error {
 	if err := files.Replace(x.file, 0o600, b); err != nil {
 		return err
 	}
-	x.saved = true
+	x.upToDate = true
 	return nil
 }
 
 // Scan finds new, changed and removed runs. It reads the new and changed runs and returns their
 // number. If Scan fails only to write the index file, it returns an error, but the index is up to
 // date.
-func (x *Index) Scan() (read int, err error) {
+func (x *Index) Scan() (readCount int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	dirs, err := record.FindRuns(x.dir)
@@ -144,7 +144,7 @@ func (x *Index) Scan() (read int, err error) {
 	}
 	x.readAll(changed)
 	if len(changed) > 0 || len(found) != len(x.entries) {
-		x.saved = false
+		x.upToDate = false
 	}
 	x.entries = found
 	list := make([]*Summary, 0, len(found))
@@ -152,8 +152,8 @@ func (x *Index) Scan() (read int, err error) {
 		list = append(list, e.Summary)
 	}
 	slices.SortFunc(list, newestFirst)
-	x.list.Store(&list)
-	x.scanned.Store(x.now().UnixNano())
+	x.summaries.Store(&list)
+	x.scannedAt.Store(x.now().UnixNano())
 	if err := x.save(); err != nil {
 		return len(changed), fmt.Errorf("cannot write the index file, so the next start will read all runs again: %w", err)
 	}
@@ -195,7 +195,7 @@ func (x *Index) read(id string) *Summary {
 func (x *Index) path(id string) string { return filepath.Join(x.dir, filepath.FromSlash(id)) }
 
 // Runs returns the summaries of all runs, newest first. The caller must not change them.
-func (x *Index) Runs() []*Summary { return *x.list.Load() }
+func (x *Index) Runs() []*Summary { return *x.summaries.Load() }
 
 // Find returns the run directory with an ID, and its summary. ok is false if the latest scan did
 // not find the run. Find never builds a path from an ID that the scan did not find.
@@ -210,7 +210,7 @@ func (x *Index) Find(id string) (dir string, s *Summary, ok bool) {
 
 // Scanned returns the end of the latest scan, or the zero time before the first scan.
 func (x *Index) Scanned() time.Time {
-	if end := x.scanned.Load(); end != 0 {
+	if end := x.scannedAt.Load(); end != 0 {
 		return time.Unix(0, end)
 	}
 	return time.Time{}

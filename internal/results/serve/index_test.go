@@ -143,8 +143,8 @@ func TestActiveRunIsRunningUntilItEnds(t *testing.T) {
 		_, err := x.Scan()
 		must(t, err)
 		s := x.Runs()[0]
-		if s.State != state || s.Begun != begun {
-			t.Errorf("the state is %q with %d trials, want %q with %d", s.State, s.Begun, state, begun)
+		if s.State != state || s.BegunTrials != begun {
+			t.Errorf("the state is %q with %d trials, want %q with %d", s.State, s.BegunTrials, state, begun)
 		}
 		// A run has no verdict before a trial has a result.
 		if ended := len(s.Trials) > 0 && s.Trials[0].PerSecond != nil; (s.Verdict != "") != ended {
@@ -181,7 +181,7 @@ func BenchmarkListOfTenThousandRuns(b *testing.B) {
 		run.Started = run.Started.Add(time.Duration(i) * time.Hour)
 		list = append(list, &run)
 	}
-	s.index.list.Store(&list)
+	s.index.summaries.Store(&list)
 	for _, path := range []string{"/", "/?q=etcd+put&store=etcd&from=2026-06-01", "/?page=50", "/runs.json?q=nothing"} {
 		b.Run(path, func(b *testing.B) {
 			for b.Loop() {
@@ -195,9 +195,9 @@ func BenchmarkListOfTenThousandRuns(b *testing.B) {
 
 func summaryForBenchmark() *Summary {
 	ops, p99 := 12345.6, 3.4e6
-	s := &Summary{ID: "20261129T142029Z-quick", Name: "quick", Started: time.Unix(1.78e9, 0), State: "complete", Verdict: "valid", Stores: []string{"etcd"}, Versions: []string{"3.7.3"}, Machines: []string{"m"}, Planned: 7, Begun: 7}
+	s := &Summary{ID: "20261129T142029Z-quick", Name: "quick", Started: time.Unix(1.78e9, 0), State: "complete", Verdict: "valid", Stores: []string{"etcd"}, Versions: []string{"3.7.3"}, Machines: []string{"m"}, Planned: 7, BegunTrials: 7}
 	for range 7 {
-		s.Trials = append(s.Trials, TrialSummary{Name: "put-leader", Store: "etcd 3.7.3", Verdict: "valid", PerSecond: &ops, P99NS: &p99, Time: "service time"})
+		s.Trials = append(s.Trials, TrialSummary{Name: "put-leader", Store: "etcd 3.7.3", Verdict: "valid", PerSecond: &ops, P99NS: &p99, TimeKind: "service time"})
 	}
 	s.format()
 	return s

@@ -19,11 +19,11 @@ const (
 	// pollEvery is the interval at which a stream reads the run directory. A run writes to it once
 	// per second.
 	pollEvery = 250 * time.Millisecond
-	// mostSeconds and mostEvents are the maximum numbers of seconds and events in one update. They
+	// maxSeconds and maxEvents are the maximum numbers of seconds and events in one update. They
 	// limit the first update of a stream that starts late in a trial.
-	mostSeconds, mostEvents = 600, 100
-	// mostProcesses is the maximum number of processes in one update.
-	mostProcesses = 100
+	maxSeconds, maxEvents = 600, 100
+	// maxProcesses is the maximum number of processes in one update.
+	maxProcesses = 100
 	// keepAlive is the time after which an idle stream sends a comment, so that proxies do not
 	// close the connection.
 	keepAlive = 15 * time.Second
@@ -37,9 +37,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if s.viewers.Add(1) > mostViewers {
+	if s.viewers.Add(1) > maxViewers {
 		s.viewers.Add(-1)
-		s.refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already follow active runs. Close one of them.", mostViewers))
+		s.refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already follow active runs. Close one of them.", maxViewers))
 		return
 	}
 	defer s.viewers.Add(-1)
@@ -49,15 +49,15 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{to: w, control: http.NewResponseController(w)}
+	st := &stream{response: w, control: http.NewResponseController(w)}
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
-		active := record.Active(dir, s.o.Now()) // before reading, so that the last records are not missed
+		active := record.Active(dir, s.options.Now()) // before reading, so that the last records are not missed
 		for {
 			u, err := tail.Next()
 			if err != nil {
-				st.send("end", ending{Text: text.Line("The run can no longer be followed: "+err.Error()+".", text.MaxOutput)})
+				st.send("end", endEvent{Text: text.Line("The run can no longer be followed: "+err.Error()+".", text.MaxOutput)})
 				return
 			}
 			st.update(u)
@@ -66,15 +66,15 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if !active {
-			st.send("end", ending{Text: "The run has ended.", Ended: true})
+			st.send("end", endEvent{Text: "The run has ended.", Ended: true})
 			return
 		}
-		if st.idle(); st.err != nil {
+		if st.sendComment(); st.err != nil {
 			return // the browser has closed the connection
 		}
 		select {
 		case <-ticker.C:
-		case <-s.ended:
+		case <-s.closed:
 			return
 		case <-r.Context().Done():
 			return
@@ -82,20 +82,20 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ending is the last event of a stream.
-type ending struct {
+// endEvent is the last event of a stream.
+type endEvent struct {
 	Text  string `json:"text"`
 	Ended bool   `json:"ended"` // the run has ended, and its report can be shown
 }
 
 // stream writes server-sent events.
 type stream struct {
-	to      http.ResponseWriter
-	control *http.ResponseController
-	err     error
-	sent    time.Time // time of the latest write
-	trial   string
-	uses    record.ProcessUses
+	response  http.ResponseWriter
+	control   *http.ResponseController
+	err       error
+	lastWrite time.Time // time of the latest write
+	trial     string
+	uses      record.ProcessUses
 }
 
 // send writes an event. If the browser does not read for writeLimit, the write fails and the stream
@@ -113,19 +113,19 @@ func (st *stream) send(event string, data any) {
 const writeLimit = 10 * time.Second
 
 func (st *stream) write(text string) error {
-	st.sent = time.Now()
-	if err := st.control.SetWriteDeadline(st.sent.Add(writeLimit)); err != nil {
+	st.lastWrite = time.Now()
+	if err := st.control.SetWriteDeadline(st.lastWrite.Add(writeLimit)); err != nil {
 		return err
 	}
-	if _, err := st.to.Write([]byte(text)); err != nil {
+	if _, err := st.response.Write([]byte(text)); err != nil {
 		return err
 	}
 	return st.control.Flush()
 }
 
-// idle sends a comment if the stream has sent nothing for keepAlive.
-func (st *stream) idle() {
-	if st.err == nil && time.Since(st.sent) > keepAlive {
+// sendComment sends a comment if the stream has sent nothing for keepAlive.
+func (st *stream) sendComment() {
+	if st.err == nil && time.Since(st.lastWrite) > keepAlive {
 		st.err = st.write(": idle\n\n")
 	}
 }
@@ -138,24 +138,24 @@ func (st *stream) update(u *record.Update) {
 	if name := u.Trial.Folder; name != st.trial {
 		st.trial = name
 		st.uses = record.ProcessUses{}
-		st.send("trial", headOf(u))
+		st.send("trial", newTrialHead(u))
 	}
 	if len(u.Rows) > 0 {
-		rows := u.Rows[max(len(u.Rows)-mostSeconds, 0):]
+		rows := u.Rows[max(len(u.Rows)-maxSeconds, 0):]
 		seconds := make([]second, 0, len(rows))
 		for i := range rows {
-			seconds = append(seconds, secondOf(u.Trial, &rows[i]))
+			seconds = append(seconds, newSecond(u.Trial, &rows[i]))
 		}
 		st.send("seconds", seconds)
 	}
 	if len(u.Events) > 0 {
-		var happened []happening
-		for _, e := range u.Events[max(len(u.Events)-mostEvents, 0):] {
-			happened = append(happened, happening{e.Time.UTC().Format("15:04:05"), e.Member, e.Text})
+		var happened []liveEvent
+		for _, e := range u.Events[max(len(u.Events)-maxEvents, 0):] {
+			happened = append(happened, liveEvent{e.Time.UTC().Format("15:04:05"), e.Member, e.Text})
 		}
 		st.send("happened", happened)
 	}
-	if used := st.processes(u.Machines); len(used) > 0 {
+	if used := st.processUse(u.Machines); len(used) > 0 {
 		st.send("processes", used)
 	}
 }
@@ -169,7 +169,7 @@ type trialHead struct {
 	Open    bool   `json:"open"` // set if the load is an open loop
 }
 
-func headOf(u *record.Update) trialHead {
+func newTrialHead(u *record.Update) trialHead {
 	number := 1 + slices.IndexFunc(u.Run.Trials, func(t record.Trial) bool { return t.Folder == u.Trial.Folder })
 	return trialHead{analyze.Label(u.Trial), analyze.Store(u.Trial), number, u.Run.Planned, u.Trial.Arrival != scenario.Closed}
 }
@@ -189,7 +189,7 @@ type second struct {
 	InFlight int      `json:"in_flight"`
 }
 
-func secondOf(t *record.Trial, r *record.Row) second {
+func newSecond(t *record.Trial, r *record.Row) second {
 	s := second{
 		Second: r.Second, Phase: r.Phase, Ops: float64(r.Done), OpsText: text.PerSecond(float64(r.Done)), Errors: r.Errors, InFlight: r.InFlight,
 		P50Text: r.P50.Text(), P99Text: r.P99.Text(), P999Text: r.P999.Text(), P99: known(r.P99),
@@ -207,8 +207,8 @@ func known(f measure.Figure) *float64 {
 	return &f.NS
 }
 
-// happening is an event of a run.
-type happening struct {
+// liveEvent is an event of a run.
+type liveEvent struct {
 	Time   string `json:"time"` // time of day in UTC
 	Member string `json:"member"`
 	Text   string `json:"text"`
@@ -222,11 +222,11 @@ type process struct {
 	RSS    string `json:"rss"`
 }
 
-// processes returns the resources that each process used between its two latest samples.
-func (st *stream) processes(rows []record.MachineRow) (all []process) {
+// processUse returns the resources that each process used between its two latest samples.
+func (st *stream) processUse(rows []record.MachineRow) (all []process) {
 	for i := range rows {
 		use, ok := st.uses.Add(&rows[i])
-		if !ok || len(all) == mostProcesses {
+		if !ok || len(all) == maxProcesses {
 			continue
 		}
 		p := process{Name: rows[i].Name, CPU: text.Percent(use.CPU, 0), Writes: text.Dash, RSS: text.Dash}

@@ -73,7 +73,7 @@ func until[T any](f *follower, name string) T {
 
 // started starts a run. It returns a server for the run, the URL of the page of the run, and the
 // run.
-func started(t *testing.T, r runs.Run) (s *Server, base string, active *runs.Active) {
+func started(t *testing.T, r runs.Run) (s *Server, base string, active *runs.ActiveRun) {
 	t.Helper()
 	dir := t.TempDir()
 	active = r.Start(t, dir)
@@ -99,7 +99,7 @@ func TestStreamSendsEverySecondOnce(t *testing.T) {
 		}
 		n := -1
 		for active.Next() {
-			for n < active.Recorded()-1 { // the last second is recorded when the next one begins
+			for n < active.WrittenSeconds()-1 { // the last second is recorded when the next one begins
 				for _, s := range until[[]second](f, "seconds") {
 					if n++; s.Second != n-1 && (n > 0 || s.Phase != "warmup") {
 						t.Errorf("second %d of phase %s follows second %d", s.Second, s.Phase, n-2)
@@ -120,7 +120,7 @@ func TestStreamSendsEverySecondOnce(t *testing.T) {
 	}
 	active.Finish()
 	for _, f := range []*follower{f, late} {
-		if end := until[ending](f, "end"); !end.Ended {
+		if end := until[endEvent](f, "end"); !end.Ended {
 			t.Errorf("the stream ends with %+v", end)
 		}
 	}
@@ -135,7 +135,7 @@ func TestStreamShowsProcessesAndEvents(t *testing.T) {
 		active.Next()
 	}
 	f := follow(t, base+"/live")
-	if events := until[[]happening](f, "happened"); len(events) == 0 || events[0].Text == "" || events[0].Time == "" {
+	if events := until[[]liveEvent](f, "happened"); len(events) == 0 || events[0].Text == "" || events[0].Time == "" {
 		t.Errorf("the events are %+v", events)
 	}
 	for range 2 {
@@ -146,7 +146,7 @@ func TestStreamShowsProcessesAndEvents(t *testing.T) {
 		active.Next()
 	}
 	active.Kill()
-	until[ending](f, "end")
+	until[endEvent](f, "end")
 }
 
 func TestStreamEndsWithTheServer(t *testing.T) {
@@ -165,11 +165,11 @@ func TestStreamEndsWithTheServer(t *testing.T) {
 func TestStreamsAreLimited(t *testing.T) {
 	s, base, active := started(t, short("active", 0, ""))
 	active.Begin()
-	s.viewers.Store(mostViewers)
+	s.viewers.Store(maxViewers)
 	response, err := http.Get(base + "/live")
 	must(t, err)
 	must(t, response.Body.Close())
-	if response.StatusCode != http.StatusServiceUnavailable || s.viewers.Load() != mostViewers {
+	if response.StatusCode != http.StatusServiceUnavailable || s.viewers.Load() != maxViewers {
 		t.Errorf("status %s with %d viewers", response.Status, s.viewers.Load())
 	}
 	s.viewers.Store(0)

@@ -15,7 +15,7 @@ const perPage = 100
 
 // query selects runs. Empty fields select all.
 type query struct {
-	Words                       string // each word must occur in the run's summary
+	SearchWords                 string // each word must occur in the run's summary
 	Name, Store, Version, Label string
 	Verdict, State, Machine     string
 	From, To                    string // days in UTC, inclusive, as in 2026-11-29
@@ -24,15 +24,15 @@ type query struct {
 	fields                      []string
 }
 
-// choice is a query parameter that selects the runs with a given value, for example the runs of a
+// queryParameter is a query parameter that selects the runs with a given value, for example the runs of a
 // given store.
-type choice struct {
+type queryParameter struct {
 	key, title string
 	field      func(*query) *string
 	values     func(*Summary) []string
 }
 
-var choices = []choice{
+var queryParameters = []queryParameter{
 	{"name", "scenario", func(q *query) *string { return &q.Name }, func(s *Summary) []string { return []string{s.Name} }},
 	{"store", "store", func(q *query) *string { return &q.Store }, func(s *Summary) []string { return s.Stores }},
 	{"version", "version", func(q *query) *string { return &q.Version }, func(s *Summary) []string { return s.Versions }},
@@ -44,9 +44,9 @@ var choices = []choice{
 
 // parseQuery parses the parameters of a URL. It ignores unknown parameters.
 func parseQuery(values url.Values) (q query, err error) {
-	q.Words, q.Page = strings.TrimSpace(values.Get("q")), 1
-	q.fields = strings.Fields(strings.ToLower(q.Words))
-	for _, c := range choices {
+	q.SearchWords, q.Page = strings.TrimSpace(values.Get("q")), 1
+	q.fields = strings.Fields(strings.ToLower(q.SearchWords))
+	for _, c := range queryParameters {
 		*c.field(&q) = values.Get(c.key)
 	}
 	if page := values.Get("page"); page != "" {
@@ -77,7 +77,7 @@ func day(key, value string) (time.Time, error) {
 
 // selects reports whether the query selects a run.
 func (q *query) selects(s *Summary) bool {
-	for _, c := range choices {
+	for _, c := range queryParameters {
 		if want := *c.field(q); want != "" && !slices.Contains(c.values(s), want) {
 			return false
 		}
@@ -107,8 +107,8 @@ func (q *query) encode(page int) string {
 			values.Set(key, value)
 		}
 	}
-	set("q", q.Words)
-	for _, c := range choices {
+	set("q", q.SearchWords)
+	for _, c := range queryParameters {
 		set(c.key, *c.field(q))
 	}
 	set("from", q.From)
@@ -119,19 +119,19 @@ func (q *query) encode(page int) string {
 	return values.Encode()
 }
 
-// mostOptions is the maximum number of values that a form offers for one parameter.
-const mostOptions = 200
+// maxOptions is the maximum number of values that a form offers for one parameter.
+const maxOptions = 200
 
-// option is a form field for a choice. The field offers the values that occur in the runs.
-type option struct {
+// formField is a form field for a choice. The field offers the values that occur in the runs.
+type formField struct {
 	Key, Title, Chosen string
 	Values             []string
 }
 
 // options returns a form field for each choice. It omits a choice that has fewer than two values in
 // the runs, unless the query uses the choice.
-func (q *query) options(runs []*Summary) (all []option) {
-	for _, c := range choices {
+func (q *query) options(runs []*Summary) (all []formField) {
+	for _, c := range queryParameters {
 		seen := map[string]bool{}
 		for _, s := range runs {
 			for _, v := range c.values(s) {
@@ -140,11 +140,11 @@ func (q *query) options(runs []*Summary) (all []option) {
 				}
 			}
 		}
-		o := option{Key: c.key, Title: c.title, Chosen: *c.field(q), Values: slices.Sorted(maps.Keys(seen))}
+		o := formField{Key: c.key, Title: c.title, Chosen: *c.field(q), Values: slices.Sorted(maps.Keys(seen))}
 		if o.Chosen != "" && !slices.Contains(o.Values, o.Chosen) {
 			o.Values = slices.Insert(o.Values, 0, o.Chosen)
 		}
-		o.Values = o.Values[:min(len(o.Values), mostOptions)]
+		o.Values = o.Values[:min(len(o.Values), maxOptions)]
 		if len(o.Values) > 1 || o.Chosen != "" {
 			all = append(all, o)
 		}

@@ -27,7 +27,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) {
 	dir, summary, ok := s.find(w, r)
 	switch {
 	case !ok:
-	case record.Active(dir, s.o.Now()):
+	case record.Active(dir, s.options.Now()):
 		s.page(w, "live.html", summary)
 	default:
 		s.writeReport(w, r, dir)
@@ -48,11 +48,11 @@ func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
 	case len(ids) == 0:
 		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, then choose \"Show together\".")
 		return
-	case len(ids) > mostOverlaid:
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), mostOverlaid))
+	case len(ids) > maxOverlaid:
+		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), maxOverlaid))
 		return
 	}
-	s.fresh(r.Context())
+	s.currentRuns(r.Context())
 	var dirs []string
 	for _, id := range ids {
 		dir, _, ok := s.index.Find(id)
@@ -80,7 +80,7 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 		return
 	}
 	var b bytes.Buffer
-	if err := web.HTML(&b, run, compare.EachPart(run)); err != nil {
+	if err := web.HTML(&b, run, compare.CompareParts(run)); err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
 	}
@@ -91,10 +91,10 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 
 // runFile describes a file in a run directory.
 type runFile struct {
-	Path string // relative to the run directory, with slashes
-	Size string
-	size int64
-	when time.Time
+	Path     string // relative to the run directory, with slashes
+	Size     string
+	size     int64
+	modified time.Time
 }
 
 // Link returns the path, escaped for a URL.
@@ -106,8 +106,8 @@ func (f runFile) Link() string {
 	return strings.Join(parts, "/")
 }
 
-// mostFiles is the maximum number of files that are listed for a run.
-const mostFiles = 100_000
+// maxFiles is the maximum number of files that are listed for a run.
+const maxFiles = 100_000
 
 var errTooManyFiles = errors.New("too many files")
 
@@ -131,7 +131,7 @@ func eachFile(dir string, visit func(runFile) error) error {
 		case !d.Type().IsRegular():
 			return nil
 		}
-		if n++; n > mostFiles {
+		if n++; n > maxFiles {
 			return errTooManyFiles
 		}
 		info, err := d.Info()
@@ -141,7 +141,7 @@ func eachFile(dir string, visit func(runFile) error) error {
 		if err != nil {
 			return err
 		}
-		return visit(runFile{Path: name, Size: text.Bytes(uint64(info.Size())), size: info.Size(), when: info.ModTime()})
+		return visit(runFile{Path: name, Size: text.Bytes(uint64(info.Size())), size: info.Size(), modified: info.ModTime()})
 	})
 }
 
@@ -212,7 +212,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 			return nil // the file was removed in the meantime
 		}
 		defer func() { _ = f.Close() }() // it was only read
-		entry, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.when})
+		entry, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.modified})
 		if err == nil {
 			_, err = io.Copy(entry, f)
 		}

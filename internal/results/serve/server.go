@@ -42,7 +42,7 @@ type Options struct {
 
 // Server is an http.Handler for the runs of an Index.
 type Server struct {
-	o       Options
+	options Options
 	index   *Index
 	mux     *http.ServeMux
 	pages   *template.Template
@@ -52,23 +52,23 @@ type Server struct {
 	rendering chan struct{} // limits the number of reports that are written at the same time
 	viewers   atomic.Int64  // open streams of active runs
 	warned    atomic.Bool   // set if a failed scan was reported
-	ended     chan struct{} // closed by Close
+	closed    chan struct{} // closed by Close
 }
 
 const (
-	// mostViewers is the maximum number of open streams.
-	mostViewers = 64
-	// mostOverlaid is the maximum number of runs in one report.
-	mostOverlaid = 16
+	// maxViewers is the maximum number of open streams.
+	maxViewers = 64
+	// maxOverlaid is the maximum number of runs in one report.
+	maxOverlaid = 16
 	// staleAfter is the age of the latest scan at which a request starts a new scan.
 	staleAfter = time.Second
-	// patience is the maximum time that a request waits for a scan.
-	patience = 100 * time.Millisecond
+	// maxScanWait is the maximum time that a request waits for a scan.
+	maxScanWait = 100 * time.Millisecond
 )
 
 // New returns a server for the runs of an index, which must have been scanned.
 func New(index *Index, o Options) *Server {
-	s := &Server{o: o, index: index, mux: http.NewServeMux(), rescan: make(chan struct{}, 1), rendering: make(chan struct{}, 2), ended: make(chan struct{})}
+	s := &Server{options: o, index: index, mux: http.NewServeMux(), rescan: make(chan struct{}, 1), rendering: make(chan struct{}, 2), closed: make(chan struct{})}
 	s.rescan <- struct{}{}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // it never fails
@@ -91,7 +91,7 @@ func New(index *Index, o Options) *Server {
 }
 
 // Close ends all streams, so that http.Server.Shutdown does not wait for them.
-func (s *Server) Close() { close(s.ended) }
+func (s *Server) Close() { close(s.closed) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	switch {
-	case s.o.Loopback && !loopbackHost(r.Host):
+	case s.options.Loopback && !loopbackHost(r.Host):
 		s.refuse(w, http.StatusForbidden, fmt.Sprintf("This server accepts only the host names localhost, 127.0.0.1 and [::1], not %q.", text.Line(r.Host, 100)))
 	case !s.authorized(r) && r.URL.Path != "/login" && r.URL.Path != "/style.css":
 		if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -131,11 +131,11 @@ const cookieName = "quorumbench"
 
 // authorized reports whether a request contains the token or the cookie that the login page sets.
 func (s *Server) authorized(r *http.Request) bool {
-	if s.o.Token == "" {
+	if s.options.Token == "" {
 		return true
 	}
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return equal(token, s.o.Token)
+		return equal(token, s.options.Token)
 	}
 	cookie, err := r.Cookie(cookieName)
 	return err == nil && equal(cookie.Value, s.session)
@@ -155,7 +155,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	wrong := false
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
-		if s.o.Token != "" && equal(r.PostFormValue("token"), s.o.Token) {
+		if s.options.Token != "" && equal(r.PostFormValue("token"), s.options.Token) {
 			http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.session, Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
@@ -182,23 +182,23 @@ func (s *Server) refuse(w http.ResponseWriter, status int, sentence string) {
 }
 
 // asset returns a handler that responds with the bytes in `first` and then the embedded file.
-func (s *Server) asset(kind string, first []byte, name string) http.Handler {
+func (s *Server) asset(kind string, prefix []byte, name string) http.Handler {
 	b, err := pages.ReadFile(name)
 	if err != nil {
 		panic(err) // the file is embedded
 	}
-	contents := append(first, b...)
+	contents := append(prefix, b...)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = w.Write(contents) // the browser may have closed the connection
 	})
 }
 
-// fresh returns the runs. If the latest scan is old, fresh starts a new scan first. If that scan
+// currentRuns returns the runs. If the latest scan is old, fresh starts a new scan first. If that scan
 // takes longer than patience, fresh returns the runs of the previous scan, and a new run appears
 // only in a later request.
-func (s *Server) fresh(ctx context.Context) []*Summary {
-	if s.o.Now().Sub(s.index.Scanned()) >= staleAfter {
+func (s *Server) currentRuns(ctx context.Context) []*Summary {
+	if s.options.Now().Sub(s.index.Scanned()) >= staleAfter {
 		s.scan(ctx)
 	}
 	return s.index.Runs()
@@ -214,12 +214,12 @@ func (s *Server) scan(ctx context.Context) {
 			defer func() { s.rescan <- struct{}{}; close(done) }()
 			_, err := s.index.Scan()
 			if err != nil && !s.warned.Swap(true) {
-				s.o.Warn(err.Error())
+				s.options.Warn(err.Error())
 			}
 		}()
 	default: // a scan is under way
 	}
-	wait := time.NewTimer(patience)
+	wait := time.NewTimer(maxScanWait)
 	defer wait.Stop()
 	select {
 	case <-done:
@@ -230,26 +230,26 @@ func (s *Server) scan(ctx context.Context) {
 
 // listPage holds the values for the template of the list page.
 type listPage struct {
-	Dir      string
-	Query    query
-	Options  []option
-	Runs     []*Summary
-	Found    int
-	All      int
-	Previous string // query of the previous page; empty on the first page
-	Next     string
-	Filtered bool
+	Dir          string
+	Query        query
+	Options      []formField
+	Runs         []*Summary
+	MatchingRuns int
+	TotalRuns    int
+	Previous     string // query of the previous page; empty on the first page
+	Next         string
+	Filtered     bool
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
-	runs := s.fresh(r.Context())
+	runs := s.currentRuns(r.Context())
 	q, err := parseQuery(r.URL.Query())
 	if err != nil {
 		s.refuse(w, http.StatusBadRequest, err.Error()+".")
 		return
 	}
 	found := q.filter(runs)
-	p := listPage{Dir: s.index.dir, Query: q, Options: q.options(runs), Found: len(found), All: len(runs), Filtered: q.encode(1) != ""}
+	p := listPage{Dir: s.index.dir, Query: q, Options: q.options(runs), MatchingRuns: len(found), TotalRuns: len(runs), Filtered: q.encode(1) != ""}
 	first := min((q.Page-1)*perPage, len(found))
 	last := min(first+perPage, len(found))
 	p.Runs = found[first:last]
@@ -266,7 +266,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 const listSchema = "quorumbench/runs/1"
 
 func (s *Server) listJSON(w http.ResponseWriter, r *http.Request) {
-	runs := s.fresh(r.Context())
+	runs := s.currentRuns(r.Context())
 	q, err := parseQuery(r.URL.Query())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -69,7 +69,7 @@ func TestListHasPages(t *testing.T) {
 	for range 250 {
 		list = append(list, summaryForBenchmark())
 	}
-	s.index.list.Store(&list)
+	s.index.summaries.Store(&list)
 	for _, c := range []struct {
 		query          string
 		rows           int

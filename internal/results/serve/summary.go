@@ -12,31 +12,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostTrials is the maximum number of trials in a Summary.
-const mostTrials = 20
+// maxTrials is the maximum number of trials in a Summary.
+const maxTrials = 20
 
 // Summary describes a run in the list of runs.
 type Summary struct {
-	ID      string     `json:"id"` // path of the run directory in the folder of runs, with slashes
-	Name    string     `json:"name"`
-	Started time.Time  `json:"started"`
-	Ended   *time.Time `json:"finished"` // null if the run has not ended
-	State   string     `json:"state"`    // as in run.json, or "running"
-	Verdict string     `json:"verdict"`  // worst verdict of the trials that have a result; empty if none has
+	ID         string     `json:"id"` // path of the run directory in the folder of runs, with slashes
+	Name       string     `json:"name"`
+	Started    time.Time  `json:"started"`
+	FinishedAt *time.Time `json:"finished"` // null if the run has not ended
+	State      string     `json:"state"`    // as in run.json, or "running"
+	Verdict    string     `json:"verdict"`  // worst verdict of the trials that have a result; empty if none has
 	// Problem is the reason why the run directory cannot be read; the other fields are then empty.
 	Problem  string   `json:"problem,omitempty"`
 	Stores   []string `json:"stores"`
 	Versions []string `json:"versions"`
 	Labels   []string `json:"labels"` // names that the scenario gives to versions or builds
 	Machines []string `json:"machines"`
-	// Planned is the number of planned trials, and Begun the number of trials that have begun. Each
+	// Planned is the number of planned trials, and BegunTrials the number of trials that have begun. Each
 	// repeat counts as a trial.
-	Planned int `json:"planned_trials"`
-	Begun   int `json:"begun_trials"`
-	// Trials contains at most mostTrials trials, with the medians of their repeats.
+	Planned     int `json:"planned_trials"`
+	BegunTrials int `json:"begun_trials"`
+	// Trials contains at most maxTrials trials, with the medians of their repeats.
 	Trials []TrialSummary `json:"trials"`
-	// More is the number of trials that Trials does not contain.
-	More int `json:"more_trials"`
+	// MoreTrials is the number of trials that Trials does not contain.
+	MoreTrials int `json:"more_trials"`
 }
 
 // TrialSummary holds the headline figures of a trial.
@@ -52,7 +52,7 @@ type TrialSummary struct {
 	P99NS      *float64 `json:"p99_ns"`
 	// P99Failed reports whether the operation at the rank of the p99 failed.
 	P99Failed bool   `json:"p99_failed"`
-	Time      string `json:"time"` // the p99's kind: response time or service time
+	TimeKind  string `json:"time"` // the p99's kind: response time or service time
 }
 
 // stateRunning is the state of a run while a process is writing the run directory.
@@ -60,7 +60,7 @@ const stateRunning = "running"
 
 // summarize returns the summary of a run that was read from a run directory.
 func summarize(id string, run *record.Run) *Summary {
-	s := &Summary{ID: id, Name: run.Name, Started: run.Started, Ended: run.Finished, State: string(run.State), Planned: run.Planned, Begun: len(run.Trials)}
+	s := &Summary{ID: id, Name: run.Name, Started: run.Started, FinishedAt: run.Finished, State: string(run.State), Planned: run.Planned, BegunTrials: len(run.Trials)}
 	s.Stores, s.Versions, s.Labels, s.Machines, s.Trials = []string{}, []string{}, []string{}, []string{}, []TrialSummary{}
 	for i := range run.Machines {
 		s.Machines = analyze.AppendNew(s.Machines, run.Machines[i].Name)
@@ -80,14 +80,14 @@ func summarize(id string, run *record.Run) *Summary {
 	if len(judged) > 0 {
 		s.Verdict = string(analyze.WorstVerdict(judged))
 	}
-	if more := len(rows) - mostTrials; more > 0 {
-		rows, s.More = rows[:mostTrials], more
+	if more := len(rows) - maxTrials; more > 0 {
+		rows, s.MoreTrials = rows[:maxTrials], more
 	}
 	throughput, tail := record.Registered("ops"), record.Registered("p99")
 	for _, r := range rows {
 		t := TrialSummary{
 			Name: r.First().Name, Store: analyze.Store(r.First()), Verdict: analyze.JudgeTrials(r.Trials).State,
-			Time: r.HeadlineTime().Phrase(),
+			TimeKind: r.HeadlineTime().Phrase(),
 		}
 		if len(r.Done) > 0 {
 			ops, _ := r.Figure(&throughput)
@@ -119,7 +119,7 @@ func unreadable(id string, err error) *Summary {
 const shownTrials = 4
 
 // Hidden returns the number of trials that the list does not show.
-func (s *Summary) Hidden() int { return s.More + max(len(s.Trials)-shownTrials, 0) }
+func (s *Summary) Hidden() int { return s.MoreTrials + max(len(s.Trials)-shownTrials, 0) }
 
 // matches reports whether a text of the summary contains the given word, which must be in lower
 // case.

@@ -17,7 +17,7 @@ const maxObjects = 2 * maxFiles
 // bucket is an open destination.
 type bucket struct {
 	store
-	touch func() // called when data is transferred
+	onTransfer func() // called when data is transferred
 }
 
 // open opens a destination and sends it a request, so that errors are detected immediately. It
@@ -27,7 +27,7 @@ func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	if err != nil {
 		return nil, d.explain(ctx, err)
 	}
-	b := &bucket{store: of, touch: touch}
+	b := &bucket{store: of, onTransfer: touch}
 	if err := b.list(ctx, d.folder, 1, func(string, object) error { return nil }); err != nil {
 		_ = b.Close() // nothing was written, so an error of Close does not matter
 		return nil, d.explain(ctx, err)
@@ -40,7 +40,7 @@ func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 func (b *bucket) objects(ctx context.Context, folder string) (map[string]object, error) {
 	found := map[string]object{}
 	err := b.list(ctx, folder, maxObjects+1, func(key string, o object) error {
-		b.touch()
+		b.onTransfer()
 		found[key[min(len(folder), len(key)):]] = o
 		return nil
 	})
@@ -51,31 +51,31 @@ func (b *bucket) objects(ctx context.Context, folder string) (map[string]object,
 }
 
 // read reads a small object. It returns nil if the object does not exist.
-func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, error) {
+func (b *bucket) read(ctx context.Context, key string, maxSize int64) ([]byte, error) {
 	r, err := b.reader(ctx, key)
-	if errors.Is(err, errNotThere) {
+	if errors.Is(err, errNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	return files.ReadAll(r, most)
+	return files.ReadAll(r, maxSize)
 }
 
-// holds reports whether an object has the expected contents. If the MD5 that the store reports is
+// hasContents reports whether an object has the expected contents. If the MD5 that the store reports is
 // correct, holds does not read the object, unless readBack is set. If the store reports no MD5 or a
 // different one, holds reads the object and compares its SHA-256, because the MD5 that a store
 // reports for an encrypted or multi-part object is not the MD5 of its contents.
-func (b *bucket) holds(ctx context.Context, key string, o object, want sums, readBack bool) (bool, error) {
+func (b *bucket) hasContents(ctx context.Context, key string, o object, expected contentSums, readBack bool) (bool, error) {
 	switch {
-	case o.size != want.size:
+	case o.size != expected.size:
 		return false, nil
-	case !readBack && o.md5 != "" && o.md5 == want.md5:
+	case !readBack && o.md5 != "" && o.md5 == expected.md5:
 		return true, nil
 	}
 	r, err := b.reader(ctx, key)
-	if errors.Is(err, errNotThere) {
+	if errors.Is(err, errNotExist) {
 		return false, nil
 	}
 	if err != nil {
@@ -83,18 +83,18 @@ func (b *bucket) holds(ctx context.Context, key string, o object, want sums, rea
 	}
 	defer func() { _ = r.Close() }() // it was only read
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(h, touching{ctx, b.touch}), io.LimitReader(r, want.size+1))
-	return err == nil && n == want.size && hex.EncodeToString(h.Sum(nil)) == want.sha, err
+	n, err := io.Copy(io.MultiWriter(h, transferWriter{ctx, b.onTransfer}), io.LimitReader(r, expected.size+1))
+	return err == nil && n == expected.size && hex.EncodeToString(h.Sum(nil)) == expected.sha, err
 }
 
-// touching is a writer that calls touch for each write. It fails when its context is canceled.
-type touching struct {
-	ctx   context.Context
-	touch func()
+// transferWriter is a writer that calls touch for each write. It fails when its context is canceled.
+type transferWriter struct {
+	ctx        context.Context
+	onTransfer func()
 }
 
-func (t touching) Write(p []byte) (int, error) {
-	t.touch()
+func (t transferWriter) Write(p []byte) (int, error) {
+	t.onTransfer()
 	return len(p), t.ctx.Err()
 }
 

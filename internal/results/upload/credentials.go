@@ -40,17 +40,17 @@ func (d *Destination) credentials(ctx context.Context, client *http.Client) (*cr
 			providers = append(providers, &credentials.IAM{Client: client})
 		}
 	}
-	why := errNoCredentials
+	reason := errNoCredentials
 	for _, p := range providers {
 		keys, err := p.RetrieveWithCredContext(&credentials.CredContext{Client: client, Context: ctx})
 		switch {
 		case err == nil && keys.AccessKeyID != "" && keys.SecretAccessKey != "":
 			return credentials.New(p), nil
 		case err != nil && p == credentials.Provider(profile) && !errors.Is(err, fs.ErrNotExist):
-			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // for example, an expired token
+			reason = fmt.Errorf("%w (%w)", errNoCredentials, err) // for example, an expired token
 		}
 	}
-	return nil, why
+	return nil, reason
 }
 
 // hasRole reports whether the environment assigns a role to the pod or container.

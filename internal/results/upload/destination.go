@@ -16,7 +16,7 @@ import (
 // Destination is a folder for uploaded run directories, in a bucket of an object store or in a file
 // system of this machine.
 type Destination struct {
-	Given string // the URL as the user gave it; it contains no secrets
+	OriginalURL string // the URL as the user gave it; it contains no secrets
 
 	scheme string
 	bucket string // name of the bucket; for the scheme "file", path of the folder
@@ -77,7 +77,7 @@ func Parse(text string) (*Destination, error) {
 	case u.Fragment != "":
 		return nil, errors.New("the URL contains a #, which has no meaning here; use " + forms)
 	}
-	d := &Destination{Given: text, scheme: u.Scheme}
+	d := &Destination{OriginalURL: text, scheme: u.Scheme}
 	if d.query, err = query(u, allowed); err != nil {
 		return nil, err
 	}

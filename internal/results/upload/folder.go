@@ -56,7 +56,7 @@ func (s *folderStore) list(ctx context.Context, folder string, limit int, each f
 func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, error) {
 	f, err := s.root.Open(key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", errNotThere, err)
+		return nil, fmt.Errorf("%w: %w", errNotExist, err)
 	}
 	if err != nil {
 		return nil, err // not f, because an interface with a nil *os.File is not nil
@@ -67,7 +67,7 @@ func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, erro
 // write writes a temporary file and renames it. The temporary file is in the folder of the object,
 // because a rename cannot move a file to another file system. As in a run directory, only the user
 // can read the file.
-func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int64) error {
+func (s *folderStore) write(_ context.Context, key string, source io.Reader, _ int64) error {
 	if err := s.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, from)
+	_, err = io.Copy(f, source)
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = s.root.Rename(temporary, key)

@@ -19,7 +19,7 @@ func TestFolder(t *testing.T) {
 	copied := filepath.Join(there, "20261122-quick")
 	sent := send(t, d, dir, 9)
 	same(t, dir, copied)
-	if want := (Sent{Where: "file://" + copied, Files: 9, Anew: 9, Bytes: sent.Bytes}); cmp.Diff(want, sent) != "" {
+	if want := (SendResult{URL: "file://" + copied, Files: 9, NewFiles: 9, Bytes: sent.Bytes}); cmp.Diff(want, sent) != "" {
 		t.Error(cmp.Diff(want, sent))
 	}
 	before := read(t, filepath.Join(copied, manifestName))
@@ -65,8 +65,8 @@ func TestHostileRunDirectory(t *testing.T) {
 	put(t, dir, "no\xffUTF-8", "not sent")
 	sent := send(t, parse(t, "file://"+there), dir, 7)
 	whys := map[string]string{}
-	for _, l := range sent.LeftOut {
-		whys[l.Name[:min(9, len(l.Name))]] = l.Why
+	for _, l := range sent.OmittedEntries {
+		whys[l.Name[:min(9, len(l.Name))]] = l.Reason
 	}
 	link := "it is a symbolic link, which upload does not follow"
 	want := map[string]string{
@@ -170,8 +170,8 @@ func TestInterrupted(t *testing.T) {
 	// A killed upload leaves such a file behind.
 	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
 	sent, err := d.Send(t.Context(), dir, Options{})
-	if err != nil || sent.Anew < 10 || sent.Anew > 15 {
-		t.Errorf("%d sent, %v", sent.Anew, err)
+	if err != nil || sent.NewFiles < 10 || sent.NewFiles > 15 {
+		t.Errorf("%d sent, %v", sent.NewFiles, err)
 	}
 	same(t, dir, filepath.Join(there, "run"))
 }

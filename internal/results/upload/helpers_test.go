@@ -55,19 +55,19 @@ func parse(t *testing.T, text string) *Destination {
 }
 
 // send uploads a run and checks that this call sends exactly anew files.
-func send(t *testing.T, d *Destination, dir string, anew int) Sent {
+func send(t *testing.T, d *Destination, dir string, anew int) SendResult {
 	t.Helper()
 	return sendAs(t, d, dir, anew, Options{})
 }
 
-func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) Sent {
+func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) SendResult {
 	t.Helper()
 	sent, err := d.Send(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sent.Anew != anew {
-		t.Errorf("%d files were sent, not %d", sent.Anew, anew)
+	if sent.NewFiles != anew {
+		t.Errorf("%d files were sent, not %d", sent.NewFiles, anew)
 	}
 	return sent
 }
@@ -104,7 +104,7 @@ func same(t *testing.T, dir, copied string) {
 		t.Fatal(err)
 	}
 	want := slices.DeleteFunc(listFiles(t, dir), func(name string) bool {
-		return slices.ContainsFunc(m.LeftOut, func(l LeftOut) bool { return name == l.Name || strings.HasPrefix(name, l.Name+"/") })
+		return slices.ContainsFunc(m.LeftOut, func(l OmittedEntry) bool { return name == l.Name || strings.HasPrefix(name, l.Name+"/") })
 	})
 	var listed []string
 	for _, f := range m.Files {

@@ -21,7 +21,7 @@ func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
 		rest, _, _ := strings.Cut(path[i:], "/")
-		if keeps(path[i]) && rest != "." {
+		if isUnescaped(path[i]) && rest != "." {
 			b.WriteByte(path[i])
 		} else {
 			fmt.Fprintf(&b, "!%02X", path[i])
@@ -30,7 +30,7 @@ func escape(path string) string {
 	return b.String()
 }
 
-func keeps(c byte) bool {
+func isUnescaped(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' || c == '/'
 }
 

@@ -34,7 +34,7 @@ func FuzzEscape(f *testing.F) {
 		var back strings.Builder
 		for i := 0; i < len(name); i++ {
 			if name[i] != '!' {
-				if !keeps(name[i]) {
+				if !isUnescaped(name[i]) {
 					t.Fatalf("%q has %q", name, name[i])
 				}
 				back.WriteByte(name[i])

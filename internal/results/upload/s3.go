@@ -14,11 +14,11 @@ import (
 )
 
 // A file of up to partSize bytes is sent in one request. A larger file is sent in parts of partSize
-// bytes, or in mostParts larger parts. partSize is the minimum that S3 allows, because one part of
+// bytes, or in maxParts larger parts. partSize is the minimum that S3 allows, because one part of
 // each file in transfer is held in memory. S3 accepts at most 10,000 parts.
 const (
-	partSize  = 5 << 20
-	mostParts = 9000
+	partSize = 5 << 20
+	maxParts = 9000
 )
 
 // attempts is the maximum number of attempts for a request.
@@ -49,7 +49,7 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 		return nil, err
 	}
 	o := &minio.Options{
-		Creds: keys, Secure: at.Scheme == "https", Transport: oneReader{transport}, Region: d.region(), BucketLookup: d.lookup(), MaxRetries: attempts,
+		Creds: keys, Secure: at.Scheme == "https", Transport: attemptTransport{transport}, Region: d.region(), BucketLookup: d.lookup(), MaxRetries: attempts,
 		TrailingHeaders: d.scheme == schemeS3 && d.query.Get("request_checksum_calculation") != "when_required",
 	}
 	client, err := minio.New(at.Host, o)
@@ -65,16 +65,16 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	return s, err
 }
 
-// oneReader is a transport that never reads the body of a request after it has returned the
+// attemptTransport is a transport that never reads the body of a request after it has returned the
 // response. Otherwise, if a server rejected a request early, the transport could still read the
 // body while the library already rewinds the same reader for the next attempt.
-type oneReader struct{ http.RoundTripper }
+type attemptTransport struct{ http.RoundTripper }
 
-func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t attemptTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return t.RoundTripper.RoundTrip(r)
 	}
-	body := &attemptBody{from: r.Body}
+	body := &attemptBody{source: r.Body}
 	r = r.Clone(r.Context())
 	r.Body, r.GetBody = body, nil
 	defer body.end()
@@ -83,9 +83,9 @@ func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // attemptBody is the body of a request in one attempt.
 type attemptBody struct {
-	mu    sync.Mutex
-	from  io.ReadCloser
-	ended bool
+	mu     sync.Mutex
+	source io.ReadCloser
+	ended  bool
 }
 
 var errAttemptEnded = errors.New("the server replied before it had read the whole request")
@@ -96,7 +96,7 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	if b.ended {
 		return 0, errAttemptEnded
 	}
-	return b.from.Read(p)
+	return b.source.Read(p)
 }
 
 // Close ends the attempt, so that Read returns an error afterwards. It closes the body only once.
@@ -107,7 +107,7 @@ func (b *attemptBody) Close() error {
 		return nil
 	}
 	b.ended = true
-	return b.from.Close()
+	return b.source.Close()
 }
 
 func (b *attemptBody) end() { _ = b.Close() }
@@ -164,14 +164,14 @@ func (s *s3Store) reader(ctx context.Context, key string) (io.ReadCloser, error)
 	body, _, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
 	var said minio.ErrorResponse
 	if errors.As(err, &said) && said.Code == minio.NoSuchKey {
-		return nil, fmt.Errorf("%w: %w", errNotThere, err)
+		return nil, fmt.Errorf("%w: %w", errNotExist, err)
 	}
 	return body, err
 }
 
-func (s *s3Store) write(ctx context.Context, key string, from io.Reader, size int64) error {
-	_, err := s.client.PutObject(ctx, s.bucket, key, from, size, minio.PutObjectOptions{
-		ContentType: contentType(key), PartSize: uint64(max(partSize, size/mostParts)), DisableMultipart: s.singleRequest, ServerSideEncryption: s.encryption,
+func (s *s3Store) write(ctx context.Context, key string, source io.Reader, size int64) error {
+	_, err := s.client.PutObject(ctx, s.bucket, key, source, size, minio.PutObjectOptions{
+		ContentType: contentType(key), PartSize: uint64(max(partSize, size/maxParts)), DisableMultipart: s.singleRequest, ServerSideEncryption: s.encryption,
 	})
 	return err
 }

@@ -102,8 +102,8 @@ func TestS3KilledServer(t *testing.T) {
 	}
 	server.Start(t)
 	sent, err := d.Send(t.Context(), dir, Options{})
-	if err != nil || sent.Anew < 43 || sent.Anew > 70 {
-		t.Errorf("%d of %d sent, %v", sent.Anew, sent.Files, err)
+	if err != nil || sent.NewFiles < 43 || sent.NewFiles > 70 {
+		t.Errorf("%d of %d sent, %v", sent.NewFiles, sent.Files, err)
 	}
 	same(t, dir, copied)
 }
@@ -136,7 +136,7 @@ func TestS3Refusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	mute := parse(t, "s3://benchmarks?endpoint=http://"+l.Addr().String())
-	_, err = mute.Send(t.Context(), dir, Options{Patience: 100 * time.Millisecond})
+	_, err = mute.Send(t.Context(), dir, Options{TransferTimeout: 100 * time.Millisecond})
 	sentence(t, err, "no data was transferred to or from s3://benchmarks for 100ms")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ const (
 	// maxManifest is the maximum size of a manifest in bytes. A manifest needs about 180 bytes for
 	// each file.
 	maxManifest = 128 << 20
-	// atOnce is the maximum number of files that are transferred concurrently.
-	atOnce = 4
+	// maxConcurrent is the maximum number of files that are transferred concurrently.
+	maxConcurrent = 4
 )
 
 // localError is an error that the destination did not cause. It is returned unchanged.
@@ -27,9 +27,9 @@ type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
 
-// sending is the state of one call of Send.
-type sending struct {
-	to      *Destination
+// uploadState is the state of one call of Send.
+type uploadState struct {
+	target  *Destination
 	tree    *tree
 	run     *record.Run
 	bucket  *bucket
@@ -37,16 +37,16 @@ type sending struct {
 	folder  string // prefix of the names of the run's objects
 	options Options
 
-	mu       sync.Mutex
-	progress Progress
-	have     map[string]sums // sizes and hashes of the expected objects, by name
-	read     map[string]bool // whether the object existed before and was verified, by name
-	anew     int
+	mu         sync.Mutex
+	progress   Progress
+	objectSums map[string]contentSums // sizes and hashes of the expected objects, by name
+	verified   map[string]bool        // whether the object existed before and was verified, by name
+	newFiles   int
 }
 
 // sendEverything sends all files that the destination does not have yet, verifies the objects, and
 // writes the manifest.
-func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
+func (s *uploadState) sendEverything(ctx context.Context) (sent SendResult, err error) {
 	there, err := s.bucket.objects(ctx, s.folder)
 	if err != nil {
 		return sent, err
@@ -54,7 +54,7 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	if err := s.sameRun(ctx, there); err != nil {
 		return sent, err
 	}
-	if err := s.removeHalf(ctx, there); err != nil {
+	if err := s.removeTemporary(ctx, there); err != nil {
 		return sent, err
 	}
 	missing, err := s.compare(ctx, there)
@@ -72,24 +72,24 @@ func (s *sending) sendEverything(ctx context.Context) (sent Sent, err error) {
 	if err := s.verify(ctx); err != nil {
 		return sent, err
 	}
-	if err := s.list(ctx); err != nil {
+	if err := s.writeManifest(ctx); err != nil {
 		return sent, err
 	}
-	sent = Sent{
-		Where: s.destination(), Files: len(s.have), Anew: s.anew, LeftOut: s.tree.leftOut,
-		Unfinished: s.run.State == record.Incomplete,
+	sent = SendResult{
+		URL: s.destination(), Files: len(s.objectSums), NewFiles: s.newFiles, OmittedEntries: s.tree.omitted,
+		RunUnfinished: s.run.State == record.Incomplete,
 	}
-	for _, of := range s.have {
+	for _, of := range s.objectSums {
 		sent.Bytes += uint64(of.size)
 	}
 	return sent, nil
 }
 
-func (s *sending) destination() string { return s.to.String() + "/" + s.name }
+func (s *uploadState) destination() string { return s.target.String() + "/" + s.name }
 
 // sameRun returns an error if the run's folder at the destination contains a different run.
-func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
-	if _, ok := there[runName]; !ok {
+func (s *uploadState) sameRun(ctx context.Context, existing map[string]object) error {
+	if _, ok := existing[runName]; !ok {
 		return nil // this is the first upload
 	}
 	b, err := s.bucket.read(ctx, s.folder+runName, record.MaxRunFile)
@@ -110,19 +110,19 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	return nil
 }
 
-// half matches the name of a temporary file that a killed upload left in a folder.
-var half = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
+// temporaryName matches the name of a temporary file that a killed upload left in a folder.
+var temporaryName = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
-func (s *sending) removeHalf(ctx context.Context, there map[string]object) error {
-	if s.to.scheme != schemeFile {
+func (s *uploadState) removeTemporary(ctx context.Context, existing map[string]object) error {
+	if s.target.scheme != schemeFile {
 		return nil
 	}
 	ours := map[string]bool{manifestName: true}
 	for _, f := range s.tree.files {
 		ours[f.name] = true
 	}
-	for name := range there {
-		if m := half.FindStringSubmatch(name); m != nil && ours[m[1]] && !ours[name] {
+	for name := range existing {
+		if m := temporaryName.FindStringSubmatch(name); m != nil && ours[m[1]] && !ours[name] {
 			if err := s.bucket.remove(ctx, s.folder+name); err != nil {
 				return err
 			}
@@ -132,11 +132,11 @@ func (s *sending) removeHalf(ctx context.Context, there map[string]object) error
 }
 
 // compare returns the files whose objects are missing or have different contents.
-func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
+func (s *uploadState) compare(ctx context.Context, existing map[string]object) (missing []file, err error) {
 	s.begin("comparing", len(s.tree.files), s.tree.files)
 	var mu sync.Mutex
 	err = s.forEachFile(ctx, s.tree.files, func(ctx context.Context, f file) error {
-		same, err := s.isThere(ctx, f, there)
+		same, err := s.alreadySent(ctx, f, existing)
 		if err == nil && !same {
 			mu.Lock()
 			missing = append(missing, f)
@@ -147,8 +147,8 @@ func (s *sending) compare(ctx context.Context, there map[string]object) (missing
 	return missing, err
 }
 
-func (s *sending) isThere(ctx context.Context, f file, there map[string]object) (bool, error) {
-	o, ok := there[f.name]
+func (s *uploadState) alreadySent(ctx context.Context, f file, existing map[string]object) (bool, error) {
+	o, ok := existing[f.name]
 	if !ok || o.size != f.info.Size() {
 		s.count(int(min(f.info.Size(), 1<<30)))
 		return false, nil
@@ -157,7 +157,7 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 	if err != nil {
 		return false, &localError{err}
 	}
-	same, err := s.bucket.holds(ctx, s.folder+f.name, o, want, s.options.ReadBack)
+	same, err := s.bucket.hasContents(ctx, s.folder+f.name, o, want, s.options.ReadBack)
 	if err != nil || !same {
 		return false, err
 	}
@@ -167,9 +167,9 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 
 // sendAll sends the given files. It sends run.json first, so that a concurrent upload of a
 // different run with the same name fails early.
-func (s *sending) sendAll(ctx context.Context, files []file) error {
+func (s *uploadState) sendAll(ctx context.Context, files []file) error {
 	s.begin("sending", len(files), files)
-	s.anew = len(files)
+	s.newFiles = len(files)
 	first := func(f file) bool { return f.name == runName }
 	for _, only := range []bool{true, false} {
 		var some []file
@@ -185,7 +185,7 @@ func (s *sending) sendAll(ctx context.Context, files []file) error {
 	return nil
 }
 
-func (s *sending) send(ctx context.Context, f file) error {
+func (s *uploadState) send(ctx context.Context, f file) error {
 	from, err := s.tree.open(ctx, f, s.count)
 	if err != nil {
 		return &localError{err}
@@ -193,7 +193,7 @@ func (s *sending) send(ctx context.Context, f file) error {
 	defer from.close()
 	err = s.bucket.write(ctx, s.folder+f.name, from, f.info.Size())
 	if from.err != nil {
-		return &localError{s.tree.cannot(f, from.err)}
+		return &localError{s.tree.sendError(f, from.err)}
 	}
 	if err != nil {
 		return err
@@ -203,29 +203,29 @@ func (s *sending) send(ctx context.Context, f file) error {
 }
 
 // verify checks, after all files were sent, that all objects exist and have the expected contents.
-func (s *sending) verify(ctx context.Context) error {
+func (s *uploadState) verify(ctx context.Context) error {
 	s.begin("verifying", len(s.tree.files), nil)
 	there, err := s.bucket.objects(ctx, s.folder)
 	if err != nil {
 		return err
 	}
 	return s.forEachFile(ctx, s.tree.files, func(ctx context.Context, f file) error {
-		want := s.have[f.name]
+		want := s.objectSums[f.name]
 		o, ok := there[f.name]
-		if ok && o.size == want.size && s.read[f.name] {
+		if ok && o.size == want.size && s.verified[f.name] {
 			return nil
 		}
-		right, err := s.bucket.holds(ctx, s.folder+f.name, o, want, s.options.ReadBack)
+		right, err := s.bucket.hasContents(ctx, s.folder+f.name, o, want, s.options.ReadBack)
 		if err == nil && (!ok || !right) {
-			err = s.differs(f.name)
+			err = s.mismatchError(f.name)
 		}
 		return err
 	})
 }
 
-// list writes the manifest, unless the destination already has the same one.
-func (s *sending) list(ctx context.Context) error {
-	contents, err := newManifest(s.name, s.run.Started, s.have, s.tree.leftOut)
+// writeManifest writes the manifest, unless the destination already has the same one.
+func (s *uploadState) writeManifest(ctx context.Context) error {
+	contents, err := newManifest(s.name, s.run.Started, s.objectSums, s.tree.omitted)
 	if err != nil {
 		return err
 	}
@@ -238,20 +238,20 @@ func (s *sending) list(ctx context.Context) error {
 	}
 	is, err := s.bucket.read(ctx, key, maxManifest)
 	if err == nil && !bytes.Equal(is, contents) {
-		err = s.differs(manifestName)
+		err = s.mismatchError(manifestName)
 	}
 	return err
 }
 
-// differs returns the error for an object that differs from its file.
-func (s *sending) differs(name string) error {
+// mismatchError returns the error for an object that differs from its file.
+func (s *uploadState) mismatchError(name string) error {
 	return &localError{fmt.Errorf("%s/%s differs from the data that was sent; upload the run again, and check the store if the error occurs again", s.destination(), name)}
 }
 
 // forEachFile calls do for each file, with up to atOnce calls at the same time.
-func (s *sending) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
+func (s *uploadState) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(maxConcurrent)
 	for _, f := range files {
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -265,47 +265,47 @@ func (s *sending) forEachFile(ctx context.Context, files []file, do func(context
 	return group.Wait()
 }
 
-func (s *sending) keep(f file, of sums, verified bool) {
+func (s *uploadState) keep(f file, contents contentSums, verified bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.have[f.name] = of
-	s.read[f.name] = verified
+	s.objectSums[f.name] = contents
+	s.verified[f.name] = verified
 }
 
 // begin starts the progress of a step of the upload.
-func (s *sending) begin(step string, of int, files []file) {
+func (s *uploadState) begin(step string, total int, files []file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress = Progress{Step: step, Of: of}
+	s.progress = Progress{Step: step, TotalFiles: total}
 	for _, f := range files {
-		s.progress.Total += uint64(f.info.Size())
+		s.progress.TotalBytes += uint64(f.info.Size())
 	}
-	if of > 0 {
+	if total > 0 {
 		s.reportProgress()
 	}
 }
 
 // count adds n transferred bytes to the progress. done adds one completed file.
-func (s *sending) count(n int) {
-	s.bucket.touch()
+func (s *uploadState) count(n int) {
+	s.bucket.onTransfer()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.progress.Bytes
-	s.progress.Bytes += uint64(n)
-	if before>>20 != s.progress.Bytes>>20 {
+	before := s.progress.SentBytes
+	s.progress.SentBytes += uint64(n)
+	if before>>20 != s.progress.SentBytes>>20 {
 		s.reportProgress()
 	}
 }
 
-func (s *sending) done() {
-	s.bucket.touch()
+func (s *uploadState) done() {
+	s.bucket.onTransfer()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress.Files++
 	s.reportProgress()
 }
 
-func (s *sending) reportProgress() {
+func (s *uploadState) reportProgress() {
 	if s.options.Progress != nil {
 		s.options.Progress(s.progress)
 	}

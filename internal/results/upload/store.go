@@ -10,7 +10,7 @@ import (
 type store interface {
 	// list calls each for the objects in a folder, but for no more objects than limit.
 	list(ctx context.Context, folder string, limit int, each func(key string, o object) error) error
-	// reader opens an object for reading. It returns errNotThere if the object does not exist.
+	// reader opens an object for reading. It returns errNotExist if the object does not exist.
 	reader(ctx context.Context, key string) (io.ReadCloser, error)
 	// write writes an object of size bytes, either completely or not at all. If from is an
 	// io.Seeker, write may rewind from and read it again.
@@ -25,5 +25,5 @@ type object struct {
 	md5  string // binary; empty if the store reports no MD5
 }
 
-// errNotThere is the error for an object that does not exist.
-var errNotThere = errors.New("the object does not exist")
+// errNotExist is the error for an object that does not exist.
+var errNotExist = errors.New("the object does not exist")

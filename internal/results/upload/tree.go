@@ -30,7 +30,7 @@ const dataFolder = "data"
 type tree struct {
 	dir     string // an absolute path without links
 	files   []file
-	leftOut []LeftOut
+	omitted []OmittedEntry
 }
 
 // file is a regular file of a run directory.
@@ -40,10 +40,10 @@ type file struct {
 	info fs.FileInfo
 }
 
-// LeftOut is an entry of a run directory that the upload does not send.
-type LeftOut struct {
-	Name string `json:"name"` // escaped like object names
-	Why  string `json:"why"`
+// OmittedEntry is an entry of a run directory that the upload does not send.
+type OmittedEntry struct {
+	Name   string `json:"name"` // escaped like object names
+	Reason string `json:"why"`
 }
 
 // newTree lists the files of a run directory. It does not follow links.
@@ -79,22 +79,22 @@ func newTree(dir string) (*tree, error) {
 // add adds a file, or the reason why it is not sent.
 func (t *tree) add(path string, d fs.DirEntry) error {
 	name := escape(filepath.ToSlash(path))
-	why := ""
+	reason := ""
 	switch {
 	case name == manifestName:
 		return nil // the manifest of a downloaded copy of the run; it is not part of the run
 	case !fits(name):
-		why = "its name is too long"
+		reason = "its name is too long"
 	case !utf8.ValidString(path):
-		why = "its name is not UTF-8"
+		reason = "its name is not UTF-8"
 	case d.IsDir() && path == dataFolder:
-		why = "it is the members' data, which a killed run left behind"
+		reason = "it is the members' data, which a killed run left behind"
 	case d.IsDir():
 		return nil
 	case d.Type()&fs.ModeSymlink != 0:
-		why = "it is a symbolic link, which upload does not follow"
+		reason = "it is a symbolic link, which upload does not follow"
 	case !d.Type().IsRegular():
-		why = "it is not a regular file"
+		reason = "it is not a regular file"
 	default:
 		info, err := d.Info()
 		if err != nil {
@@ -103,7 +103,7 @@ func (t *tree) add(path string, d fs.DirEntry) error {
 		t.files = append(t.files, file{path: path, name: name, info: info})
 		return nil
 	}
-	t.leftOut = append(t.leftOut, LeftOut{Name: name[:min(len(name), maxName)], Why: why})
+	t.omitted = append(t.omitted, OmittedEntry{Name: name[:min(len(name), maxName)], Reason: reason})
 	if d.IsDir() {
 		return fs.SkipDir
 	}
@@ -114,8 +114,8 @@ func unreadable(dir string, err error) error {
 	return fmt.Errorf("cannot read the run directory %s: %w", dir, err)
 }
 
-// sums identifies the contents of a file.
-type sums struct {
+// contentSums identifies the contents of a file.
+type contentSums struct {
 	size int64
 	md5  string // binary; the hash that object stores report
 	sha  string // SHA-256 in hexadecimal
@@ -127,13 +127,13 @@ var errChanged = errors.New("it changed while quorumbench was reading it; if the
 
 // source reads a file and computes the sums of its contents.
 type source struct {
-	ctx      context.Context // checked by Read, because a store in a folder does not check its context during a write
-	f        *os.File
-	left     int64 // number of remaining bytes, according to the size of the file when it was listed
-	md5, sha hash.Hash
-	size     int64
-	read     func(n int)
-	err      error // error from reading the file, which the destination did not cause
+	ctx       context.Context // checked by Read, because a store in a folder does not check its context during a write
+	f         *os.File
+	remaining int64 // number of remaining bytes, according to the size of the file when it was listed
+	md5, sha  hash.Hash
+	size      int64
+	onRead    func(n int)
+	err       error // error from reading the file, which the destination did not cause
 }
 
 // open opens a file of the tree for sending. It returns an error if a different file has replaced
@@ -143,19 +143,19 @@ func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, err
 	if err != nil {
 		return nil, unreadable(t.dir, err)
 	}
-	s := &source{ctx: ctx, f: opened, left: f.info.Size(), md5: md5.New(), sha: sha256.New(), read: read}
+	s := &source{ctx: ctx, f: opened, remaining: f.info.Size(), md5: md5.New(), sha: sha256.New(), onRead: read}
 	info, err := opened.Stat()
 	if err == nil && !os.SameFile(info, f.info) {
 		err = errChanged
 	}
 	if err != nil {
 		s.close()
-		return nil, t.cannot(f, err)
+		return nil, t.sendError(f, err)
 	}
 	return s, nil
 }
 
-func (t *tree) cannot(f file, err error) error {
+func (t *tree) sendError(f file, err error) error {
 	return fmt.Errorf("cannot send %s: %w", filepath.Join(t.dir, f.path), err)
 }
 
@@ -169,9 +169,9 @@ func (s *source) Read(p []byte) (int, error) {
 	_, _ = s.md5.Write(p[:n]) // a hash never fails
 	_, _ = s.sha.Write(p[:n])
 	s.size += int64(n)
-	s.left -= int64(n)
-	s.read(n)
-	if s.left < 0 || errors.Is(err, io.EOF) && s.left > 0 {
+	s.remaining -= int64(n)
+	s.onRead(n)
+	if s.remaining < 0 || errors.Is(err, io.EOF) && s.remaining > 0 {
 		err = errChanged
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -189,7 +189,7 @@ func (s *source) Seek(offset int64, whence int) (int64, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	s.left, s.size = s.left+s.size, 0
+	s.remaining, s.size = s.remaining+s.size, 0
 	s.md5.Reset()
 	s.sha.Reset()
 	return s.f.Seek(0, io.SeekStart)
@@ -197,23 +197,23 @@ func (s *source) Seek(offset int64, whence int) (int64, error) {
 
 func (s *source) close() { _ = s.f.Close() } // it was only read
 
-func (s *source) sums() sums {
-	return sums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
+func (s *source) sums() contentSums {
+	return contentSums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
 }
 
 // sum reads a file and returns the sums of its contents.
-func (t *tree) sum(ctx context.Context, f file, read func(n int)) (sums, error) {
+func (t *tree) sum(ctx context.Context, f file, read func(n int)) (contentSums, error) {
 	s, err := t.open(ctx, f, read)
 	if err != nil {
-		return sums{}, err
+		return contentSums{}, err
 	}
 	defer s.close()
 	_, err = io.Copy(io.Discard, s)
 	if s.err != nil {
-		err = t.cannot(f, s.err)
+		err = t.sendError(f, s.err)
 	}
 	if err != nil {
-		return sums{}, err
+		return contentSums{}, err
 	}
 	return s.sums(), nil
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// patience is the default for Options.Patience.
-const patience = 10 * time.Minute
+// defaultTransferTimeout is the default for Options.TransferTimeout.
+const defaultTransferTimeout = 10 * time.Minute
 
 // Check opens a destination and sends a request to it, so that problems with the destination are
 // detected before a run. An error is one sentence.
 func (d *Destination) Check(ctx context.Context) error {
-	w := newWatch(ctx, patience, d)
+	w := newWatch(ctx, defaultTransferTimeout, d)
 	defer w.stop()
-	b, err := d.open(w.ctx, w.touch)
+	b, err := d.open(w.ctx, w.reset)
 	if err != nil {
 		return err
 	}
@@ -35,32 +35,32 @@ func (d *Destination) Check(ctx context.Context) error {
 // Send sends a run directory to a folder with the same name at the destination. It does not send
 // files again whose objects are already identical. An error is one sentence. After an error,
 // another call continues the upload.
-func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, error) {
+func (d *Destination) Send(ctx context.Context, dir string, o Options) (SendResult, error) {
 	t, err := newTree(dir)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	run, err := readRun(t.dir)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
-	if err := cmp.Or(d.outside(t.dir), d.refuseSpecialFiles(escape(filepath.Base(t.dir)))); err != nil {
-		return Sent{}, err
+	if err := cmp.Or(d.checkOutside(t.dir), d.refuseSpecialFiles(escape(filepath.Base(t.dir)))); err != nil {
+		return SendResult{}, err
 	}
-	if o.Patience == 0 {
-		o.Patience = patience
+	if o.TransferTimeout == 0 {
+		o.TransferTimeout = defaultTransferTimeout
 	}
-	w := newWatch(ctx, o.Patience, d)
+	w := newWatch(ctx, o.TransferTimeout, d)
 	defer w.stop()
-	b, err := d.open(w.ctx, w.touch)
+	b, err := d.open(w.ctx, w.reset)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	defer func() { _ = b.Close() }() // Close cannot lose data, because each write has already been completed
 	name := escape(filepath.Base(t.dir))
-	s := &sending{
-		to: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
-		options: o, have: map[string]sums{}, read: map[string]bool{},
+	s := &uploadState{
+		target: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
+		options: o, objectSums: map[string]contentSums{}, verified: map[string]bool{},
 	}
 	sent, err := s.sendEverything(w.ctx)
 	var ours *localError
@@ -82,9 +82,9 @@ func readRun(dir string) (*record.Run, error) {
 	return run, nil
 }
 
-// outside returns an error if the destination is inside the run directory, or if the run directory
+// checkOutside returns an error if the destination is inside the run directory, or if the run directory
 // is already at the destination.
-func (d *Destination) outside(dir string) error {
+func (d *Destination) checkOutside(dir string) error {
 	if d.scheme != schemeFile {
 		return nil
 	}

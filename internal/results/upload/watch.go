@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// watch cancels an upload if no data is transferred for some time.
-type watch struct {
-	ctx   context.Context
-	after time.Duration
-	timer *time.Timer
-	end   context.CancelCauseFunc
+// watchdog cancels an upload if no data is transferred for some time.
+type watchdog struct {
+	ctx     context.Context
+	timeout time.Duration
+	timer   *time.Timer
+	cancel  context.CancelCauseFunc
 }
 
-func newWatch(ctx context.Context, after time.Duration, d *Destination) *watch {
-	w := &watch{after: after}
-	w.ctx, w.end = context.WithCancelCause(ctx)
-	w.timer = time.AfterFunc(after, func() {
-		w.end(fmt.Errorf("no data was transferred to or from %s for %v; check that the server is still running", d, after))
+func newWatch(ctx context.Context, timeout time.Duration, d *Destination) *watchdog {
+	w := &watchdog{timeout: timeout}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	w.timer = time.AfterFunc(timeout, func() {
+		w.cancel(fmt.Errorf("no data was transferred to or from %s for %v; check that the server is still running", d, timeout))
 	})
 	return w
 }
 
-func (w *watch) touch() { w.timer.Reset(w.after) }
+func (w *watchdog) reset() { w.timer.Reset(w.timeout) }
 
-func (w *watch) stop() {
+func (w *watchdog) stop() {
 	w.timer.Stop()
-	w.end(nil)
+	w.cancel(nil)
 }

@@ -4,21 +4,21 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 
 // checker checks one history.
 type checker struct {
-	in     Input
-	opt    Options
-	survey survey
-	found  findings
-	old    *stalenesses
-	result Result
+	in         Input
+	opt        Options
+	survey     survey
+	found      findings
+	staleReads *stalenesses
+	result     Result
 
 	table     table // holds the entries of one part of the keys at a time, and reuses its memory for the next part
-	revisions []revision
+	revisions []revisionWriter
 }
 
-// revision is the revision of a write, with the write's operation number.
-type revision struct {
-	at  int64
-	ord uint32
+// revisionWriter is the revision of a write, with the write's operation number.
+type revisionWriter struct {
+	revision int64
+	ord      uint32
 }
 
 // forEachOperation calls do with the number of each operation and the operation.

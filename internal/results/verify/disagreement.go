@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSightings limits the number of versions that disagreement compares between members. In a
+// maxSightings limits the number of versions that disagreement compares between members. In a
 // longer history, it compares only every n-th key.
-const mostSightings = 1 << 20
+const maxSightings = 1 << 20
 
-// fewestSightings is the minimum number of versions to which two members must assign different
+// minSightings is the minimum number of versions to which two members must assign different
 // revisions before the check treats the members as diverged.
-const fewestSightings = 3
+const minSightings = 3
 
 // versionName identifies a version by its key and its value.
 type versionName struct{ key, value uint64 }
@@ -39,11 +39,11 @@ func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	value := o.Read
 	switch roleOf(o) {
 	case wrote:
-		value, s.rev = o.Written, o.At
+		value, s.rev = o.Written, o.Revision
 	case read:
-		s.rev = o.Mod
+		s.rev = o.ModRevision
 	}
-	ok := s.rev > 0 && value != history.Absent && value != history.Unseen
+	ok := s.rev > 0 && value != history.Absent && value != history.UnknownValue
 	return versionName{o.Key, value}, s, ok
 }
 
@@ -51,12 +51,12 @@ func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 // the pairs of sightings whose revisions differ, the field `first` holds the pair with the lowest
 // revision.
 type pairing struct {
-	members [2]uint64
-	agreed  int64 // highest revision that both members reported for the same version; 0: none
-	differ  uint64
-	first   [2]sighting
-	last    int64 // among the pairs of sightings whose revisions differ: highest revision that the first member reported
-	atLast  int64 // second member's revision minus the first member's revision in the pair of `last`
+	members        [2]uint64
+	agreed         int64 // highest revision that both members reported for the same version; 0: none
+	differing      uint64
+	first          [2]sighting
+	lastDiffering  int64 // among the pairs of sightings whose revisions differ: highest revision that the first member reported
+	lastDifference int64 // second member's revision minus the first member's revision in the pair of `last`
 }
 
 func (p *pairing) add(a, b sighting) {
@@ -65,24 +65,24 @@ func (p *pairing) add(a, b sighting) {
 		p.agreed = max(p.agreed, a.rev)
 		return
 	}
-	if p.differ++; p.differ == 1 || max(a.rev, b.rev) < max(p.first[0].rev, p.first[1].rev) {
+	if p.differing++; p.differing == 1 || max(a.rev, b.rev) < max(p.first[0].rev, p.first[1].rev) {
 		p.first = [2]sighting{a, b}
 	}
-	if a.rev > p.last {
-		p.last, p.atLast = a.rev, shift
+	if a.rev > p.lastDiffering {
+		p.lastDiffering, p.lastDifference = a.rev, shift
 	}
 }
 
-// diverged reports whether the members agreed up to some revision and disagreed about all later
+// hasDiverged reports whether the members agreed up to some revision and disagreed about all later
 // ones.
-func (p *pairing) diverged() bool {
-	return p.differ >= fewestSightings && p.agreed < max(p.first[0].rev, p.first[1].rev)
+func (p *pairing) hasDiverged() bool {
+	return p.differing >= minSightings && p.agreed < max(p.first[0].rev, p.first[1].rev)
 }
 
 // disagreement compares the revisions that the members reported for the same versions, and returns
 // the pairs of members that diverged.
 func (c *checker) disagreement() (diverged []pairing, err error) {
-	every := c.survey.operations/mostSightings + 1
+	every := c.survey.operations/maxSightings + 1
 	seen := map[versionName]sighting{}
 	pairs := map[[2]uint64]*pairing{}
 	err = c.forEachOperation(func(ord uint32, o *history.Op) {
@@ -111,7 +111,7 @@ func (c *checker) disagreement() (diverged []pairing, err error) {
 		p.add(a, b)
 	})
 	for _, p := range pairs {
-		if p.diverged() {
+		if p.hasDiverged() {
 			diverged = append(diverged, *p)
 		}
 	}
@@ -135,13 +135,13 @@ func (c *checker) explainByDisagreement() error {
 	}
 	for len(pairs) > 0 {
 		p := pairs[0]
-		odd := oddMember(pairs, &p)
+		odd := minorityMember(pairs, &p)
 		if p.members[0] == odd {
 			p.members[0], p.members[1] = p.members[1], p.members[0]
 			p.first[0], p.first[1] = p.first[1], p.first[0]
-			p.last, p.atLast = p.last+p.atLast, -p.atLast
+			p.lastDiffering, p.lastDifference = p.lastDiffering+p.lastDifference, -p.lastDifference
 		}
-		if err := c.follow(&p); err != nil {
+		if err := c.explainFindings(&p); err != nil {
 			return err
 		}
 		pairs = slices.DeleteFunc(pairs, func(q pairing) bool { return q.members == pairs[0].members || slices.Contains(q.members[:], odd) })
@@ -149,9 +149,9 @@ func (c *checker) explainByDisagreement() error {
 	return nil
 }
 
-// oddMember returns the member of a pair that disagrees with more members than the other one does.
-// If both disagree with the same number of members, oddMember returns the second member.
-func oddMember(pairs []pairing, p *pairing) uint64 {
+// minorityMember returns the member of a pair that disagrees with more members than the other one does.
+// If both disagree with the same number of members, minorityMember returns the second member.
+func minorityMember(pairs []pairing, p *pairing) uint64 {
 	with := map[uint64]int{}
 	for i := range pairs {
 		with[pairs[i].members[0]]++
@@ -163,14 +163,14 @@ func oddMember(pairs []pairing, p *pairing) uint64 {
 	return p.members[1]
 }
 
-// follow adds a finding for a disagreement, and moves the findings that the disagreement can
+// explainFindings adds a finding for a disagreement, and moves the findings that the disagreement can
 // explain from the counts to the consequences.
-func (c *checker) follow(p *pairing) error {
-	follows, err := c.following(p)
+func (c *checker) explainFindings(p *pairing) error {
+	follows, err := c.explainable(p)
 	if err != nil || !slices.Contains(follows, true) {
 		return err
 	}
-	root := finding{kind: Disagreement, n: 2, ords: [3]uint32{p.first[0].ord, p.first[1].ord}, state: p.text()}
+	root := finding{kind: MembersDisagree, operationCount: 2, ords: [3]uint32{p.first[0].ord, p.first[1].ord}, state: p.text()}
 	if c.result.Consequences == nil {
 		c.result.Consequences = map[Kind]uint64{}
 	}
@@ -180,8 +180,8 @@ func (c *checker) follow(p *pairing) error {
 			left = append(left, x)
 			continue
 		}
-		if root.promise == "" {
-			root.promise, root.key = x.promise, x.key
+		if root.guarantee == "" {
+			root.guarantee, root.key = x.guarantee, x.key
 		}
 		c.result.Consequences[x.kind]++
 		if c.found.counts[x.kind]--; c.found.counts[x.kind] == 0 {
@@ -193,40 +193,40 @@ func (c *checker) follow(p *pairing) error {
 	return nil
 }
 
-// following reports, for each finding, whether a disagreement can explain the finding. Two
+// explainable reports, for each finding, whether a disagreement can explain the finding. Two
 // conditions must hold. First, the finding must involve an operation at a revision above the last
 // agreement. Second, the second member must have served such an operation of the finding, or such
 // an operation on the finding's key.
-func (c *checker) following(p *pairing) ([]bool, error) {
+func (c *checker) explainable(p *pairing) ([]bool, error) {
 	// from is the lowest revision that may denote different versions at the two members. For
 	// example, if the second member skipped the entry at revision 8, its revision 8 is revision 9
 	// of the other members, and the last revision on which the members agree is 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
 	keys := map[uint64]bool{} // keys of which the second member served an operation at or above from
-	type user struct {
-		ord uint32
-		at  int // index in found.all
+	type findingOperation struct {
+		ord   uint32
+		index int // index in found.all
 	}
-	var users []user
+	var users []findingOperation
 	for i := range c.found.all {
-		if c.found.all[i].kind == Disagreement || c.found.all[i].kind == WrongResponse {
+		if c.found.all[i].kind == MembersDisagree || c.found.all[i].kind == WrongResponse {
 			continue
 		}
-		for _, ord := range c.found.all[i].ords[:c.found.all[i].n] {
-			users = append(users, user{ord, i})
+		for _, ord := range c.found.all[i].ords[:c.found.all[i].operationCount] {
+			users = append(users, findingOperation{ord, i})
 		}
 	}
-	slices.SortFunc(users, func(a, b user) int { return cmp.Compare(a.ord, b.ord) })
+	slices.SortFunc(users, func(a, b findingOperation) int { return cmp.Compare(a.ord, b.ord) })
 	late, follows := make([]bool, len(c.found.all)), make([]bool, len(c.found.all))
 	next := 0
 	err := c.forEachOperation(func(ord uint32, o *history.Op) {
-		isLate := max(o.At, o.Mod, o.Expected) >= from
+		isLate := max(o.Revision, o.ModRevision, o.Expected) >= from
 		served := isLate && o.Member == p.members[1]
 		if served {
 			keys[o.Key] = true
 		}
 		for ; next < len(users) && users[next].ord == ord; next++ {
-			at := users[next].at
+			at := users[next].index
 			late[at], follows[at] = late[at] || isLate, follows[at] || served
 		}
 	})
@@ -255,8 +255,8 @@ func (p *pairing) text() string {
 	}
 	shift := p.first[1].rev - p.first[0].rev
 	how := by(shift)
-	if p.atLast != shift {
-		how += ", and later " + by(p.atLast)
+	if p.lastDifference != shift {
+		how += ", and later " + by(p.lastDifference)
 	}
 	return fmt.Sprintf("Members disagree starting at revision %d: member %x reports revision %d for a version of a key, but member %x reports revision %d for the same version. "+
 		"%s. After that, the revisions of member %x are %s. One member skipped an entry that the other applied, or applied an entry twice.",

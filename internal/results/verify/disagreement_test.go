@@ -18,7 +18,7 @@ func withoutAnEntry(m *memory, revision, skipped int64) {
 		if o.Member != 3 {
 			continue
 		}
-		for _, r := range []*int64{&o.At, &o.Mod, &o.Expected} {
+		for _, r := range []*int64{&o.Revision, &o.ModRevision, &o.Expected} {
 			if *r >= revision {
 				*r -= skipped
 			}
@@ -43,7 +43,7 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		last := int64(simBase)
 		for i := range m.ops {
-			last = max(last, m.ops[i].At)
+			last = max(last, m.ops[i].Revision)
 		}
 		revision, skipped := simBase+1+r.Int64N((last-simBase)*2/3), 1+r.Int64N(3)
 		withoutAnEntry(m, revision, skipped)
@@ -51,16 +51,16 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Counts) != 1 || got.Counts[Disagreement] != 1 || len(got.Consequences) == 0 {
-			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.Counts, got.Consequences, got.Violations[len(got.Violations)-1].Text)
+		if len(got.Counts) != 1 || got.Counts[MembersDisagree] != 1 || len(got.Consequences) == 0 {
+			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.Counts, got.Consequences, got.Violations[len(got.Violations)-1].Explanation)
 			continue
 		}
 		v := got.Violations[0]
-		if v.Kind != Disagreement || !strings.Contains(v.Text, "the revisions of member 3 are "+fmt.Sprint(skipped)+" lower") {
-			t.Errorf("seed %d: the first violation is %s: %s", seed, v.Kind, v.Text)
+		if v.Kind != MembersDisagree || !strings.Contains(v.Explanation, "the revisions of member 3 are "+fmt.Sprint(skipped)+" lower") {
+			t.Errorf("seed %d: the first violation is %s: %s", seed, v.Kind, v.Explanation)
 		}
 		var from, agreed int64
-		why := v.Text[strings.LastIndex(v.Text, "\n")+1:]
+		why := v.Explanation[strings.LastIndex(v.Explanation, "\n")+1:]
 		if _, err := fmt.Sscanf(why, "Members disagree starting at revision %d:", &from); err != nil || from < revision {
 			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
 		}
@@ -83,7 +83,7 @@ func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Counts[Disagreement] > 0 || len(got.Consequences) > 0 {
+			if got.Counts[MembersDisagree] > 0 || len(got.Consequences) > 0 {
 				t.Errorf("%s, seed %d: %v, and as consequences %v", lies, seed, got.Counts, got.Consequences)
 			}
 		}
@@ -102,10 +102,10 @@ func TestTwoMembersDisagree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Counts[Disagreement] != 1 {
+	if got.Counts[MembersDisagree] != 1 {
 		t.Fatalf("found %v", got.Counts)
 	}
-	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 reports revision") || !strings.Contains(text, "member 3 reports revision") {
+	if text := got.Violations[0].Explanation; !strings.Contains(text, "member 1 reports revision") || !strings.Contains(text, "member 3 reports revision") {
 		t.Error(text)
 	}
 	for _, o := range got.Violations[0].Ops {

@@ -9,13 +9,13 @@ import (
 type role uint8
 
 const (
-	unchecked role = iota
-	read           // a read of the key's state
-	wrote          // a write that was executed
-	maybe          // a write with an unknown outcome, which may also be executed later
-	refused        // a write that was certainly not executed
-	notice         // an event that a watcher received
-	ending         // the end of a session, at which a version is deleted
+	unchecked   role = iota
+	read             // a read of the key's state
+	wrote            // a write that was executed
+	indefinite       // a write with an unknown outcome, which may also be executed later
+	notExecuted      // a write that was certainly not executed
+	watchEvent       // an event that a watcher received
+	sessionEnd       // the end of a session, at which a version is deleted
 )
 
 // roleOf returns the role of an operation. A compare-and-set with a conflict and a deletion of a
@@ -23,12 +23,12 @@ const (
 func roleOf(o *history.Op) role {
 	switch o.Kind {
 	case kv.Get, kv.Exists:
-		if o.Answered() {
+		if o.HasStoreData() {
 			return read
 		}
 		return unchecked
 	case kv.Range, kv.TxnGet:
-		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise, the response contains no information about the key
+		if o.HasStoreData() && (o.Read != history.UnknownValue || o.ModRevision > 0) { // otherwise, the response contains no information about the key
 			return read
 		}
 		return unchecked
@@ -36,13 +36,13 @@ func roleOf(o *history.Op) role {
 		if o.Written != history.Absent {
 			break
 		}
-		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) {
+		if o.HasStoreData() && (o.Read != history.UnknownValue || o.ModRevision > 0) {
 			return read
 		}
 		return unchecked
 	case kv.Ephemeral:
-		if o.Acknowledged() && o.At > 0 {
-			return ending
+		if o.Acknowledged() && o.Revision > 0 {
+			return sessionEnd
 		}
 		return unchecked
 	case kv.Put, kv.Delete, kv.CAS, kv.Txn:
@@ -52,44 +52,44 @@ func roleOf(o *history.Op) role {
 	switch {
 	case o.Acknowledged():
 		return wrote
-	case o.Answered():
+	case o.HasStoreData():
 		return read
 	case o.Indefinite():
-		return maybe
+		return indefinite
 	}
-	return refused
+	return notExecuted
 }
 
-// strong reports whether an operation must fit into the linearizable order. Only reads at weaker
+// isLinearizable reports whether an operation must fit into the linearizable order. Only reads at weaker
 // consistency levels need not.
-func strong(o *history.Op) bool {
-	return o.Kind.Writes() && o.Consistency == kv.None || o.Consistency == kv.Linearizable
+func isLinearizable(o *history.Op) bool {
+	return o.Kind.Writes() && o.Consistency == kv.NoConsistency || o.Consistency == kv.Linearizable
 }
 
-// compares reports whether an operation is a write that succeeds only if the key has an expected
+// isConditional reports whether an operation is a write that succeeds only if the key has an expected
 // version.
-func compares(o *history.Op) bool {
+func isConditional(o *history.Op) bool {
 	if o.Kind == kv.Delete {
 		return o.Expected > 0
 	}
-	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.AnyMod
+	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.UnknownRevision
 }
 
-// shows reports whether the response to an operation contains the state of its key.
-func shows(o *history.Op) bool {
+// showsState reports whether the response to an operation contains the state of its key.
+func showsState(o *history.Op) bool {
 	return o.Kind.Reads() || o.Kind == kv.STM && o.Written == history.Absent
 }
 
 // entry holds the fields of an operation that the check of its key needs.
 type entry struct {
-	at     int64  // revision at which the operation was served or written, or at which a session ended
-	mod    int64  // revision of the version that was read or deleted; for a compare-and-set, the expected revision
-	value  uint64 // value that was read or written
-	lo     int64  // highest revision that was acknowledged when the operation began
-	time   int64  // start of a read, or end of a write
-	ord    uint32 // number of the operation in the history
-	role   role
-	member uint8
+	revision        int64  // revision at which the operation was served or written, or at which a session ended
+	versionRevision int64  // revision of the version that was read or deleted; for a compare-and-set, the expected revision
+	value           uint64 // value that was read or written
+	lo              int64  // highest revision that was acknowledged when the operation began
+	time            int64  // start of a read, or end of a write
+	ord             uint32 // number of the operation in the history
+	role            role
+	member          uint8
 	flags
 }
 
@@ -104,47 +104,47 @@ const (
 	isTxn
 	isDelete
 	isLease
-	isSelf     // a conflict that contradicts its own response
-	isPending  // a part of a transaction of which another part was seen
-	isResolved // a write with an unknown outcome whose version a read returned
-	isLate     // an event that arrived after a later event
-	isSplit    // an event whose revision had already arrived in an earlier message
-	isThere    // a read whose response reports that the key exists, but not its version
+	isSelfContradiction // a conflict that contradicts its own response
+	isPending           // a part of a transaction of which another part was seen
+	isResolved          // a write with an unknown outcome whose version a read returned
+	isLate              // an event that arrived after a later event
+	isSplit             // an event whose revision had already arrived in an earlier message
+	keyExists           // a read whose response reports that the key exists, but not its version
 )
 
-func (f flags) flagged(x flags) bool { return f&x != 0 }
+func (f flags) has(x flags) bool { return f&x != 0 }
 
 func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
-	e := entry{at: o.At, lo: lo, ord: ord, role: r}
-	if strong(o) {
+	e := entry{revision: o.Revision, lo: lo, ord: ord, role: r}
+	if isLinearizable(o) {
 		e.flags |= isStrong
 	}
 	if o.Final {
 		e.flags |= isFinal
 	}
-	if o.Consistency == kv.Lease {
+	if o.Consistency == kv.LeaderLease {
 		e.flags |= isLease
 	}
 	switch {
 	case r == read && o.Outcome == kv.Conflict:
-		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
+		e.versionRevision, e.value, e.time = o.ModRevision, o.Read, o.Invoked
 		e.flags |= isConflict
-		if o.Mod > 0 || o.Read != history.Unseen {
+		if o.ModRevision > 0 || o.Read != history.UnknownValue {
 			e.flags |= isKnown
-			if o.Mod == o.Expected && (o.Mod > 0 || o.Read == history.Absent) {
-				e.flags |= isSelf
+			if o.ModRevision == o.Expected && (o.ModRevision > 0 || o.Read == history.Absent) {
+				e.flags |= isSelfContradiction
 			}
 		} else {
-			e.mod = o.Expected
+			e.versionRevision = o.Expected
 		}
 	case r == read:
-		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
+		e.versionRevision, e.value, e.time = o.ModRevision, o.Read, o.Invoked
 		e.flags |= isKnown
-	case r == ending:
-		e.mod, e.value, e.time = o.Mod, o.Written, o.Done
+	case r == sessionEnd:
+		e.versionRevision, e.value, e.time = o.ModRevision, o.Written, o.Done
 	default:
-		e.mod, e.value, e.time = o.Expected, o.Written, o.Done
-		if compares(o) {
+		e.versionRevision, e.value, e.time = o.Expected, o.Written, o.Done
+		if isConditional(o) {
 			e.flags |= isCAS
 		}
 		if o.Kind == kv.Delete {
@@ -186,10 +186,10 @@ func (n *numbered) get(x uint64) uint32 {
 	return n.high[x]
 }
 
-func (n *numbered) set(x uint64, to uint32) {
+func (n *numbered) set(x uint64, number uint32) {
 	switch {
 	case x < uint64(len(n.low)):
-		n.low[x] = to
+		n.low[x] = number
 	case x < mostLow && x < 4*uint64(len(n.low))+1<<16:
 		n.low = append(n.low, make([]uint32, max(x+1, 2*uint64(len(n.low)))-uint64(len(n.low)))...)
 		for y, of := range n.high { // move the numbers that the longer slice covers from the map to the slice
@@ -198,12 +198,12 @@ func (n *numbered) set(x uint64, to uint32) {
 				delete(n.high, y)
 			}
 		}
-		n.low[x] = to
+		n.low[x] = number
 	default:
 		if n.high == nil {
 			n.high = map[uint64]uint32{}
 		}
-		n.high[x] = to
+		n.high[x] = number
 	}
 }
 
@@ -215,41 +215,41 @@ func (n *numbered) clear() {
 
 // table holds the entries of each key, in the order in which they were added.
 type table struct {
-	places numbered // by key: index in names and ends, plus one
-	names  []uint64
-	ends   []keyEnds
-	slabs  [][]chunk
-	used   uint32
+	keyIndexes numbered // by key: index in names and ends, plus one
+	names      []uint64
+	ends       []chunkList
+	slabs      [][]chunk
+	used       uint32
 }
 
-type keyEnds struct {
-	first, last uint32
-	in          uint32 // number of entries in the last chunk
+type chunkList struct {
+	first, last  uint32
+	lastChunkLen uint32 // number of entries in the last chunk
 }
 
 // reset empties the table, but does not free its memory.
 func (t *table) reset() {
-	t.places.clear()
+	t.keyIndexes.clear()
 	t.names, t.ends, t.used = t.names[:0], t.ends[:0], 0
 }
 
 func (t *table) add(key uint64, e *entry) {
-	place := t.places.get(key) - 1
+	place := t.keyIndexes.get(key) - 1
 	if place == ^uint32(0) {
 		place = uint32(len(t.names))
-		t.places.set(key, place+1)
+		t.keyIndexes.set(key, place+1)
 		t.names = append(t.names, key)
 		at := t.grow()
-		t.ends = append(t.ends, keyEnds{first: at, last: at})
+		t.ends = append(t.ends, chunkList{first: at, last: at})
 	}
 	k := &t.ends[place]
-	if k.in == chunkLen {
+	if k.lastChunkLen == chunkLen {
 		at := t.grow()
 		t.chunk(k.last).next = at
-		k.last, k.in = at, 0
+		k.last, k.lastChunkLen = at, 0
 	}
-	t.chunk(k.last).e[k.in] = *e
-	k.in++
+	t.chunk(k.last).e[k.lastChunkLen] = *e
+	k.lastChunkLen++
 }
 
 func (t *table) chunk(i uint32) *chunk { return &t.slabs[i/slabLen][i%slabLen] }
@@ -264,15 +264,15 @@ func (t *table) grow() uint32 {
 }
 
 // entries appends the entries of the key with index place to the slice to.
-func (t *table) entries(place int, to []entry) []entry {
+func (t *table) entries(place int, appended []entry) []entry {
 	k := t.ends[place]
 	for i := k.first; i != lastChunk; {
 		c := t.chunk(i)
 		if i == k.last {
-			return append(to, c.e[:k.in]...)
+			return append(appended, c.e[:k.lastChunkLen]...)
 		}
-		to = append(to, c.e[:]...)
+		appended = append(appended, c.e[:]...)
 		i = c.next
 	}
-	return to
+	return appended
 }

@@ -8,7 +8,7 @@ import (
 // checkEvent processes a message to a watcher. Callers pass the messages in the order in which the
 // watcher received them.
 func (p *pass) checkEvent(o *history.Op) {
-	if o.Watch == history.Began {
+	if o.Watch == history.WatchStarted {
 		p.watchers.begin(o)
 		return
 	}
@@ -18,35 +18,35 @@ func (p *pass) checkEvent(o *history.Op) {
 	}
 	w, total := &p.watchers.all[at], &p.watchers.total
 	switch o.Watch {
-	case history.Reached:
-		if total.Progress++; o.Mod > w.reached {
-			w.reached, w.reachedBy = o.Mod, p.ord
+	case history.ProgressReached:
+		if total.Progress++; o.ModRevision > w.progressRevision {
+			w.progressRevision, w.progressBy = o.ModRevision, p.ord
 		}
-	case history.Ended:
+	case history.WatchEnded:
 		total.Ended++
-	case history.Happened:
+	case history.KeyChanged:
 		total.Events++
-		if p.seen.ended(o, read, p.ord); p.first {
-			p.promised(w, o)
+		if p.revisionHistory.addResponse(o, read, p.ord); p.first {
+			p.checkEventGuarantees(w, o)
 		}
-		if w.watches(o) && p.in(o.Key) {
+		if w.watches(o) && p.includes(o.Key) {
 			e := eventOf(w, at, o, p.ord)
 			p.table.add(o.Key, &e)
 		}
-		if o.Mod > w.high {
-			w.high, w.highBy = o.Mod, p.ord
+		if o.ModRevision > w.highestRevision {
+			w.highestRevision, w.highBy = o.ModRevision, p.ord
 		}
 	}
 }
 
-// promised checks two guarantees that do not depend on the versions of the event's key: the watcher
+// checkEventGuarantees checks two guarantees that do not depend on the versions of the event's key: the watcher
 // watches the key, and no earlier progress notification covered the event's revision.
-func (p *pass) promised(w *watcher, o *history.Op) {
+func (p *pass) checkEventGuarantees(w *watcher, o *history.Op) {
 	if !w.watches(o) {
-		p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
+		p.found.add(finding{kind: EventOfWrongKey, guarantee: history.WatchAccurate, key: o.Key, operationCount: 1, ords: [3]uint32{p.ord}, revision: o.ModRevision})
 	}
-	if o.Mod <= w.reached {
-		p.found.add(finding{kind: Untrue, promise: history.WatchProgress, key: o.Key, n: 2, ords: [3]uint32{w.reachedBy, p.ord}, revision: w.reached})
+	if o.ModRevision <= w.progressRevision {
+		p.found.add(finding{kind: WrongWatchProgress, guarantee: history.WatchProgress, key: o.Key, operationCount: 2, ords: [3]uint32{w.progressBy, p.ord}, revision: w.progressRevision})
 	}
 }
 
@@ -54,7 +54,7 @@ func (p *pass) promised(w *watcher, o *history.Op) {
 // The check treats a watch event like a read that may be arbitrarily stale.
 func (p *pass) checkEventInTime(o *history.Op) {
 	w := p.watchers
-	if o.Watch == history.Began {
+	if o.Watch == history.WatchStarted {
 		w.begin(o)
 		return
 	}
@@ -63,47 +63,47 @@ func (p *pass) checkEventInTime(o *history.Op) {
 		return // a damaged file
 	}
 	switch o.Watch {
-	case history.Reached:
+	case history.ProgressReached:
 		w.total.Progress++
-	case history.Ended:
+	case history.WatchEnded:
 		w.total.Ended++
-	case history.Happened:
+	case history.KeyChanged:
 		w.total.Events++
 		one := &w.all[at]
 		if !one.watches(o) {
 			if p.first {
-				p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
+				p.found.add(finding{kind: EventOfWrongKey, guarantee: history.WatchAccurate, key: o.Key, operationCount: 1, ords: [3]uint32{p.ord}, revision: o.ModRevision})
 			}
 			return
 		}
-		if p.in(o.Key) {
-			p.inOrder(o)
-			e := entry{at: o.Done, time: o.Done, value: o.Read, mod: o.Mod, ord: p.ord, role: notice, member: p.member(o)}
+		if p.includes(o.Key) {
+			p.checkEventOrder(o)
+			e := entry{revision: o.Done, time: o.Done, value: o.Read, versionRevision: o.ModRevision, ord: p.ord, role: watchEvent, member: p.member(o)}
 			if o.Read == history.Absent { // for a deletion, the event contains the revision of the response instead of the revision of a version
-				e.mod, e.lo = 0, o.Mod
+				e.versionRevision, e.lo = 0, o.ModRevision
 			}
 			p.table.add(o.Key, &e)
 		}
 	}
 }
 
-// inOrder compares a watch event with the previous event that the watcher received for the same
+// checkEventOrder compares a watch event with the previous event that the watcher received for the same
 // key.
-func (p *pass) inOrder(o *history.Op) {
+func (p *pass) checkEventOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
-	if w.before == nil {
-		w.before = map[watcherKey]lastEvent{}
+	if w.lastEvents == nil {
+		w.lastEvents = map[watcherKey]lastEvent{}
 	}
-	b, ok := w.before[at]
-	f := finding{key: o.Key, n: 2, ords: [3]uint32{b.ord, p.ord}, revision: o.Mod}
+	b, ok := w.lastEvents[at]
+	f := finding{key: o.Key, operationCount: 2, ords: [3]uint32{b.ord, p.ord}, revision: o.ModRevision}
 	switch {
-	case ok && o.Mod == b.revision:
-		f.kind, f.promise = EventTwice, history.WatchOnce
-	case ok && o.Mod < b.revision:
-		f.kind, f.promise = EventLate, history.WatchOrder
+	case ok && o.ModRevision == b.revision:
+		f.kind, f.guarantee = DuplicateEvent, history.WatchOnce
+	case ok && o.ModRevision < b.revision:
+		f.kind, f.guarantee = ReorderedEvent, history.WatchOrder
 	}
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	w.before[at] = lastEvent{o.Mod, p.ord} // so an event that is out of order causes only one finding, even if the watcher receives later events again
+	w.lastEvents[at] = lastEvent{o.ModRevision, p.ord} // so an event that is out of order causes only one finding, even if the watcher receives later events again
 }

@@ -13,7 +13,7 @@ import (
 func TestWatchesInTime(t *testing.T) {
 	notified := func(watcher uint32, rev int64, value uint64) history.Op {
 		o := happened(watcher, rev, value)
-		o.At = 0
+		o.Revision = 0
 		return o
 	}
 	for name, c := range map[string]example{
@@ -24,19 +24,19 @@ func TestWatchesInTime(t *testing.T) {
 		"gone, and there again":            {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), del(0), notified(1, 12, 0), put(0, 2), notified(1, 13, 2)}},
 		"a write without an answer":        {ops: []history.Op{began(1, 1, 10), lost(put(0, 1)), notified(1, 11, 1)}},
 		"old, as the mode allows":          {ops: []history.Op{began(1, 1, 10), put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), notified(1, 11, 1), notified(1, 12, 2)}},
-		"twice":                            {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), notified(1, 11, 1)}, want: EventTwice},
-		"back":                             {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), notified(1, 12, 2), notified(1, 11, 1)}, want: EventLate},
-		"back, and there again":            {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), notified(1, 12, 2), notified(1, 11, 1), notified(1, 12, 2)}, want: EventLate},
-		"of a key that it does not watch":  {ops: []history.Op{began(1, 1, 10), of2(2, put(0, 1)), of2(2, notified(1, 11, 1))}, want: OtherKey},
-		"unwritten value":                  {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 44)}, want: Invented},
-		"before it was written":            {ops: []history.Op{began(1, 1, 10), notified(1, 11, 1), put(0, 1)}, want: Invented},
-		"another value than a read's":      {ops: []history.Op{began(1, 1, 10), lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), notified(1, 11, 2)}, want: OtherValue},
-		"at two revisions":                 {ops: []history.Op{began(1, 1, 10), put(0, 1), get(0, 11, 1), notified(1, 13, 1)}, want: AppliedTwice},
-		"there, in no version":             {ops: []history.Op{began(1, 1, 10), notified(1, 9, history.Unseen), put(0, 1), notified(1, 11, history.Unseen), lost(del(0)), notified(1, 12, 0), notified(1, 13, history.Unseen)}},
-		"exists without a write":           {ops: []history.Op{began(1, 1, 10), notified(1, 11, history.Unseen), put(0, 1)}, want: Invented},
-		"gone in an older answer":          {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 12, 1), notified(1, 11, 0), del(0)}, want: EventLate},
+		"twice":                            {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), notified(1, 11, 1)}, want: DuplicateEvent},
+		"back":                             {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), notified(1, 12, 2), notified(1, 11, 1)}, want: ReorderedEvent},
+		"back, and there again":            {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), notified(1, 12, 2), notified(1, 11, 1), notified(1, 12, 2)}, want: ReorderedEvent},
+		"of a key that it does not watch":  {ops: []history.Op{began(1, 1, 10), of2(2, put(0, 1)), of2(2, notified(1, 11, 1))}, want: EventOfWrongKey},
+		"unwritten value":                  {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 44)}, want: UnwrittenValue},
+		"before it was written":            {ops: []history.Op{began(1, 1, 10), notified(1, 11, 1), put(0, 1)}, want: UnwrittenValue},
+		"another value than a read's":      {ops: []history.Op{began(1, 1, 10), lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), notified(1, 11, 2)}, want: TwoValuesAtRevision},
+		"at two revisions":                 {ops: []history.Op{began(1, 1, 10), put(0, 1), get(0, 11, 1), notified(1, 13, 1)}, want: WriteAppliedTwice},
+		"there, in no version":             {ops: []history.Op{began(1, 1, 10), notified(1, 9, history.UnknownValue), put(0, 1), notified(1, 11, history.UnknownValue), lost(del(0)), notified(1, 12, 0), notified(1, 13, history.UnknownValue)}},
+		"exists without a write":           {ops: []history.Op{began(1, 1, 10), notified(1, 11, history.UnknownValue), put(0, 1)}, want: UnwrittenValue},
+		"gone in an older answer":          {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 12, 1), notified(1, 11, 0), del(0)}, want: ReorderedEvent},
 		"gone, and without a delete":       {ops: []history.Op{began(1, 1, 10), put(0, 1), notified(1, 11, 1), notified(1, 12, 0), del(0)}, want: LostWrite, says: "at revision 12 the key had the version of revision 11"},
-		"gone while another received it":   {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), put(0, 1), notified(1, 11, history.Unseen), notified(2, 12, 0)}, want: LostWrite},
+		"gone while another received it":   {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), put(0, 1), notified(1, 11, history.UnknownValue), notified(2, 12, 0)}, want: LostWrite},
 		"gone, of before":                  {ops: []history.Op{began(1, 1, 10), notified(1, 12, 0)}},
 		"gone, and there from the start":   {ops: []history.Op{atFirst(put(0, 1)), began(1, 1, 10), notified(1, 12, 0)}, want: LostWrite, says: "since before the load, and no delete"},
 		"gone from the start":              {ops: []history.Op{atFirst(put(0, 1)), began(1, 1, 10), notified(1, 10, 0)}},
@@ -49,7 +49,7 @@ func TestWatchesInTime(t *testing.T) {
 				}
 			}
 			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search for a valid order may find the same violation
+			delete(r.Counts, NoValidOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
 				t.Errorf("%s: %+v", name, r.Watches)
@@ -82,21 +82,21 @@ func withoutRevisionsKeepWatches(m *memory) *memory {
 // TestSessionsInTime checks that a renewed session must exist for at least its TTL, even in a store
 // without revisions.
 func TestSessionsInTime(t *testing.T) {
-	renewed := history.Op{Kind: kv.KeepAlive, Written: 7, Mod: 3600}
+	renewed := history.Op{Kind: kv.KeepAlive, Written: 7, ModRevision: 3600}
 	gone := history.Op{Kind: kv.KeepAlive, Written: 7, Outcome: kv.BadRequest}
-	granted := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Written: 7, Session: 1, Mod: 5}
-	other := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Written: 8, Session: 2, Mod: 6}
-	released := history.Op{Kind: kv.KeepAlive, Lock: history.Released, Written: 7, Session: 1, Mod: 5}
+	granted := history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Written: 7, Session: 1, ModRevision: 5}
+	other := history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Written: 8, Session: 2, ModRevision: 6}
+	released := history.Op{Kind: kv.KeepAlive, LockChange: history.Released, Written: 7, Session: 1, ModRevision: 5}
 	for name, c := range map[string]example{
 		"renewed":         {ops: []history.Op{renewed, renewed, put(0, 1)}},
 		"gone at first":   {ops: []history.Op{gone, put(0, 1)}},
-		"gone too early":  {ops: []history.Op{renewed, gone, put(0, 1)}, want: EarlyEnd},
+		"gone too early":  {ops: []history.Op{renewed, gone, put(0, 1)}, want: EarlyLeaseEnd},
 		"one by one":      {ops: []history.Op{granted, released, other, put(0, 1)}},
-		"held by two":     {ops: []history.Op{granted, other, released, put(0, 1)}, want: HeldTwice},
-		"an older token":  {ops: []history.Op{other, granted, released, put(0, 1)}, want: TokenBack},
+		"held by two":     {ops: []history.Op{granted, other, released, put(0, 1)}, want: TwoLockHolders},
+		"an older token":  {ops: []history.Op{other, granted, released, put(0, 1)}, want: TokenDecreased},
 		"the same client": {ops: []history.Op{granted, released, granted, released, put(0, 1)}},
 	} {
-		r, _ := checked(t, stripRevisions(line(c.ops...)), Options{Samples: 1, Longest: time.Second})
+		r, _ := checked(t, stripRevisions(line(c.ops...)), Options{Samples: 1, SearchTimeLimit: time.Second})
 		c.holds(t, name, r)
 	}
 }

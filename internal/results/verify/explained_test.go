@@ -40,10 +40,10 @@ func explained(t *testing.T, ops []history.Op) bool {
 	taken := map[int64]bool{} // revisions of acknowledged writes
 	for i := range ops {
 		if o := &ops[i]; roleOf(o) == wrote {
-			if taken[o.At] {
+			if taken[o.Revision] {
 				return false
 			}
-			taken[o.At] = true
+			taken[o.Revision] = true
 		}
 	}
 	// shows adds the version in a response to the state. It returns nil if the response contradicts
@@ -51,7 +51,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 	shows := func(g *guess, key uint64, mod int64, value uint64) *guess {
 		cur := g.keys[key]
 		switch {
-		case value != history.Unseen && value != cur.value, mod == 0 && cur.value != 0, mod != 0 && cur.value == 0:
+		case value != history.UnknownValue && value != cur.value, mod == 0 && cur.value != 0, mod != 0 && cur.value == 0:
 			return nil
 		case mod == 0 || cur.mod == mod:
 			return g
@@ -65,7 +65,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 		cur := g.keys[o.Key]
 		role := roleOf(o)
 		switch {
-		case role == maybe:
+		case role == indefinite:
 			out = append(out, g) // the write was not executed
 			if o.Kind == kv.Delete && cur.value == 0 || o.Kind == kv.CAS && cur.mod >= 0 && cur.mod != o.Expected {
 				return out
@@ -75,24 +75,24 @@ func explained(t *testing.T, ops []history.Op) bool {
 				next = guessed{}
 			}
 			return append(out, g.add(o.Key, next, g.at))
-		case o.At < g.at:
+		case o.Revision < g.at:
 			return nil
 		case role == wrote:
 			known := g
 			if o.Kind == kv.CAS {
-				known = shows(g, o.Key, o.Expected, history.Unseen)
+				known = shows(g, o.Key, o.Expected, history.UnknownValue)
 			}
-			if known == nil || o.At == g.at || o.Kind == kv.Delete && cur.value == 0 {
+			if known == nil || o.Revision == g.at || o.Kind == kv.Delete && cur.value == 0 {
 				return nil
 			}
-			next := guessed{value: o.Written, mod: o.At}
+			next := guessed{value: o.Written, mod: o.Revision}
 			if o.Written == 0 {
 				next.mod = 0
 			}
-			return append(out, known.add(o.Key, next, o.At))
+			return append(out, known.add(o.Key, next, o.Revision))
 		case o.Kind == kv.CAS: // it was refused
-			if next := shows(g, o.Key, o.Mod, history.Unseen); next != nil && next.keys[o.Key].mod != o.Expected {
-				out = append(out, next.add(o.Key, next.keys[o.Key], o.At))
+			if next := shows(g, o.Key, o.ModRevision, history.UnknownValue); next != nil && next.keys[o.Key].mod != o.Expected {
+				out = append(out, next.add(o.Key, next.keys[o.Key], o.Revision))
 			}
 			return out
 		default:
@@ -100,8 +100,8 @@ func explained(t *testing.T, ops []history.Op) bool {
 			if o.Kind == kv.Delete {
 				value = 0
 			}
-			if next := shows(g, o.Key, o.Mod, value); next != nil {
-				out = append(out, next.add(o.Key, next.keys[o.Key], o.At))
+			if next := shows(g, o.Key, o.ModRevision, value); next != nil {
+				out = append(out, next.add(o.Key, next.keys[o.Key], o.Revision))
 			}
 			return out
 		}
@@ -116,13 +116,13 @@ func explained(t *testing.T, ops []history.Op) bool {
 	}
 	known := map[uint64]bool{} // keys for which there is a response
 	for i := range ops {
-		known[ops[i].Key] = known[ops[i].Key] || roleOf(&ops[i]) != maybe
+		known[ops[i].Key] = known[ops[i].Key] || roleOf(&ops[i]) != indefinite
 	}
 	var all []porcupine.Operation
 	for i := range ops {
 		o := &ops[i]
 		ended := o.Done
-		if roleOf(o) == maybe {
+		if roleOf(o) == indefinite {
 			ended = math.MaxInt64
 		}
 		if !known[o.Key] {

@@ -11,25 +11,25 @@ import (
 // finding is a violation, with the numbers of the operations that prove it. The last of these
 // operations has the wrong response.
 type finding struct {
-	kind     Kind
-	promise  history.Promise
-	key      uint64
-	n        int
-	ords     [3]uint32
-	revision int64  // revision of the expected version, or revision that the two conflicting versions share
-	state    string // words for the expected state, if the operations do not show that state
+	kind           Kind
+	guarantee      history.Promise
+	key            uint64
+	operationCount int
+	ords           [3]uint32
+	revision       int64  // revision of the expected version, or revision that the two conflicting versions share
+	state          string // words for the expected state, if the operations do not show that state
 }
 
-func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
+func (f *finding) wrong() uint32 { return f.ords[f.operationCount-1] }
 
-// answer identifies a wrong response and the kind of violation.
-type answer struct {
+// wrongResponseKey identifies a wrong response and the kind of violation.
+type wrongResponseKey struct {
 	kind     Kind
 	promised bool
 	ord      uint32
 }
 
-const mostFound = 1 << 17 // maximum number of violations of each kind that are kept; further ones are only counted
+const maxFindings = 1 << 17 // maximum number of violations of each kind that are kept; further ones are only counted
 
 // findings collects violations from several goroutines.
 type findings struct {
@@ -38,12 +38,12 @@ type findings struct {
 	// missing from the history may explain its response.
 	limit uint32
 
-	mu          sync.Mutex
-	all         []finding
-	counts      map[Kind]uint64
-	known       map[answer]bool // nil until keys are checked a second time
-	weak        []answer        // the first responses that notPromised counts
-	notPromised map[history.Promise]uint64
+	mu                     sync.Mutex
+	all                    []finding
+	counts                 map[Kind]uint64
+	known                  map[wrongResponseKey]bool // nil until keys are checked a second time
+	notGuaranteedResponses []wrongResponseKey        // the first responses that notGuaranteed counts
+	notGuaranteed          map[history.Promise]uint64
 }
 
 func (f *findings) add(x finding) {
@@ -52,51 +52,51 @@ func (f *findings) add(x finding) {
 	if x.wrong() >= f.limit {
 		return
 	}
-	promised := f.promises[x.promise] != ""
-	a := answer{x.kind, promised, x.wrong()}
+	promised := f.promises[x.guarantee] != ""
+	a := wrongResponseKey{x.kind, promised, x.wrong()}
 	if f.known[a] {
 		return
 	}
-	if f.known != nil && f.cut(a, x.promise) {
+	if f.known != nil && f.isIncomplete(a, x.guarantee) {
 		return // the first check may have counted this finding without keeping it
 	}
 	if f.known != nil {
 		f.known[a] = true
 	}
 	if !promised {
-		if f.notPromised == nil {
-			f.notPromised = map[history.Promise]uint64{}
+		if f.notGuaranteed == nil {
+			f.notGuaranteed = map[history.Promise]uint64{}
 		}
-		if f.notPromised[x.promise]++; len(f.weak) < mostFound {
-			f.weak = append(f.weak, a)
+		if f.notGuaranteed[x.guarantee]++; len(f.notGuaranteedResponses) < maxFindings {
+			f.notGuaranteedResponses = append(f.notGuaranteedResponses, a)
 		}
 		return
 	}
 	if f.counts == nil {
 		f.counts = map[Kind]uint64{}
 	}
-	if f.counts[x.kind]++; f.counts[x.kind] <= mostFound {
+	if f.counts[x.kind]++; f.counts[x.kind] <= maxFindings {
 		f.all = append(f.all, x)
 	}
 }
 
-// cut reports whether some findings of the same kind and guarantee were counted, but not kept.
-func (f *findings) cut(a answer, promise history.Promise) bool {
+// isIncomplete reports whether some findings of the same kind and guarantee were counted, but not kept.
+func (f *findings) isIncomplete(a wrongResponseKey, promise history.Promise) bool {
 	if a.promised {
-		return f.counts[a.kind] > mostFound
+		return f.counts[a.kind] > maxFindings
 	}
-	return f.notPromised[promise] > 0 && len(f.weak) == mostFound
+	return f.notGuaranteed[promise] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
-// again prepares for a second check of the same keys: after this call, add ignores findings of the
+// beginSecondCheck prepares for a second check of the same keys: after this call, add ignores findings of the
 // first check. If the first check did not keep all findings of a kind, add ignores all further
 // findings of that kind.
-func (f *findings) again() {
-	f.known = map[answer]bool{}
+func (f *findings) beginSecondCheck() {
+	f.known = map[wrongResponseKey]bool{}
 	for i := range f.all {
-		f.known[answer{f.all[i].kind, true, f.all[i].wrong()}] = true
+		f.known[wrongResponseKey{f.all[i].kind, true, f.all[i].wrong()}] = true
 	}
-	for _, a := range f.weak {
+	for _, a := range f.notGuaranteedResponses {
 		f.known[a] = true
 	}
 }
@@ -105,29 +105,29 @@ func (f *findings) again() {
 // several findings of a kind, first returns only one of them. Disagreements between members come
 // first, because they can cause other findings. The other findings are in the order of their
 // operations.
-func (f *findings) first(keep int) (kept []finding) {
+func (f *findings) first(keep int) (selected []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))
 	})
 	of := map[Kind]int{}
 	for i := range f.all {
 		x := &f.all[i]
-		if n := len(kept); n > 0 && kept[n-1].kind == x.kind && kept[n-1].wrong() == x.wrong() {
+		if n := len(selected); n > 0 && selected[n-1].kind == x.kind && selected[n-1].wrong() == x.wrong() {
 			continue
 		}
 		if of[x.kind] < keep {
 			of[x.kind]++
-			kept = append(kept, *x)
+			selected = append(selected, *x)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b finding) int {
-		if (a.kind == Disagreement) != (b.kind == Disagreement) {
-			if a.kind == Disagreement {
+	slices.SortStableFunc(selected, func(a, b finding) int {
+		if (a.kind == MembersDisagree) != (b.kind == MembersDisagree) {
+			if a.kind == MembersDisagree {
 				return -1
 			}
 			return 1
 		}
 		return cmp.Compare(a.wrong(), b.wrong())
 	})
-	return kept
+	return selected
 }

@@ -11,22 +11,22 @@ import (
 func TestCountsFindingsOnce(t *testing.T) {
 	const promised, weak = history.Promise("promised"), history.Promise("weak")
 	var kind Kind
-	for _, n := range []int{10, mostFound + 10} {
+	for _, n := range []int{10, maxFindings + 10} {
 		f := findings{promises: map[history.Promise]string{promised: "a reason"}, limit: 1 << 30}
 		check := func() {
 			for ord := range n {
 				for _, p := range []history.Promise{promised, weak} {
-					f.add(finding{promise: p, n: 1, ords: [3]uint32{uint32(ord)}})
+					f.add(finding{guarantee: p, operationCount: 1, ords: [3]uint32{uint32(ord)}})
 				}
 			}
 		}
 		check()
-		f.again()
+		f.beginSecondCheck()
 		check()
 		if got := f.counts[kind]; got != uint64(n) {
 			t.Errorf("%d findings are counted as %d", n, got)
 		}
-		if got := f.notPromised[weak]; got != uint64(n) {
+		if got := f.notGuaranteed[weak]; got != uint64(n) {
 			t.Errorf("%d findings outside of promises are counted as %d", n, got)
 		}
 	}

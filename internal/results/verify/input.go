@@ -26,10 +26,10 @@ type PartialInput interface {
 
 // Options limits the effort of a check. A zero field selects the default.
 type Options struct {
-	Keep      int           // maximum number of violations to describe for each kind; default: 3
-	Partition int           // maximum number of operations to hold in memory; default: 16 million
-	Samples   int           // number of keys for which to search for a valid order, if the store returns no revisions of writes; default: 200
-	Longest   time.Duration // time limit for all of these searches together; default: 30 s
+	MaxViolations   int           // maximum number of violations to describe for each kind; default: 3
+	Partition       int           // maximum number of operations to hold in memory; default: 16 million
+	Samples         int           // number of keys for which to search for a valid order, if the store returns no revisions of writes; default: 200
+	SearchTimeLimit time.Duration // time limit for all of these searches together; default: 30 s
 }
 
 const (

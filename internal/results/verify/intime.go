@@ -9,42 +9,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// inTime checks the entries of a key for a store without revisions of writes. It uses the start and
+// checkByTime checks the entries of a key for a store without revisions of writes. It uses the start and
 // end times of the operations.
-func (k *keyChecker) inTime(key uint64) {
+func (k *keyChecker) checkByTime(key uint64) {
 	k.key = key
-	k.splitInTime()
+	k.splitByTime()
 	k.indexWrites()
-	k.authors()
-	k.oneValueEach()
-	k.revisionsInTime()
+	k.findWriters()
+	k.checkOneValuePerRevision()
+	k.checkRevisionOrder()
 	k.indexEnds()
 	for i := range k.timed.reads {
-		k.readInTime(&k.timed.reads[i])
+		k.checkReadByTime(&k.timed.reads[i])
 	}
-	k.comparedInTime()
+	k.checkCASByTime()
 }
 
-func (k *keyChecker) splitInTime() {
+func (k *keyChecker) splitByTime() {
 	t := &k.timed
 	t.writes, t.reads, t.byValue = t.writes[:0], t.reads[:0], t.byValue[:0]
 	for i := range k.entries {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == ending: // not checked, because a store without revisions does not report when a session ended
-		case e.role == notice: // treated like a read whose position in the order is unknown
-			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
+		case e.role == sessionEnd: // not checked, because a store without revisions does not report when a session ended
+		case e.role == watchEvent: // treated like a read whose position in the order is unknown
+			x.startedAt, x.endedAt, x.mod, x.answer = e.time, e.revision, e.versionRevision, e.lo
 			t.reads = append(t.reads, x)
-		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // the response does not contain the previous state
+		case e.role == read && (!e.has(isKnown) || e.has(isConflict) && e.value == history.UnknownValue): // the response does not contain the previous state
 		case e.role == read:
-			x.began, x.ended, x.mod = e.time, e.at, e.mod
+			x.startedAt, x.endedAt, x.mod = e.time, e.revision, e.versionRevision
 			t.reads = append(t.reads, x)
 		default:
-			if x.began, x.ended, x.expected = e.at, e.time, e.mod; e.role == maybe {
-				x.ended = never
+			if x.startedAt, x.endedAt, x.expected = e.revision, e.time, e.versionRevision; e.role == indefinite {
+				x.endedAt = never
 			}
-			if !e.flagged(isDelete) {
+			if !e.has(isDelete) {
 				t.byValue = append(t.byValue, len(t.writes))
 			}
 			t.writes = append(t.writes, x)
@@ -53,38 +53,38 @@ func (k *keyChecker) splitInTime() {
 	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
 }
 
-// authors finds the write whose value each read returned. A read may also return data from before
+// findWriters finds the write whose value each read returned. A read may also return data from before
 // the history. authors recognizes such data by its revision or, if the first revision of the
 // history is unknown, by the time of the read. The value is no evidence, because an earlier run may
 // have written the same values.
-func (k *keyChecker) authors() {
+func (k *keyChecker) findWriters() {
 	t := &k.timed
 	for i := range t.reads {
 		r := &t.reads[i]
-		if r.from = nothing; r.value == history.Absent {
-			if r.role == notice {
-				k.goneInTime(r)
+		if r.readFrom = noVersion; r.value == history.Absent {
+			if r.role == watchEvent {
+				k.checkDeletionByTime(r)
 			}
 			continue
 		}
-		if r.from = something; r.flagged(isThere) {
+		if r.readFrom = unknownVersion; r.has(keyExists) {
 			continue
 		}
-		r.from = before
-		if k.based && r.mod > 0 && r.mod <= k.base {
+		r.readFrom = beforeHistory
+		if k.baseKnown && r.mod > 0 && r.mod <= k.base {
 			continue
 		}
-		if r.role == notice && r.value == history.Unseen && k.based && k.timed.puts.latestEnd(r.ended, k.timed.writes) < 0 {
-			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		if r.role == watchEvent && r.value == history.UnknownValue && k.baseKnown && k.timed.puts.latestEnd(r.endedAt, k.timed.writes) < 0 {
+			k.add(finding{kind: UnwrittenValue, guarantee: history.AtMostOnce, operationCount: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 		}
 		w := k.writerOf(r)
 		switch {
-		case w >= 0 && (k.based || r.ended >= t.writes[w].began):
-			r.from = w
-			k.authored(r)
-		case w < 0 && k.based && r.mod > 0 && r.value != history.Unseen:
-			r.from = nowhere
-			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		case w >= 0 && (k.baseKnown || r.endedAt >= t.writes[w].startedAt):
+			r.readFrom = w
+			k.compareWithWriter(r)
+		case w < 0 && k.baseKnown && r.mod > 0 && r.value != history.UnknownValue:
+			r.readFrom = noSource
+			k.add(finding{kind: UnwrittenValue, guarantee: history.AtMostOnce, operationCount: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 		}
 	}
 }
@@ -99,49 +99,49 @@ func (k *keyChecker) writerOf(r *timed) int {
 	return t.byValue[i]
 }
 
-// authored compares a read with the write whose value the read returned.
-func (k *keyChecker) authored(r *timed) {
-	w := &k.timed.writes[r.from]
-	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
+// compareWithWriter compares a read with the write whose value the read returned.
+func (k *keyChecker) compareWithWriter(r *timed) {
+	w := &k.timed.writes[r.readFrom]
+	f := finding{operationCount: 2, guarantee: history.AtMostOnce, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
 	switch {
-	case w.role == refused:
-		f.kind = RefusedThere
-	case r.ended < w.began:
-		f.kind = Invented
-	case k.based && w.mod > 0 && r.mod > 0 && r.mod != w.mod:
-		f.kind = AppliedTwice
+	case w.role == notExecuted:
+		f.kind = RefusedWriteExecuted
+	case r.endedAt < w.startedAt:
+		f.kind = UnwrittenValue
+	case k.baseKnown && w.mod > 0 && r.mod > 0 && r.mod != w.mod:
+		f.kind = WriteAppliedTwice
 	}
 	if f.kind != "" {
 		k.add(f)
 	}
-	if w.role == maybe && !w.seen {
+	if w.role == indefinite && !w.seen {
 		k.resolved++
 	}
-	if w.seen = true; w.mod == 0 && k.based {
+	if w.seen = true; w.mod == 0 && k.baseKnown {
 		w.mod = r.mod
 	}
 }
 
-// oneValueEach checks that no revision of the key has two different values.
-func (k *keyChecker) oneValueEach() {
+// checkOneValuePerRevision checks that no revision of the key has two different values.
+func (k *keyChecker) checkOneValuePerRevision() {
 	t := &k.timed
-	t.marks = t.marks[:0]
+	t.shownVersions = t.shownVersions[:0]
 	for i := range t.reads {
-		if r := &t.reads[i]; r.mod > 0 && r.value != history.Unseen {
-			t.marks = append(t.marks, mark{rev: r.mod, value: r.value, ord: r.ord})
+		if r := &t.reads[i]; r.mod > 0 && r.value != history.UnknownValue {
+			t.shownVersions = append(t.shownVersions, shownVersion{rev: r.mod, value: r.value, ord: r.ord})
 		}
 	}
-	slices.SortFunc(t.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.ord, b.ord)) })
-	for i := 1; i < len(t.marks); i++ {
-		if a, b := &t.marks[i-1], &t.marks[i]; a.rev == b.rev && a.value != b.value {
-			k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{a.ord, b.ord}, revision: a.rev})
+	slices.SortFunc(t.shownVersions, func(a, b shownVersion) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.ord, b.ord)) })
+	for i := 1; i < len(t.shownVersions); i++ {
+		if a, b := &t.shownVersions[i-1], &t.shownVersions[i]; a.rev == b.rev && a.value != b.value {
+			k.add(finding{kind: TwoValuesAtRevision, guarantee: history.Snapshot, operationCount: 2, ords: [3]uint32{a.ord, b.ord}, revision: a.rev})
 		}
 	}
 }
 
-// revisionsInTime checks that if a write ended before another write began, its revision is lower.
+// checkRevisionOrder checks that if a write ended before another write began, its revision is lower.
 // The revisions come from the reads that returned the versions.
-func (k *keyChecker) revisionsInTime() {
+func (k *keyChecker) checkRevisionOrder() {
 	t := &k.timed
 	t.acked = t.acked[:0]
 	for i := range t.writes {
@@ -153,14 +153,14 @@ func (k *keyChecker) revisionsInTime() {
 	last := -1 // index of the write that began last among the writes with lower revisions
 	for _, i := range t.acked {
 		w := &t.writes[i]
-		if last >= 0 && w.ended < t.writes[last].began {
+		if last >= 0 && w.endedAt < t.writes[last].startedAt {
 			low := &t.writes[last]
 			k.add(finding{
-				kind: Reordered, promise: history.Order, n: 2, ords: [3]uint32{w.ord, low.ord}, revision: w.mod,
+				kind: ReorderedWrite, guarantee: history.RevisionOrder, operationCount: 2, ords: [3]uint32{w.ord, low.ord}, revision: w.mod,
 				state: fmt.Sprintf("The first of these writes had ended before the second began, but reads return the first at revision %d and the second at revision %d.", w.mod, low.mod),
 			})
 		}
-		if last < 0 || w.began > t.writes[last].began {
+		if last < 0 || w.startedAt > t.writes[last].startedAt {
 			last = i
 		}
 	}
@@ -174,9 +174,9 @@ func (k *keyChecker) indexWrites() {
 	for i := range t.writes {
 		of := &t.puts
 		switch w := &t.writes[i]; {
-		case w.role == refused:
+		case w.role == notExecuted:
 			continue
-		case w.flagged(isDelete):
+		case w.has(isDelete):
 			of = &t.deletes
 		}
 		of.writes = append(of.writes, i)
@@ -194,113 +194,113 @@ func (k *keyChecker) indexEnds() {
 			t.acked = append(t.acked, i)
 		}
 	}
-	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].ended, t.writes[b].ended) })
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].endedAt, t.writes[b].endedAt) })
 	last, put, remove := -1, -1, -1
-	later := func(i, than int) bool { return than < 0 || t.writes[i].began > t.writes[than].began }
+	later := func(i, other int) bool { return other < 0 || t.writes[i].startedAt > t.writes[other].startedAt }
 	for _, i := range t.acked {
 		if later(i, last) {
 			last = i
 		}
 		switch {
-		case t.writes[i].flagged(isDelete) && later(i, remove):
+		case t.writes[i].has(isDelete) && later(i, remove):
 			remove = i
-		case !t.writes[i].flagged(isDelete) && later(i, put):
+		case !t.writes[i].has(isDelete) && later(i, put):
 			put = i
 		}
 		t.latest, t.latestPut, t.latestDelete = append(t.latest, last), append(t.latestPut, put), append(t.latestDelete, remove)
 	}
 }
 
-// readInTime checks that a read did not return an old version. The version is old if another write
+// checkReadByTime checks that a read did not return an old version. The version is old if another write
 // began after the version had been written, and ended before the read began.
-func (k *keyChecker) readInTime(r *timed) {
+func (k *keyChecker) checkReadByTime(r *timed) {
 	t := &k.timed
-	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.flagged(isThere) {
+	if r.readFrom == noSource || r.role != read || r.value == history.UnknownValue && r.mod == 0 && !r.has(keyExists) {
 		return
 	}
 	if r.flags&(isStrong|isFinal) == 0 {
-		k.ageInTime(r)
+		k.measureStalenessByTime(r)
 		return
 	}
-	n := t.endedBefore(r.began)
+	n := t.endedBefore(r.startedAt)
 	if n == 0 {
 		return
 	}
-	was := k.wasUntil(r)
+	was := k.visibleUntil(r)
 	between := t.latest[n-1]
-	switch r.from {
-	case nothing:
+	switch r.readFrom {
+	case noVersion:
 		between = t.latestPut[n-1]
-	case something:
+	case unknownVersion:
 		between = t.latestDelete[n-1]
 	}
-	if between < 0 || t.writes[between].began <= was {
+	if between < 0 || t.writes[between].startedAt <= was {
 		return
 	}
 	w := &t.writes[between]
-	f := finding{kind: StaleRead, promise: history.Linearizable, n: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
+	f := finding{kind: StaleRead, guarantee: history.Linearizable, operationCount: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
 	switch {
-	case w.flagged(isDelete) && r.flagged(isFinal):
-		f.kind, f.promise = Resurrected, history.Durable
-	case !w.flagged(isDelete) && (r.flagged(isFinal) || !w.seen):
-		f.kind, f.promise = LostWrite, history.Durable
+	case w.has(isDelete) && r.has(isFinal):
+		f.kind, f.guarantee = ResurrectedWrite, history.Durable
+	case !w.has(isDelete) && (r.has(isFinal) || !w.seen):
+		f.kind, f.guarantee = LostWrite, history.Durable
 	}
-	if r.from >= 0 {
-		f.n, f.ords = 3, [3]uint32{t.writes[r.from].ord, w.ord, r.ord}
+	if r.readFrom >= 0 {
+		f.operationCount, f.ords = 3, [3]uint32{t.writes[r.readFrom].ord, w.ord, r.ord}
 	}
 	k.add(f)
 }
 
-// wasUntil returns a time at which the version that a read returned had certainly been written. A
+// visibleUntil returns a time at which the version that a read returned had certainly been written. A
 // write that began after this time comes after the version in every valid order.
-func (k *keyChecker) wasUntil(r *timed) int64 {
+func (k *keyChecker) visibleUntil(r *timed) int64 {
 	t := &k.timed
 	switch {
-	case r.from >= 0:
-		return t.writes[r.from].ended
-	case r.from == before:
+	case r.readFrom >= 0:
+		return t.writes[r.readFrom].endedAt
+	case r.readFrom == beforeHistory:
 		return -1
-	case r.from == something:
-		return t.puts.latestEnd(r.ended, t.writes)
+	case r.readFrom == unknownVersion:
+		return t.puts.latestEnd(r.endedAt, t.writes)
 	}
-	return t.deletes.latestEnd(r.ended, t.writes)
+	return t.deletes.latestEnd(r.endedAt, t.writes)
 }
 
-// ageInTime measures how stale a read was. It counts the writes that began after the returned
+// measureStalenessByTime measures how stale a read was. It counts the writes that began after the returned
 // version had been written and that ended before the read began, and measures the time since the
 // first of these writes ended.
-func (k *keyChecker) ageInTime(r *timed) {
+func (k *keyChecker) measureStalenessByTime(r *timed) {
 	t := &k.timed
-	of := k.old.get(r.flagged(isLease), k.members[r.member])
+	of := k.staleReads.get(r.has(isLease), k.members[r.member])
 	of.reads++
-	was, since, behind := k.wasUntil(r), r.began, int64(0)
-	for i := t.endedBefore(r.began) - 1; i >= 0 && behind < mostCounted; i-- {
+	was, since, behind := k.visibleUntil(r), r.startedAt, int64(0)
+	for i := t.endedBefore(r.startedAt) - 1; i >= 0 && behind < maxNewerVersions; i-- {
 		w := &t.writes[t.acked[i]]
-		if w.ended <= was {
+		if w.endedAt <= was {
 			break
 		}
-		if w.began > was && (r.from != nothing || !w.flagged(isDelete)) && (r.from != something || w.flagged(isDelete)) {
+		if w.startedAt > was && (r.readFrom != noVersion || !w.has(isDelete)) && (r.readFrom != unknownVersion || w.has(isDelete)) {
 			behind++
-			since = w.ended
+			since = w.endedAt
 		}
 	}
 	if behind > 0 {
-		of.recordLag(behind, r.began-since)
+		of.recordLag(behind, r.startedAt-since)
 	}
 }
 
-// mostCounted is the maximum number of newer versions that ageInTime counts for a stale read.
-const mostCounted = 1 << 12
+// maxNewerVersions is the maximum number of newer versions that measureStalenessByTime counts for a stale read.
+const maxNewerVersions = 1 << 12
 
-// comparedInTime checks two rules for compare-and-sets. Two of them must not succeed on the same
+// checkCASByTime checks two rules for compare-and-sets. Two of them must not succeed on the same
 // version. A compare-and-set must not succeed on a version that another write had already replaced,
 // that is, a write whose revision is between the version's and the compare-and-set's.
-func (k *keyChecker) comparedInTime() {
+func (k *keyChecker) checkCASByTime() {
 	t := &k.timed
 	t.acked, t.latest = t.acked[:0], t.latest[:0] // here, acked is ordered by expected revision, and latest by revision
 	for i := range t.writes {
 		w := &t.writes[i]
-		if w.role == wrote && w.flagged(isCAS) && w.expected > 0 {
+		if w.role == wrote && w.has(isCAS) && w.expected > 0 {
 			t.acked = append(t.acked, i)
 		}
 		if w.mod > 0 {
@@ -311,7 +311,7 @@ func (k *keyChecker) comparedInTime() {
 	slices.SortStableFunc(t.latest, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
 	for n, i := range t.acked {
 		w := &t.writes[i]
-		f := finding{kind: WrongCAS, promise: history.Compare, n: 2, ords: [3]uint32{0, w.ord}}
+		f := finding{kind: CASOnWrongVersion, guarantee: history.CompareAndSet, operationCount: 2, ords: [3]uint32{0, w.ord}}
 		if n > 0 && t.writes[t.acked[n-1]].expected == w.expected {
 			f.ords[0] = t.writes[t.acked[n-1]].ord
 			f.state = fmt.Sprintf("another compare-and-set had succeeded on revision %d", w.expected)
@@ -327,17 +327,17 @@ func (k *keyChecker) comparedInTime() {
 	}
 }
 
-// goneInTime checks a watch event that reports the deletion of the key at a revision. The event is
+// checkDeletionByTime checks a watch event that reports the deletion of the key at a revision. The event is
 // wrong if no delete of the key had begun, although the key existed: either a response showed a
 // version that was written during the load, at or below that revision, or the history records that
 // the key existed before the load. A version from before the load that only a read showed is no
 // evidence, because it may have been deleted without a record.
-func (k *keyChecker) goneInTime(r *timed) {
+func (k *keyChecker) checkDeletionByTime(r *timed) {
 	t := &k.timed
-	if !k.based || r.answer <= k.base || t.deletes.latestEnd(r.ended, t.writes) >= 0 {
+	if !k.baseKnown || r.answer <= k.base || t.deletes.latestEnd(r.endedAt, t.writes) >= 0 {
 		return
 	}
-	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
+	f := finding{kind: LostWrite, guarantee: history.Snapshot, operationCount: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
 	for i := range t.reads {
 		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
 			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d the key had the version of revision %d, and no delete had begun", r.answer, x.mod)
@@ -346,7 +346,7 @@ func (k *keyChecker) goneInTime(r *timed) {
 		}
 	}
 	for i := range t.writes {
-		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.flagged(isDelete) {
+		if w := &t.writes[i]; w.role == wrote && w.endedAt == 0 && !w.has(isDelete) {
 			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d the key had existed since before the load, and no delete had begun", r.answer)
 			k.add(f)
 			return

@@ -9,12 +9,12 @@ import (
 // version is the state of a key from one revision to the next.
 type version struct {
 	rev      int64
-	value    uint64 // Absent: the key was deleted; Unseen: unknown value
+	value    uint64 // Absent: the key was deleted; UnknownValue: unknown value
 	done     int64  // time at which the write was acknowledged; -1: not acknowledged in this history
-	expected int64  // revision (or number of writes) that a compare-and-set expects; AnyMod: unknown
+	expected int64  // revision (or number of writes) that a compare-and-set expects; UnknownRevision: unknown
 	ord      uint32 // number of the operation that wrote the version, or of a read that returned it
 	flags           // flags of the write
-	seen     bool   // a read returned it
+	wasRead  bool   // a read returned it
 	pending  bool   // the write is a part of a transaction of which another part was seen
 }
 
@@ -30,7 +30,7 @@ func (v *version) state() string {
 	if !v.exists() {
 		return fmt.Sprintf("the key had been deleted at revision %d", v.rev)
 	}
-	if v.value == history.Unseen {
+	if v.value == history.UnknownValue {
 		return fmt.Sprintf("the key had the version of revision %d", v.rev)
 	}
 	return fmt.Sprintf("the key had value #%d of revision %d", v.value, v.rev)
@@ -38,36 +38,36 @@ func (v *version) state() string {
 
 // keyChecker checks keys one after the other, and reuses its memory for each key.
 type keyChecker struct {
-	base    int64
-	based   bool // the store reported base
-	counted bool // compare-and-sets compare the number of writes (version.count) instead of the revision
-	found   *findings
-	txns    *transactions
-	members []uint64
-	old     *stalenesses
+	base           int64
+	baseKnown      bool // the store reported base
+	comparesCounts bool // compare-and-sets compare the number of writes (version.count) instead of the revision
+	found          *findings
+	txns           *transactions
+	members        []uint64
+	staleReads     *stalenesses
 	// watchers holds the watchers of all keys.
 	watchers *watchers
 
-	key      uint64
-	entries  []entry
-	writes   []entry // acknowledged writes, by revision
-	reads    []entry // ordered by the revision at which they were served
-	loose    []entry // reads without a revision
-	maybes   []entry // writes with unknown outcomes
-	refusals []entry // writes that were not executed
-	events   []entry // watch events
-	endings  []entry // ends of sessions
-	marks    []mark
-	versions []version
-	puts     pool // the writes in maybes that may explain a version with an unknown value
-	deletes  pool // the deletes in maybes that may explain why the key does not exist
-	writers  []writer
-	timed    timedKey // used by inTime
-	resolved uint64
+	key                  uint64
+	entries              []entry
+	writes               []entry // acknowledged writes, by revision
+	reads                []entry // ordered by the revision at which they were served
+	readsWithoutRevision []entry // reads without a revision
+	indefiniteWrites     []entry // writes with unknown outcomes
+	refusedWrites        []entry // writes that were not executed
+	watchEvents          []entry // watch events
+	sessionEnds          []entry // ends of sessions
+	shownVersions        []shownVersion
+	versions             []version
+	puts                 writePool // the writes in maybes that may explain a version with an unknown value
+	deletes              writePool // the deletes in maybes that may explain why the key does not exist
+	writers              []writer
+	timed                timedKey // used by inTime
+	resolved             uint64
 }
 
 func versionOf(e *entry, rev int64) version {
-	v := version{rev: rev, value: e.value, done: e.time, expected: e.mod, ord: e.ord, flags: e.flags, pending: e.flagged(isPending)}
+	v := version{rev: rev, value: e.value, done: e.time, expected: e.versionRevision, ord: e.ord, flags: e.flags, pending: e.has(isPending)}
 	if e.role != wrote || v.pending {
 		v.done = -1
 	}

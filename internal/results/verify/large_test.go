@@ -43,7 +43,7 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 	for _, p := range history.Promises {
 		promises[p] = "documentation"
 	}
-	w, err := history.Create(path, &history.Header{Store: "simulated", Base: 1, Promises: promises})
+	w, err := history.Create(path, &history.Header{Store: "simulated", BaseRevision: 1, Promises: promises})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,12 +66,12 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 		cur := &now[o.Key]
 		if x>>20&1 == 0 {
 			rev++
-			o.Kind, o.At, o.Written = kv.Put, rev, uint64(i+1)
+			o.Kind, o.Revision, o.Written = kv.Put, rev, uint64(i+1)
 			*cur = state{rev, o.Written}
 		} else {
-			o.Kind, o.Consistency, o.At, o.Mod, o.Read = kv.Get, kv.Linearizable, rev, cur.rev, cur.value
+			o.Kind, o.Consistency, o.Revision, o.ModRevision, o.Read = kv.Get, kv.Linearizable, rev, cur.rev, cur.value
 		}
-		if o.Kind == kv.Get && o.Mod == 0 {
+		if o.Kind == kv.Get && o.ModRevision == 0 {
 			o.Outcome = kv.Miss
 		}
 		r.Add(&o)

@@ -11,18 +11,18 @@ import (
 
 // Leases counts the leases that clients kept alive, and the leases that ended.
 type Leases struct {
-	Leases, KeptAlive uint64
-	Gone              uint64 // number of leases that the store reported as expired or revoked
-	// Late is the distribution, in nanoseconds, of the times from the end of a lease's time to live
+	Leases, Renewals uint64
+	EndedLeases      uint64 // number of leases that the store reported as expired or revoked
+	// ExpiryDelay is the distribution, in nanoseconds, of the times from the end of a lease's time to live
 	// until a response reported that the lease had ended. Such a time is an upper bound of how late
 	// the lease ended.
-	Late Distribution
+	ExpiryDelay Distribution
 }
 
 // leases holds the leases of a history, by their numbers.
 type leases struct {
-	of   map[uint64]*lease
-	kept uint64
+	byNumber map[uint64]*lease
+	renewals uint64
 	// withoutRevisions is set if responses contain no revision of the whole store. The check then
 	// accepts every response that reports a missing lease. Otherwise, it accepts such a response
 	// only if the response contains a revision.
@@ -32,56 +32,56 @@ type leases struct {
 // lease holds the time until which a lease must exist, and the time at which a response reported
 // that the lease had ended.
 type lease struct {
-	sent, until     int64 // when the last successful keep-alive was sent, and until when the lease must exist because of it
-	gone            int64 // when a response reported the end of the lease; -1: no such response
-	keptBy, foundBy uint32
-	reported        bool // the early end of the lease has already been added as a finding
+	sent, validUntil         int64 // when the last successful keep-alive was sent, and until when the lease must exist because of it
+	endReportedAt            int64 // when a response reported the end of the lease; -1: no such response
+	renewedBy, endReportedBy uint32
+	alreadyFound             bool // the early end of the lease has already been added as a finding
 }
 
-// mostSeconds limits the time to live that the check accepts in a response.
-const mostSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
+// maxTTLSeconds limits the time to live that the check accepts in a response.
+const maxTTLSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
-// keptAlive processes the response to a keep-alive. The store renews a lease after the request was
+// processKeepAlive processes the response to a keep-alive. The store renews a lease after the request was
 // sent, so a renewed lease must exist for at least its TTL from that time. If the response reports
 // that the lease does not exist, the lease ended before the response.
-func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
-	if l.of == nil {
-		l.of = map[uint64]*lease{}
+func (l *leases) processKeepAlive(f *findings, o *history.Op, ord uint32) {
+	if l.byNumber == nil {
+		l.byNumber = map[uint64]*lease{}
 	}
-	one := l.of[o.Written]
+	one := l.byNumber[o.Written]
 	if one == nil {
-		one = &lease{sent: -1, gone: -1}
-		l.of[o.Written] = one
+		one = &lease{sent: -1, endReportedAt: -1}
+		l.byNumber[o.Written] = one
 	}
 	switch {
 	case o.Outcome == kv.OK:
-		l.kept++
+		l.renewals++
 		if o.Invoked > one.sent {
-			one.sent, one.until, one.keptBy = o.Invoked, o.Invoked+min(o.Mod, mostSeconds)*int64(time.Second), ord
+			one.sent, one.validUntil, one.renewedBy = o.Invoked, o.Invoked+min(o.ModRevision, maxTTLSeconds)*int64(time.Second), ord
 		}
-	case o.Outcome == kv.BadRequest && (o.At > 0 || l.withoutRevisions) && one.gone < 0:
-		one.gone, one.foundBy = o.Done, ord
+	case o.Outcome == kv.BadRequest && (o.Revision > 0 || l.withoutRevisions) && one.endReportedAt < 0:
+		one.endReportedAt, one.endReportedBy = o.Done, ord
 	}
-	if one.gone < 0 || one.sent < 0 || one.gone >= one.until || one.reported {
+	if one.endReportedAt < 0 || one.sent < 0 || one.endReportedAt >= one.validUntil || one.alreadyFound {
 		return
 	}
-	one.reported = true
-	x := finding{kind: EarlyEnd, promise: history.Lease, n: 2, ords: [3]uint32{one.keptBy, one.foundBy}}
-	if one.keptBy > one.foundBy {
-		x.ords = [3]uint32{one.foundBy, one.keptBy}
+	one.alreadyFound = true
+	x := finding{kind: EarlyLeaseEnd, guarantee: history.Lease, operationCount: 2, ords: [3]uint32{one.renewedBy, one.endReportedBy}}
+	if one.renewedBy > one.endReportedBy {
+		x.ords = [3]uint32{one.endReportedBy, one.renewedBy}
 	}
 	f.add(x)
 }
 
 func (l *leases) total() *Leases {
-	t := &Leases{Leases: uint64(len(l.of)), KeptAlive: l.kept}
+	t := &Leases{Leases: uint64(len(l.byNumber)), Renewals: l.renewals}
 	late, known := hdrhistogram.New(1000, 1<<43, 2), uint64(0)
-	for _, one := range l.of {
-		if one.gone < 0 {
+	for _, one := range l.byNumber {
+		if one.endReportedAt < 0 {
 			continue
 		}
-		t.Gone++
-		switch by := one.gone - one.until; {
+		t.EndedLeases++
+		switch by := one.endReportedAt - one.validUntil; {
 		case one.sent < 0:
 		case by > 0:
 			_ = late.RecordValue(min(by, 1<<43)) // capped at the upper limit of the histogram
@@ -90,6 +90,6 @@ func (l *leases) total() *Leases {
 			known++
 		}
 	}
-	t.Late = distribution(late, known)
+	t.ExpiryDelay = distribution(late, known)
 	return t
 }

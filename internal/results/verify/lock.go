@@ -11,128 +11,128 @@ import (
 
 // Locks counts the acquisitions of locks.
 type Locks struct {
-	Locks, Granted uint64
-	// Outlived counts acquisitions of a lock while an earlier holder still considered itself the
+	Locks, Acquisitions uint64
+	// OverlappingHolds counts acquisitions of a lock while an earlier holder still considered itself the
 	// holder, because that client had not noticed that its lease may have expired. Stores do not
 	// prevent this.
-	Outlived uint64
+	OverlappingHolds uint64
 	// Waits is the distribution of the times for which clients waited for a lock. Holds is the
 	// distribution of the times for which they held a lock. Both are in nanoseconds.
 	Waits, Holds Distribution
 }
 
-// held is one acquisition of a lock. The client certainly considered itself the holder from the
+// acquisition is one acquisition of a lock. The client certainly considered itself the holder from the
 // time got to the time freed.
-type held struct {
-	lock         uint64
-	token        int64
-	lease        uint64
-	got, freed   int64 // freed equals got if the history contains no release
-	ord, freedBy uint32
-	back         bool // a finding has already reported that the token was lower than an earlier token
+type acquisition struct {
+	lock                   uint64
+	token                  int64
+	lease                  uint64
+	acquiredAt, releasedAt int64 // releasedAt equals got if the history contains no release
+	ord, releasedBy        uint32
+	tokenDecreased         bool // a finding has already reported that the token was lower than an earlier token
 }
 
 // locks holds all acquisitions of locks in a history.
 type locks struct {
-	all   []held
-	open  map[uint32]int // by client: index in all of the client's unreleased hold
-	waits *hdrhistogram.Histogram
+	all        []acquisition
+	unreleased map[uint32]int // by client: index in all of the client's unreleased hold
+	waits      *hdrhistogram.Histogram
 }
 
 func (l *locks) take(o *history.Op, ord uint32) {
-	if l.open == nil {
-		l.open, l.waits = map[uint32]int{}, hdrhistogram.New(1000, 1<<43, 2)
+	if l.unreleased == nil {
+		l.unreleased, l.waits = map[uint32]int{}, hdrhistogram.New(1000, 1<<43, 2)
 	}
-	if o.Lock == history.Granted {
-		l.open[o.Session] = len(l.all)
-		l.all = append(l.all, held{lock: o.Key, token: o.Mod, lease: o.Written, got: o.Done, freed: o.Done, ord: ord, freedBy: ord})
+	if o.LockChange == history.Granted {
+		l.unreleased[o.Session] = len(l.all)
+		l.all = append(l.all, acquisition{lock: o.Key, token: o.ModRevision, lease: o.Written, acquiredAt: o.Done, releasedAt: o.Done, ord: ord, releasedBy: ord})
 		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // capped at the upper limit of the histogram
 		return
 	}
-	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise, the acquisition is missing from the history
-		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
-		delete(l.open, o.Session)
+	if i, ok := l.unreleased[o.Session]; ok && l.all[i].token == o.ModRevision { // otherwise, the acquisition is missing from the history
+		l.all[i].releasedAt, l.all[i].releasedBy = o.Invoked, ord
+		delete(l.unreleased, o.Session)
 	}
 }
 
 // released reports whether the history contains the release of the lock.
-func (h *held) released() bool { return h.freedBy != h.ord }
+func (h *acquisition) released() bool { return h.releasedBy != h.ord }
 
 // check finds acquisitions that the store must not allow. Clients receive tokens in the order of
 // their requests. The key of a client's request exists until the client releases the lock or its
 // lease expires. Until then, no client with a higher token can acquire the lock. So a client must
 // not acquire the lock while a client with a lower token certainly holds it. To check this, it is
 // sufficient to sort the acquisitions by token.
-func (l *locks) check(f *findings, alive *leases) *Locks {
-	t := &Locks{Granted: uint64(len(l.all))}
+func (l *locks) check(f *findings, leaseState *leases) *Locks {
+	t := &Locks{Acquisitions: uint64(len(l.all))}
 	holds := hdrhistogram.New(1000, 1<<43, 2)
-	slices.SortFunc(l.all, func(a, b held) int {
-		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.got, b.got), cmp.Compare(a.ord, b.ord))
+	slices.SortFunc(l.all, func(a, b acquisition) int {
+		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.acquiredAt, b.acquiredAt), cmp.Compare(a.ord, b.ord))
 	})
-	sure, longest := -1, -1 // among the holds with lower tokens: index of the hold that certainly lasted longest (heldUntil), and index of the hold that was released last
+	sure, longest := -1, -1 // among the holds with lower tokens: index of the hold that certainly lasted longest (certainlyHeldUntil), and index of the hold that was released last
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
-			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // capped at the upper limit of the histogram
+			_ = holds.RecordValue(min(max(h.releasedAt-h.acquiredAt, 0), 1<<43)) // capped at the upper limit of the histogram
 		}
 		if i == 0 || l.all[i-1].lock != h.lock {
 			t.Locks++
 			sure, longest = -1, -1
 		}
 		switch {
-		case sure >= 0 && alive.heldUntil(&l.all[sure]) > h.got:
-			if x := overlapFinding(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // report a hold with a token that is too low only once, even if several earlier holds have higher tokens
-				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
+		case sure >= 0 && leaseState.certainlyHeldUntil(&l.all[sure]) > h.acquiredAt:
+			if x := overlapFinding(&l.all[sure], h); x.kind != TokenDecreased || !l.all[sure].tokenDecreased { // report a hold with a token that is too low only once, even if several earlier holds have higher tokens
+				l.all[sure].tokenDecreased = l.all[sure].tokenDecreased || x.kind == TokenDecreased
 				f.add(x)
 			}
 		case i > 0 && l.all[i-1].lock == h.lock && l.all[i-1].token == h.token && l.all[i-1].lease != h.lease:
-			f.add(finding{kind: TokenBack, promise: history.Fence, key: h.lock, n: 2, ords: [3]uint32{l.all[i-1].ord, h.ord}, revision: h.token})
-		case longest >= 0 && l.all[longest].freed > h.got:
-			t.Outlived++
+			f.add(finding{kind: TokenDecreased, guarantee: history.FencingToken, key: h.lock, operationCount: 2, ords: [3]uint32{l.all[i-1].ord, h.ord}, revision: h.token})
+		case longest >= 0 && l.all[longest].releasedAt > h.acquiredAt:
+			t.OverlappingHolds++
 		}
 		if i+1 < len(l.all) && l.all[i+1].lock == h.lock && l.all[i+1].token == h.token {
 			continue // the same client acquired the lock again with the same key
 		}
 		for k := i; k >= 0 && l.all[k].lock == h.lock && l.all[k].token == h.token; k-- {
-			if x := &l.all[k]; sure < 0 || alive.heldUntil(x) > alive.heldUntil(&l.all[sure]) {
+			if x := &l.all[k]; sure < 0 || leaseState.certainlyHeldUntil(x) > leaseState.certainlyHeldUntil(&l.all[sure]) {
 				sure = k
 			}
-			if x := &l.all[k]; x.released() && (longest < 0 || x.freed > l.all[longest].freed) {
+			if x := &l.all[k]; x.released() && (longest < 0 || x.releasedAt > l.all[longest].releasedAt) {
 				longest = k
 			}
 		}
 	}
-	t.Waits, t.Holds = distribution(l.waits, t.Granted), distribution(holds, uint64(holds.TotalCount()))
+	t.Waits, t.Holds = distribution(l.waits, t.Acquisitions), distribution(holds, uint64(holds.TotalCount()))
 	return t
 }
 
 // overlapFinding returns the finding for two acquisitions of a lock, of which low has the lower
 // token. Its client certainly held the lock until after the client of high had acquired it.
-func overlapFinding(low, high *held) finding {
-	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
-	if low.released() {
-		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
+func overlapFinding(earlier, later *acquisition) finding {
+	f := finding{kind: TwoLockHolders, guarantee: history.ExclusiveLock, key: later.lock, operationCount: 2, ords: [3]uint32{earlier.ord, later.ord}, revision: earlier.token}
+	if earlier.released() {
+		f.operationCount, f.ords = 3, [3]uint32{earlier.ord, earlier.releasedBy, later.ord}
 	}
-	if high.freed > low.got { // both clients held the lock at the same time
+	if later.releasedAt > earlier.acquiredAt { // both clients held the lock at the same time
 		return f
 	}
-	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
+	return finding{kind: TokenDecreased, guarantee: history.FencingToken, key: later.lock, operationCount: 2, ords: [3]uint32{later.ord, earlier.ord}, revision: later.token}
 }
 
-// heldUntil returns the time until which a client certainly held the lock: the time of the release
+// certainlyHeldUntil returns the time until which a client certainly held the lock: the time of the release
 // or, if it is earlier, the time at which the client's lease may have expired. If the history
 // contains no keep-alive, leases last longer than the load. If the history contains no release,
-// heldUntil returns 0, because the hold may have ended before the client read the response that
+// certainlyHeldUntil returns 0, because the hold may have ended before the client read the response that
 // granted the lock.
-func (l *leases) heldUntil(h *held) int64 {
+func (l *leases) certainlyHeldUntil(h *acquisition) int64 {
 	if !h.released() {
 		return 0
 	}
-	if one := l.of[h.lease]; one != nil {
-		return min(h.freed, one.until)
+	if one := l.byNumber[h.lease]; one != nil {
+		return min(h.releasedAt, one.validUntil)
 	}
-	if len(l.of) > 0 {
+	if len(l.byNumber) > 0 {
 		return 0
 	}
-	return h.freed
+	return h.releasedAt
 }

@@ -13,12 +13,12 @@ import (
 // granted returns the acquisition of a lock, and released returns the release of a lock. A client's
 // lease has the same number as the client. Times are in seconds.
 func granted(client uint32, token, invoked, done int64) history.Op {
-	return history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: client, Written: uint64(client), Mod: token, Invoked: invoked * 1e9, Done: done * 1e9}
+	return history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Session: client, Written: uint64(client), ModRevision: token, Invoked: invoked * 1e9, Done: done * 1e9}
 }
 
 func released(client uint32, token, invoked, done int64) history.Op {
 	o := granted(client, token, invoked, done)
-	o.Lock = history.Released
+	o.LockChange = history.Released
 	return o
 }
 
@@ -33,16 +33,16 @@ func TestLocks(t *testing.T) {
 	}{
 		"one after the other":                 {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 5), granted(2, 12, 1, 4), released(2, 12, 6, 7)}},
 		"given back and granted":              {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 13, 5, 6), released(1, 13, 7, 8), granted(2, 12, 1, 5)}},
-		"granted to two":                      {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 acquired the lock before the holder with fencing token 11 had released it."},
-		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 acquired the lock with fencing token 11, but another client had already acquired the lock with token 12. A later token must be higher."},
-		"a token far back":                    {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenBack},
-		"one token twice":                     {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack},
+		"granted to two":                      {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: TwoLockHolders, says: "Client 2 acquired the lock before the holder with fencing token 11 had released it."},
+		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenDecreased, says: "Client 2 acquired the lock with fencing token 11, but another client had already acquired the lock with token 12. A later token must be higher."},
+		"a token far back":                    {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenDecreased},
+		"one token twice":                     {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenDecreased},
 		"had again by one key":                {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 11, 5, 6), released(1, 11, 7, 8), granted(2, 12, 5, 9)}},
 		"another lock":                        {ops: []history.Op{granted(1, 11, 1, 2), otherLock(granted(2, 12, 1, 3)), released(1, 11, 4, 5), otherLock(released(2, 12, 6, 7))}},
 		"not known to be freed":               {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(2, 12, 6, 7)}},
 		"granted late, not known to be freed": {ops: []history.Op{granted(2, 12, 1, 3), granted(1, 11, 1, 4), released(2, 12, 6, 7)}},
 		"a lease that had ended":              {ops: []history.Op{keepAlive(1, 1, 1, 2), keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, outlived: 1},
-		"a lease that lived":                  {ops: []history.Op{keepAlive(1, 1, 1, 2), keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), keepAlive(1, 2, 3, 5), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, want: HeldTwice},
+		"a lease that lived":                  {ops: []history.Op{keepAlive(1, 1, 1, 2), keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), keepAlive(1, 2, 3, 5), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, want: TwoLockHolders},
 		"a lease not kept alive":              {ops: []history.Op{keepAlive(2, 1, 1, 9), granted(1, 11, 1, 2), granted(2, 12, 1, 4), released(1, 11, 5, 6), released(2, 12, 6, 7)}, outlived: 1},
 		"released, never granted":             {ops: []history.Op{released(1, 11, 1, 2), granted(2, 12, 1, 4)}},
 	} {
@@ -50,15 +50,15 @@ func TestLocks(t *testing.T) {
 		m.ops = c.ops
 		slices.SortStableFunc(m.ops, func(a, b history.Op) int { return int(a.Done - b.Done) })
 		r, _ := checked(t, m, Options{})
-		if r.Locks == nil || r.Locks.Outlived != c.outlived || r.Operations != uint64(slices.IndexFunc(append(m.ops, history.Op{Lock: history.Granted}), func(o history.Op) bool { return o.Lock != 0 })) && c.outlived == 0 && c.want == "" {
+		if r.Locks == nil || r.Locks.OverlappingHolds != c.outlived || r.Operations != uint64(slices.IndexFunc(append(m.ops, history.Op{LockChange: history.Granted}), func(o history.Op) bool { return o.LockChange != 0 })) && c.outlived == 0 && c.want == "" {
 			t.Errorf("%s: %d operations, %+v", name, r.Operations, r.Locks)
 		}
 		if c.want == "" && !r.Right() || c.want != "" && (r.Counts[c.want] != 1 || len(r.Counts) != 1) {
 			t.Errorf("%s: %v", name, r.Counts)
 		}
 		for _, v := range r.Violations {
-			if !strings.HasSuffix(v.Text, c.says) || strings.Contains(v.Text, "%!") || !strings.Contains(v.Text, "acquired it with fencing token") {
-				t.Error(v.Text)
+			if !strings.HasSuffix(v.Explanation, c.says) || strings.Contains(v.Explanation, "%!") || !strings.Contains(v.Explanation, "acquired it with fencing token") {
+				t.Error(v.Explanation)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	alive := func(c int, at int64) {
 		if keep && at > kept[c] {
 			kept[c] = at
-			m.ops = append(m.ops, history.Op{Kind: kv.KeepAlive, Written: lease[c], Session: uint32(c), Invoked: at, Done: at + 1e6, At: 5, Mod: ttl})
+			m.ops = append(m.ops, history.Op{Kind: kv.KeepAlive, Written: lease[c], Session: uint32(c), Invoked: at, Done: at + 1e6, Revision: 5, ModRevision: ttl})
 		}
 	}
 	hold := func(c int, token, asked, got, freed, done int64) {
@@ -157,7 +157,7 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 // their leases, and that every lie of a lock causes a finding.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	for seed := range uint64(60) {
-		for lie, kind := range map[lockLie]Kind{lockHonest: "", lockGrantsTwice: HeldTwice, lockGoesBack: TokenBack} {
+		for lie, kind := range map[lockLie]Kind{lockHonest: "", lockGrantsTwice: TwoLockHolders, lockGoesBack: TokenDecreased} {
 			m, lies := simulatedLocks(seed, 150, lie)
 			r, err := Check(m, Options{})
 			if err != nil {
@@ -183,14 +183,14 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 func provenSlowly(ops []history.Op) (n uint64) {
 	until := map[uint64]int64{}
 	for i := range ops {
-		if o := &ops[i]; o.Lock == history.NoHold {
-			until[o.Written] = max(until[o.Written], o.Invoked+o.Mod*1e9)
+		if o := &ops[i]; o.LockChange == history.NoLockChange {
+			until[o.Written] = max(until[o.Written], o.Invoked+o.ModRevision*1e9)
 		}
 	}
 	sure := func(g *history.Op) int64 {
 		freed := int64(0) // a hold without a known release proves nothing
 		for i := range ops {
-			if o := &ops[i]; o.Lock == history.Released && o.Session == g.Session && o.Mod == g.Mod {
+			if o := &ops[i]; o.LockChange == history.Released && o.Session == g.Session && o.ModRevision == g.ModRevision {
 				freed = o.Invoked
 			}
 		}
@@ -205,13 +205,13 @@ func provenSlowly(ops []history.Op) (n uint64) {
 	var holds []history.Op
 	var ends []int64
 	for i := range ops {
-		if ops[i].Lock == history.Granted {
+		if ops[i].LockChange == history.Granted {
 			holds, ends = append(holds, ops[i]), append(ends, sure(&ops[i]))
 		}
 	}
 	for i := range holds {
 		for k := range holds {
-			if holds[k].Mod < holds[i].Mod && ends[k] > holds[i].Done {
+			if holds[k].ModRevision < holds[i].ModRevision && ends[k] > holds[i].Done {
 				n++
 				break
 			}

@@ -20,28 +20,30 @@ type step struct {
 	bound
 }
 
-// sweep stores how the highest revisions grew over time. It keeps the steps that may still be
+// revisionHistory stores how the highest revisions grew over time. It keeps the steps that may still be
 // needed for the operation that began earliest.
-type sweep struct {
+type revisionHistory struct {
 	steps   []step
 	longest int64
 }
 
-func newSweep(longest int64) *sweep { return &sweep{longest: longest, steps: []step{{done: -1}}} }
+func newSweep(longest int64) *revisionHistory {
+	return &revisionHistory{longest: longest, steps: []step{{done: -1}}}
+}
 
-// ended adds the response to an operation. Callers must pass operations in the order in which they
+// addResponse adds the response to an operation. Callers must pass operations in the order in which they
 // ended.
-func (s *sweep) ended(o *history.Op, r role, ord uint32) {
-	if o.At == 0 || r != read && r != wrote {
+func (s *revisionHistory) addResponse(o *history.Op, r role, ord uint32) {
+	if o.Revision == 0 || r != read && r != wrote {
 		return
 	}
 	last := &s.steps[len(s.steps)-1]
 	next := *last
-	if strong(o) && o.At > next.acked {
-		next.acked, next.ackedBy = o.At, ord
+	if isLinearizable(o) && o.Revision > next.acked {
+		next.acked, next.ackedBy = o.Revision, ord
 	}
-	if o.At > next.seen {
-		next.seen, next.seenBy = o.At, ord
+	if o.Revision > next.seen {
+		next.seen, next.seenBy = o.Revision, ord
 	}
 	switch next.done = o.Done; {
 	case next.acked == last.acked && next.seen == last.seen:
@@ -54,7 +56,7 @@ func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 
 // push adds a step. When the slice is full, it first removes the older half of the steps if no
 // later operation can need them.
-func (s *sweep) push(next step) {
+func (s *revisionHistory) push(next step) {
 	if len(s.steps) == cap(s.steps) {
 		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
 			s.steps = s.steps[:copy(s.steps, s.steps[half:])]
@@ -66,7 +68,7 @@ func (s *sweep) push(next step) {
 // boundBefore returns the bound over the operations that ended before a time. It excludes
 // operations that ended at exactly this time, because the order of events with equal times is
 // unknown.
-func (s *sweep) boundBefore(at int64) bound {
+func (s *revisionHistory) boundBefore(at int64) bound {
 	lo, hi, back := 0, len(s.steps), 1
 	for hi-back > 0 { // search backwards first, because most operations began a short time ago
 		if s.steps[hi-back].done < at {
@@ -79,22 +81,22 @@ func (s *sweep) boundBefore(at int64) bound {
 	return s.steps[max(i-1, 0)].bound
 }
 
-// orderOf compares the revision of a response with the revisions of all operations that had ended
+// checkOrder compares the revision of a response with the revisions of all operations that had ended
 // before its operation began.
-func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
+func (c *checker) checkOrder(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
-	case o.Joined: // already checked with the first part of the same operation
-	case r == wrote && o.At <= limit.seen:
+	case o.ContinuesPrevious: // already checked with the first part of the same operation
+	case r == wrote && o.Revision <= limit.seen:
 		c.found.add(finding{
-			kind: Reordered, promise: history.Order, key: o.Key, n: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
+			kind: ReorderedWrite, guarantee: history.RevisionOrder, key: o.Key, operationCount: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
 		})
-	case r == read && strong(o) && o.At < limit.acked:
+	case r == read && isLinearizable(o) && o.Revision < limit.acked:
 		promise := history.Linearizable
 		if o.Kind.Writes() {
-			promise = history.Order
+			promise = history.RevisionOrder
 		}
 		c.found.add(finding{
-			kind: StaleRead, promise: promise, key: o.Key, n: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
+			kind: StaleRead, guarantee: promise, key: o.Key, operationCount: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
 			state: fmt.Sprintf("revision %d had been acknowledged before the operation began", limit.acked),
 		})
 	}
@@ -102,31 +104,31 @@ func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 
 // sessions holds, for each client, the highest revision at which the client was served.
 type sessions struct {
-	places numbered // by client: index in all, plus one
-	all    []served
+	clientIndexes numbered // by client: index in all, plus one
+	all           []sessionRevision
 }
 
-type served struct {
-	at, done int64
-	ord      uint32
+type sessionRevision struct {
+	revision, done int64
+	ord            uint32
 }
 
 func (s *sessions) check(f *findings, o *history.Op, r role, ord uint32) {
 	if r != read && r != wrote || o.Final {
 		return
 	}
-	now := served{o.At, o.Done, ord}
-	place := s.places.get(uint64(o.Session))
+	now := sessionRevision{o.Revision, o.Done, ord}
+	place := s.clientIndexes.get(uint64(o.Session))
 	if place == 0 {
 		s.all = append(s.all, now)
-		s.places.set(uint64(o.Session), uint32(len(s.all)))
+		s.clientIndexes.set(uint64(o.Session), uint32(len(s.all)))
 		return
 	}
 	was := &s.all[place-1]
-	if o.At < was.at && o.Invoked > was.done {
-		f.add(finding{kind: Backwards, promise: history.Session, key: o.Key, n: 2, ords: [3]uint32{was.ord, ord}, revision: was.at})
+	if o.Revision < was.revision && o.Invoked > was.done {
+		f.add(finding{kind: RevisionDecreased, guarantee: history.SessionOrder, key: o.Key, operationCount: 2, ords: [3]uint32{was.ord, ord}, revision: was.revision})
 	}
-	if o.At >= was.at {
+	if o.Revision >= was.revision {
 		*was = now
 	}
 }

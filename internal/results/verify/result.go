@@ -4,21 +4,21 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 
 // Violation is a response that violates a guarantee.
 type Violation struct {
-	Kind    Kind
-	Promise history.Promise
-	Source  string // where the guarantee is documented
-	Key     uint64 // not valid for the kinds in keyless
+	Kind      Kind
+	Guarantee history.Promise
+	Source    string // where the guarantee is documented
+	Key       uint64 // not valid for the kinds in keyless
 	// Ops holds the operations that prove the violation, in the order in which they began. Wrong is
 	// the index in Ops of the operation with the wrong response.
-	Ops   []history.Op
-	Wrong int
-	Text  string // one line for each operation, and a last line that explains the violation
+	Ops         []history.Op
+	WrongIndex  int
+	Explanation string // one line for each operation, and a last line that explains the violation
 }
 
 // Result is the result of the check of a history.
 type Result struct {
-	Operations uint64 // not including watch events
-	Judged     uint64 // number of operations that were checked against the store's guarantees
+	Operations         uint64 // not including watch events
+	VerifiedOperations uint64 // number of operations that were checked against the store's guarantees
 	// Keys is the number of keys with at least one operation that was checked.
 	Keys uint64
 	// Violations holds the first violations of each kind. Counts holds the number of all
@@ -28,9 +28,9 @@ type Result struct {
 	// Consequences counts the violations that a disagreement between members explains. Violations
 	// and Counts do not include them.
 	Consequences map[Kind]uint64
-	// NotPromised counts, by guarantee, the responses that would be violations if the store gave
+	// NotGuaranteed counts, by guarantee, the responses that would be violations if the store gave
 	// the guarantee.
-	NotPromised map[history.Promise]uint64
+	NotGuaranteed map[history.Promise]uint64
 	// Indefinite counts writes with an unknown outcome. Resolved counts those of them whose effect
 	// was visible to other operations.
 	Indefinite, Resolved uint64

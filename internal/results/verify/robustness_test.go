@@ -177,14 +177,14 @@ func (r *etcdRun) lies(o *etcdOp) bool {
 func (r *etcdRun) swap() {
 	var puts []int
 	for i := range r.sent {
-		if o := &r.sent[i]; o.ours.Kind == kv.Put && o.ours.At > 0 {
+		if o := &r.sent[i]; o.ours.Kind == kv.Put && o.ours.Revision > 0 {
 			puts = append(puts, i)
 		}
 	}
 	if len(puts) > 1 {
 		r.Shuffle(len(puts), func(i, j int) { puts[i], puts[j] = puts[j], puts[i] })
 		a, b := &r.sent[puts[0]], &r.sent[puts[1]]
-		a.ours.At, b.ours.At = b.ours.At, a.ours.At
+		a.ours.Revision, b.ours.Revision = b.ours.Revision, a.ours.Revision
 		a.theirs.Revision, b.theirs.Revision = b.theirs.Revision, a.theirs.Revision
 	}
 }
@@ -237,7 +237,7 @@ func (r *etcdRun) unanswered(o *etcdOp) {
 // answered records an operation with its response, in the formats of both checkers.
 func (r *etcdRun) answered(o *etcdOp) {
 	ours, theirs := &o.ours, &o.theirs
-	ours.At = theirs.Revision
+	ours.Revision = theirs.Revision
 	var kvs []model.KeyValue
 	switch {
 	case ours.Kind == kv.Get:
@@ -248,8 +248,8 @@ func (r *etcdRun) answered(o *etcdOp) {
 	}
 	switch {
 	case len(kvs) > 0:
-		ours.Mod = kvs[0].ModRevision
-		if ours.Read = history.Unseen; ours.Kind == kv.Get {
+		ours.ModRevision = kvs[0].ModRevision
+		if ours.Read = history.UnknownValue; ours.Kind == kv.Get {
 			ours.Read, _ = strconv.ParseUint(kvs[0].Value.Value, 10, 64)
 		}
 	case ours.Kind == kv.Get, ours.Kind == kv.Delete && theirs.Txn.Results[0].Deleted == 0:
@@ -260,7 +260,7 @@ func (r *etcdRun) answered(o *etcdOp) {
 
 // operations returns the history for the checker of this package.
 func (r *etcdRun) operations() *memory {
-	m := &memory{header: history.Header{Store: "etcd", Base: 1, Promises: allPromises()}}
+	m := &memory{header: history.Header{Store: "etcd", BaseRevision: 1, Promises: allPromises()}}
 	for i := range r.sent {
 		m.ops = append(m.ops, r.sent[i].ours)
 	}
@@ -317,7 +317,7 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 		if theirs != r.Right() {
 			t.Errorf("seed %d, lie %d: etcd's checker says %v, and ours found %v", seed, lie, found.Linearization.Status, r.Counts)
 			for i := range r.Violations {
-				t.Log(r.Violations[i].Text)
+				t.Log(r.Violations[i].Explanation)
 			}
 		}
 		if !r.Right() {

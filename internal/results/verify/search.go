@@ -13,54 +13,56 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSearched is the maximum number of operations per key for which the check searches for a valid
+// maxSearched is the maximum number of operations per key for which the check searches for a valid
 // order. It uses the operations that ended first. The limit is necessary because the memory that
 // the search needs grows with the square of the number of operations.
-const mostSearched = 2000
+const maxSearched = 2000
 
-// searched is an operation on one key, in the form that the search for a valid order uses.
-type searched struct {
+// searchOperation is an operation on one key, in the form that the search for a valid order uses.
+type searchOperation struct {
 	kind     kv.Kind // Get, Put (also for deletes, which write Absent) or CAS
 	value    uint64  // value that was read or written
-	expected uint64  // CAS: expected value; Unseen: unknown
+	expected uint64  // CAS: expected value; UnknownValue: unknown
 	outcome  role    // CAS: `wrote` if it succeeded, `read` if it had a conflict, `maybe` if its outcome is unknown
 }
 
-// register is the state of a key during the search: the value of the key, or Unseen as long as no
+// register is the state of a key during the search: the value of the key, or UnknownValue as long as no
 // operation determines the value.
 type register uint64
 
 // step applies an operation to the register. It reports whether the operation's response is
 // possible in the current state, and returns the next state.
-func (r register) step(o *searched) (bool, register) {
+func (r register) step(o *searchOperation) (bool, register) {
 	was := uint64(r)
-	can := func(value uint64) bool { return was == value || was == history.Unseen || value == history.Unseen }
+	can := func(value uint64) bool {
+		return was == value || was == history.UnknownValue || value == history.UnknownValue
+	}
 	switch {
 	case o.kind == kv.Get:
 		if !can(o.value) {
 			return false, r
 		}
-		if was == history.Unseen {
+		if was == history.UnknownValue {
 			return true, register(o.value)
 		}
 		return true, r
 	case o.kind == kv.Put:
 		return true, register(o.value)
 	case o.outcome == read: // the operation had a conflict
-		return o.expected == history.Unseen || was == history.Unseen || was != o.expected, r
+		return o.expected == history.UnknownValue || was == history.UnknownValue || was != o.expected, r
 	case can(o.expected):
 		return true, register(o.value)
 	}
-	return o.outcome == maybe, r // the write may not have been executed
+	return o.outcome == indefinite, r // the write may not have been executed
 }
 
-// decide searches for an order of the operations that explains all responses. It stops after the
+// findOrder searches for an order of the operations that explains all responses. It stops after the
 // time longest.
-func decide(ops []porcupine.Operation, first register, longest time.Duration) porcupine.CheckResult {
+func findOrder(ops []porcupine.Operation, initial register, timeLimit time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(porcupine.Model{
-		Init: func() any { return first },
-		Step: func(state, input, _ any) (bool, any) { return state.(register).step(input.(*searched)) },
-	}, ops, longest)
+		Init: func() any { return initial },
+		Step: func(state, input, _ any) (bool, any) { return state.(register).step(input.(*searchOperation)) },
+	}, ops, timeLimit)
 }
 
 // search checks the history of a store that returns no revisions of writes. For each key in a
@@ -71,10 +73,10 @@ func (c *checker) search() error {
 		return err
 	}
 	var cut, open int
-	until := time.Now().Add(c.opt.Longest)
+	until := time.Now().Add(c.opt.SearchTimeLimit)
 	for _, key := range keys {
 		one := of[key]
-		if one.until > 0 {
+		if one.cutAt > 0 {
 			cut++
 		}
 		left := time.Until(until)
@@ -82,7 +84,7 @@ func (c *checker) search() error {
 			open++
 			continue
 		}
-		switch decide(one.operations(), register(history.Unseen), left) {
+		switch findOrder(one.operations(), register(history.UnknownValue), left) {
 		case porcupine.Unknown:
 			open++
 		case porcupine.Illegal:
@@ -90,15 +92,15 @@ func (c *checker) search() error {
 		}
 	}
 	reference := "with real time and with the revisions of reads"
-	if c.in.Header().Base == 0 {
+	if c.in.Header().BaseRevision == 0 {
 		reference = "with real time. It used the revisions of reads only to find duplicates, because the first revision is unknown"
 	}
 	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes. The check compared operations %s. For %d of %d keys, it also searched for a valid order", reference, len(keys), c.result.Keys))
 	if cut > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("for %d of these keys, the search covered only the first %d operations", cut, mostSearched))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("for %d of these keys, the search covered only the first %d operations", cut, maxSearched))
 	}
 	if open > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: the search did not finish for %d of these keys within %s", open, c.opt.Longest))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: the search did not finish for %d of these keys within %s", open, c.opt.SearchTimeLimit))
 	}
 	return nil
 }
@@ -107,11 +109,11 @@ func (c *checker) search() error {
 type keyHistory struct {
 	ops   []history.Op
 	ords  []uint32
-	until int64 // time at which the history of this key is cut; 0: not cut
+	cutAt int64 // time at which the history of this key is cut; 0: not cut
 }
 
 // sample returns the keys with the lowest hashes, and the operations on these keys.
-func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error) {
+func (c *checker) sample() (keys []uint64, histories map[uint64]*keyHistory, err error) {
 	var lowest mixedHeap
 	in := map[uint64]bool{}
 	err = c.forEachOperation(func(_ uint32, o *history.Op) {
@@ -127,33 +129,33 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	of = map[uint64]*keyHistory{}
+	histories = map[uint64]*keyHistory{}
 	err = c.forEachOperation(func(ord uint32, o *history.Op) {
-		if r := roleOf(o); r == unchecked || r == refused || r == ending || !in[mixed(o.Key)] || r == read && !strong(o) && !o.Final {
+		if r := roleOf(o); r == unchecked || r == notExecuted || r == sessionEnd || !in[mixed(o.Key)] || r == read && !isLinearizable(o) && !o.Final {
 			return
 		}
-		k := of[o.Key]
+		k := histories[o.Key]
 		if k == nil {
 			k = &keyHistory{}
-			of[o.Key] = k
+			histories[o.Key] = k
 			keys = append(keys, o.Key)
 		}
 		k.add(ord, o)
 	})
 	slices.Sort(keys)
-	return keys, of, err
+	return keys, histories, err
 }
 
 // add adds an operation. Callers must pass the operations in the order in which they ended. If the
 // history is cut, add ignores later operations, except for writes that began before the cut,
 // because such a write may have been executed before the cut.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
-	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
+	if k.cutAt > 0 && (o.Invoked > k.cutAt || roleOf(o) == read) {
 		return
 	}
 	k.ops, k.ords = append(k.ops, *o), append(k.ords, ord)
-	if k.until == 0 && len(k.ops) == mostSearched {
-		k.until = cutTime(o)
+	if k.cutAt == 0 && len(k.ops) == maxSearched {
+		k.cutAt = cutTime(o)
 	}
 }
 
@@ -166,28 +168,28 @@ func cutTime(o *history.Op) int64 { return max(o.Done, 1) }
 func (k *keyHistory) operations() (out []porcupine.Operation) {
 	values := map[int64]uint64{0: history.Absent} // values that reads returned, by revision
 	for i := range k.ops {
-		if o := &k.ops[i]; o.Kind == kv.Get && o.Mod > 0 && o.Read != history.Unseen {
-			values[o.Mod] = o.Read
+		if o := &k.ops[i]; o.Kind == kv.Get && o.ModRevision > 0 && o.Read != history.UnknownValue {
+			values[o.ModRevision] = o.Read
 		}
 	}
 	for i := range k.ops {
 		o := &k.ops[i]
-		s := &searched{kind: kv.Put, value: o.Written, outcome: roleOf(o)}
-		if k.until > 0 && o.Done > k.until {
-			s.outcome = maybe
+		s := &searchOperation{kind: kv.Put, value: o.Written, outcome: roleOf(o)}
+		if k.cutAt > 0 && o.Done > k.cutAt {
+			s.outcome = indefinite
 		}
 		returned := o.Done
-		if s.outcome == maybe {
+		if s.outcome == indefinite {
 			returned = 1<<63 - 1
 		}
 		switch {
 		case o.Kind.Reads(), o.Kind == kv.Delete && s.outcome == read:
 			s.kind, s.value = kv.Get, o.Read
-			if o.Read == history.Unseen {
+			if o.Read == history.UnknownValue {
 				continue // left out, because the response shows only that the key exists
 			}
 		case o.Kind == kv.CAS:
-			s.kind, s.expected = kv.CAS, history.Unseen
+			s.kind, s.expected = kv.CAS, history.UnknownValue
 			if v, ok := values[o.Expected]; ok {
 				s.expected = v
 			}
@@ -203,22 +205,22 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: cutTime(&k.ops[i])} // clipped, so that add does not overwrite k.ops
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), cutAt: cutTime(&k.ops[i])} // clipped, so that add does not overwrite k.ops
 		for _, o := range k.ops[i+1:] {                                              // add the writes that began before the end of the prefix
 			part.add(0, &o)
 		}
-		found := decide(part.operations(), register(history.Unseen), time.Second)
+		found := findOrder(part.operations(), register(history.UnknownValue), time.Second)
 		open = open || found == porcupine.Unknown
 		return found == porcupine.Illegal
 	})
 	last := min(n, len(k.ops)) - 1
-	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: ", although the operations that ended before it have a valid order"}
+	f := finding{kind: NoValidOrder, guarantee: history.Linearizable, key: key, operationCount: 1, ords: [3]uint32{k.ords[last]}, state: ", although the operations that ended before it have a valid order"}
 	if open {
 		f.state = " or an earlier response; the search timed out before it could identify which one"
 	}
 	for i := last - 1; i >= 0; i-- { // also include the last write that ended before the operation began
-		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
-			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
+		if o := &k.ops[i]; o.IsExecutedWrite() && o.Done < k.ops[last].Invoked {
+			f.operationCount, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
 			break
 		}
 	}

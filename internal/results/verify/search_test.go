@@ -39,7 +39,7 @@ func TestJepsenHistories(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]porcupine.CheckResult{"true": porcupine.Ok, "false": porcupine.Illegal}[m[2]]
-		if got := decide(jepsen(t, string(log)), register(history.Absent), time.Minute); got != want {
+		if got := findOrder(jepsen(t, string(log)), register(history.Absent), time.Minute); got != want {
 			t.Errorf("history %d is %s, and was decided to be %s", number, want, got)
 		}
 	}
@@ -66,7 +66,7 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 		}
 		client, what, kind, arg := m[1], m[2], m[3], m[4]
 		if what == "invoke" {
-			o := &searched{kind: kv.Get, outcome: maybe, value: history.Unseen}
+			o := &searchOperation{kind: kv.Get, outcome: indefinite, value: history.UnknownValue}
 			switch kind {
 			case "write":
 				o.kind, o.value = kv.Put, value(arg)
@@ -79,7 +79,7 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 			continue
 		}
 		i := open[client]
-		o := ops[i].Input.(*searched)
+		o := ops[i].Input.(*searchOperation)
 		switch {
 		case strings.Contains(arg, "timed-out") || what == "info":
 			continue // nothing is known about this operation
@@ -108,13 +108,13 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 		}
 		m, lies := simulated(seed, 3000, kind, rate)
 		for i := range m.ops {
-			if m.ops[i].At = 0; m.ops[i].Changes() {
-				m.ops[i].Mod = 0
+			if m.ops[i].Revision = 0; m.ops[i].IsExecutedWrite() {
+				m.ops[i].ModRevision = 0
 			}
 		}
-		r, found := checked(t, m, Options{Samples: 1000, Longest: 3 * time.Second})
+		r, found := checked(t, m, Options{Samples: 1000, SearchTimeLimit: 3 * time.Second})
 		if kind == noLie && !r.Right() {
-			t.Errorf("seed %d: %v\n%s", seed, r.Counts, r.Violations[0].Text)
+			t.Errorf("seed %d: %v\n%s", seed, r.Counts, r.Violations[0].Explanation)
 		}
 		if !strings.Contains(strings.Join(r.Undecided, ""), "returns no revisions") {
 			t.Errorf("seed %d: nothing is said: %v", seed, r.Undecided)
@@ -138,9 +138,9 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 func TestResultNamesUndecidedKeys(t *testing.T) {
 	m, _ := simulated(3, 4000, noLie, 0)
 	for i := range m.ops {
-		m.ops[i].At = 0
+		m.ops[i].Revision = 0
 	}
-	r, _ := checked(t, m, Options{Longest: time.Nanosecond})
+	r, _ := checked(t, m, Options{SearchTimeLimit: time.Nanosecond})
 	if last := r.Undecided[len(r.Undecided)-1]; !r.Right() || !strings.HasPrefix(last, "undecided: ") {
 		t.Errorf("%v, %q", r.Counts, last)
 	}
@@ -153,10 +153,10 @@ func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	var k keyHistory
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})
 	k.add(9, &history.Op{Kind: kv.Exists, Outcome: kv.Miss, Final: true, Invoked: 10, Done: 20})
-	if got := decide(k.operations(), register(history.Unseen), time.Second); got != porcupine.Illegal {
+	if got := findOrder(k.operations(), register(history.UnknownValue), time.Second); got != porcupine.Illegal {
 		t.Fatalf("it is %v", got)
 	}
-	if f := k.finding(1); f.n != 2 || f.ords != [3]uint32{4, 9} {
-		t.Errorf("named are %d of %v", f.n, f.ords)
+	if f := k.finding(1); f.operationCount != 2 || f.ords != [3]uint32{4, 9} {
+		t.Errorf("named are %d of %v", f.operationCount, f.ords)
 	}
 }

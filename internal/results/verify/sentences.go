@@ -17,50 +17,50 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	if wrong.Kind == kv.Watch {
-		if why := f.ofWatcher(wrong); why != "" {
-			return out + why
+		if reason := f.ofWatcher(wrong); reason != "" {
+			return out + reason
 		}
 		who = fmt.Sprintf("watcher %d's event", wrong.Session)
 		Who = fmt.Sprintf("Watcher %d's event", wrong.Session)
 	}
 	switch f.kind {
-	case EarlyEnd:
+	case EarlyLeaseEnd:
 		out += fmt.Sprintf("Lease %x ended before its renewed time to live had passed.", wrong.Written)
-	case HeldTwice:
+	case TwoLockHolders:
 		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
-	case TokenBack:
-		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, but another client had already acquired the lock with token %d. A later token must be higher.", wrong.Session, wrong.Mod, f.revision)
-	case Disagreement:
+	case TokenDecreased:
+		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, but another client had already acquired the lock with token %d. A later token must be higher.", wrong.Session, wrong.ModRevision, f.revision)
+	case MembersDisagree:
 		out += f.state
 	case WrongResponse:
 		out += Who + " received a response that does not match the request: the response contains another key, contains a value that was never written or was already replaced, or violates the protocol."
-	case Reordered:
+	case ReorderedWrite:
 		if f.state != "" {
 			return out + f.state
 		}
-		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not higher.", f.revision, who, wrong.At)
-	case SameRevision:
+		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not higher.", f.revision, who, wrong.Revision)
+	case DuplicateRevision:
 		out += fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
-	case Backwards:
-		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at the lower revision %d.", wrong.Session, f.revision, wrong.At)
-	case OtherValue:
+	case RevisionDecreased:
+		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at the lower revision %d.", wrong.Session, f.revision, wrong.Revision)
+	case TwoValuesAtRevision:
 		out += fmt.Sprintf("The key has two values at revision %d.", f.revision)
-	case AppliedTwice:
+	case WriteAppliedTwice:
 		out += fmt.Sprintf("One write took effect at two revisions; the second is %d.", f.revision)
-	case Invented:
+	case UnwrittenValue:
 		out += fmt.Sprintf("No write in the history explains the version at revision %d.", f.revision)
-	case RefusedThere:
+	case RefusedWriteExecuted:
 		out += fmt.Sprintf("The store had refused this write, but it took effect at revision %d.", f.revision)
-	case Future:
-		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.At, f.revision)
-	case WrongConflict:
+	case ReadOfFutureVersion:
+		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.Revision, f.revision)
+	case UnjustifiedConflict:
 		out += fmt.Sprintf("%s expected %s %d. The key met this condition, but the store reported a conflict.", Who, noun, wrong.Expected)
-	case WrongCAS:
-		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.At), f.state)
-	case NoOrder:
+	case CASOnWrongVersion:
+		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.Revision), f.state)
+	case NoValidOrder:
 		out += "No order of the operations on this key explains the last of these responses" + f.state + "."
 	default:
-		out += fmt.Sprintf("When %s was served%s, %s.", who, atRevision(wrong.At), f.state)
+		out += fmt.Sprintf("When %s was served%s, %s.", who, atRevision(wrong.Revision), f.state)
 	}
 	return out
 }
@@ -69,25 +69,25 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 // violations of other guarantees.
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
-	case EventLost:
+	case MissingEvent:
 		received := "received later events"
-		if wrong.Watch == history.Reached {
-			received = fmt.Sprintf("was notified that it had received all events up to revision %d", wrong.Mod)
+		if wrong.Watch == history.ProgressReached {
+			received = fmt.Sprintf("was notified that it had received all events up to revision %d", wrong.ModRevision)
 		}
 		return fmt.Sprintf("Watcher %d %s, but it never received revision %d of key %d.", wrong.Session, received, f.revision, f.key)
-	case EventTwice:
+	case DuplicateEvent:
 		return fmt.Sprintf("Watcher %d received revision %d of the key twice.", wrong.Session, f.revision)
-	case EventLate:
+	case ReorderedEvent:
 		return fmt.Sprintf("Watcher %d received revision %d after a later revision.", wrong.Session, f.revision)
-	case EventSplit:
+	case SplitEvent:
 		return fmt.Sprintf("Watcher %d received revision %d in two messages.", wrong.Session, f.revision)
-	case OtherKey:
+	case EventOfWrongKey:
 		return fmt.Sprintf("Watcher %d received an event at revision %d for a key that it does not watch.", wrong.Session, f.revision)
-	case Untrue:
-		return fmt.Sprintf("Watcher %d was notified that it had received all events up to revision %d, but afterwards it received an event of revision %d.", wrong.Session, f.revision, wrong.Mod)
+	case WrongWatchProgress:
+		return fmt.Sprintf("Watcher %d was notified that it had received all events up to revision %d, but afterwards it received an event of revision %d.", wrong.Session, f.revision, wrong.ModRevision)
 	case LostWrite:
 		return fmt.Sprintf("Watcher %d was notified that key %d is deleted, but at %s.", wrong.Session, f.key, f.state)
-	case WrongBefore:
+	case WrongPreviousValue:
 		return fmt.Sprintf("Before revision %d, %s.", f.revision, f.state)
 	}
 	return ""
@@ -112,19 +112,19 @@ func byMember(o *history.Op) string {
 
 // describeKeepAlive describes a keep-alive, or an acquisition or release of a lock.
 func describeKeepAlive(o *history.Op) string {
-	switch o.Lock {
+	switch o.LockChange {
 	case history.Granted:
-		return fmt.Sprintf("Client %d, %s to %s: requested lock %d with lease %x and acquired it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.Mod, byMember(o))
+		return fmt.Sprintf("Client %d, %s to %s: requested lock %d with lease %x and acquired it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.ModRevision, byMember(o))
 	case history.Released:
-		return fmt.Sprintf("Client %d, %s to %s: released lock %d with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Mod, byMember(o))
+		return fmt.Sprintf("Client %d, %s to %s: released lock %d with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.ModRevision, byMember(o))
 	}
 	out := fmt.Sprintf("Client %d, %s to %s: keep-alive of lease %x: ", o.Session, clock(o.Invoked), clock(o.Done), o.Written)
 	switch {
 	case o.Outcome == kv.OK:
-		out += fmt.Sprintf("renewed for %d s", o.Mod)
-	case o.Outcome == kv.BadRequest && o.At > 0:
+		out += fmt.Sprintf("renewed for %d s", o.ModRevision)
+	case o.Outcome == kv.BadRequest && o.Revision > 0:
 		out += "expired or revoked"
-	case o.Outcome == kv.WrongAnswer:
+	case o.Outcome == kv.WrongResponse:
 		out += "the response was wrong"
 	default:
 		out += "no response (" + o.Outcome.String() + ")"
@@ -136,29 +136,29 @@ func describeKeepAlive(o *history.Op) string {
 func describeWatch(o *history.Op) string {
 	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
 	switch o.Watch {
-	case history.Began:
+	case history.WatchStarted:
 		out += fmt.Sprintf("created, starting at key %d", o.Key)
 		if o.Outcome == kv.Miss {
-			out = fmt.Sprintf("Watcher %d, %s: was notified that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.At))
+			out = fmt.Sprintf("Watcher %d, %s: was notified that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.Revision))
 		}
-	case history.Reached:
-		out += fmt.Sprintf("received all events up to revision %d", o.Mod)
-	case history.Ended:
+	case history.ProgressReached:
+		out += fmt.Sprintf("received all events up to revision %d", o.ModRevision)
+	case history.WatchEnded:
 		out += fmt.Sprintf("ended by the store (%s)", o.Outcome)
 	default:
 		key := fmt.Sprintf("key %d", o.Key)
-		if o.Outcome == kv.WrongAnswer {
+		if o.Outcome == kv.WrongResponse {
 			key = "a key outside the load"
 		}
 		switch o.Read {
 		case history.Absent:
 			out += key + " was deleted"
-		case history.Unseen:
+		case history.UnknownValue:
 			out += key + " was written"
 		default:
 			out += fmt.Sprintf("%s got value #%d", key, o.Read)
 		}
-		if out += atRevision(o.Mod); o.Expected > 0 {
+		if out += atRevision(o.ModRevision); o.Expected > 0 {
 			out += ", replacing the version" + ofRevision(o.Expected)
 		}
 	}
@@ -179,14 +179,14 @@ func conditionOf(counted bool) string {
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
-		return fmt.Sprintf("Client %d, %s to %s: closed the session of key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, ofRevision(o.Mod), atRevision(o.At), byMember(o))
+		return fmt.Sprintf("Client %d, %s to %s: closed the session of key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, ofRevision(o.ModRevision), atRevision(o.Revision), byMember(o))
 	case kv.Watch:
 		return describeWatch(o)
 	case kv.KeepAlive:
 		return describeKeepAlive(o)
 	}
 	what := o.Kind.String()
-	if o.Consistency != kv.None {
+	if o.Consistency != kv.NoConsistency {
 		what = o.Consistency.String() + " " + what
 	}
 	if what += " of"; !o.Kind.HasOneKey() {
@@ -196,33 +196,33 @@ func Sentence(o *history.Op, counted bool) string {
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
-	if compares(o) {
+	if isConditional(o) {
 		out += fmt.Sprintf(" if its %s is %d", conditionOf(counted), o.Expected)
 	}
 	switch {
-	case o.Outcome == kv.WrongAnswer:
+	case o.Outcome == kv.WrongResponse:
 		out += ": the response was wrong"
-	case !o.Answered() && o.Outcome.Definite():
+	case !o.HasStoreData() && o.Outcome.Definite():
 		out += ": refused (" + o.Outcome.String() + ")"
-	case !o.Answered():
+	case !o.HasStoreData():
 		out += ": outcome unknown (" + o.Outcome.String() + ")"
-	case shows(o) && o.Read == history.Absent:
+	case showsState(o) && o.Read == history.Absent:
 		out += ": no such key"
-	case shows(o) && o.Read == history.Unseen:
-		out += ": exists" + ofRevision(o.Mod)
-	case shows(o):
-		out += fmt.Sprintf(": value #%d", o.Read) + ofRevision(o.Mod)
+	case showsState(o) && o.Read == history.UnknownValue:
+		out += ": exists" + ofRevision(o.ModRevision)
+	case showsState(o):
+		out += fmt.Sprintf(": value #%d", o.Read) + ofRevision(o.ModRevision)
 	case o.Outcome == kv.Conflict:
 		out += ": conflict"
-		if o.Mod > 0 {
-			out += ", the key had the version" + ofRevision(o.Mod)
+		if o.ModRevision > 0 {
+			out += ", the key had the version" + ofRevision(o.ModRevision)
 		}
 	case o.Outcome == kv.Miss:
 		out += ": no key to delete"
 	default:
 		out += ": done"
 	}
-	out += atRevision(o.At)
+	out += atRevision(o.Revision)
 	return out + byMember(o) + "."
 }
 
@@ -240,21 +240,21 @@ func Label(o *history.Op) string {
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(" #%d", o.Written)
 	}
-	if compares(o) {
+	if isConditional(o) {
 		out += fmt.Sprintf(" if %d", o.Expected)
 	}
 	switch {
-	case o.Outcome == kv.WrongAnswer:
+	case o.Outcome == kv.WrongResponse:
 		return out + ": wrong response"
-	case !o.Answered() && o.Outcome.Definite():
+	case !o.HasStoreData() && o.Outcome.Definite():
 		return out + ": refused"
-	case !o.Answered():
+	case !o.HasStoreData():
 		return out + ": ?"
-	case shows(o) && o.Read == history.Absent:
+	case showsState(o) && o.Read == history.Absent:
 		return out + ": no key"
-	case shows(o) && o.Read == history.Unseen:
+	case showsState(o) && o.Read == history.UnknownValue:
 		return out + ": exists"
-	case shows(o):
+	case showsState(o):
 		return out + fmt.Sprintf(": #%d", o.Read)
 	case o.Outcome == kv.Conflict:
 		return out + ": conflict"
@@ -265,17 +265,17 @@ func Label(o *history.Op) string {
 // labelOfWatch describes, in a few words, a message that a watcher received.
 func labelOfWatch(o *history.Op) string {
 	switch {
-	case o.Watch == history.Began:
+	case o.Watch == history.WatchStarted:
 		return "watch"
-	case o.Watch == history.Reached:
-		return fmt.Sprintf("complete up to %d", o.Mod)
-	case o.Watch == history.Ended:
+	case o.Watch == history.ProgressReached:
+		return fmt.Sprintf("complete up to %d", o.ModRevision)
+	case o.Watch == history.WatchEnded:
 		return "watch: ended"
-	case o.Outcome == kv.WrongAnswer:
+	case o.Outcome == kv.WrongResponse:
 		return "event: another key"
 	case o.Read == history.Absent:
 		return "event: deleted"
-	case o.Read == history.Unseen:
+	case o.Read == history.UnknownValue:
 		return "event"
 	}
 	return fmt.Sprintf("event: #%d", o.Read)
@@ -284,13 +284,13 @@ func labelOfWatch(o *history.Op) string {
 // labelOfKeepAlive describes a keep-alive or a lock operation in a few words.
 func labelOfKeepAlive(o *history.Op) string {
 	switch {
-	case o.Lock == history.Granted:
-		return fmt.Sprintf("lock: token %d", o.Mod)
-	case o.Lock == history.Released:
+	case o.LockChange == history.Granted:
+		return fmt.Sprintf("lock: token %d", o.ModRevision)
+	case o.LockChange == history.Released:
 		return "unlock"
 	case o.Outcome == kv.OK:
-		return fmt.Sprintf("keep-alive: %d s", o.Mod)
-	case o.Outcome == kv.BadRequest && o.At > 0:
+		return fmt.Sprintf("keep-alive: %d s", o.ModRevision)
+	case o.Outcome == kv.BadRequest && o.Revision > 0:
 		return "keep-alive: expired"
 	}
 	return "keep-alive: ?"

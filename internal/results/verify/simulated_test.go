@@ -204,7 +204,7 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 			v := k.versionAt(s.rev)
 			s.answer(history.Op{
 				Kind: kv.Get, Consistency: kv.Local, Final: true, Key: uint64(i), Member: m, Invoked: now + int64(i), Done: now + int64(i),
-				Session: 1 << 20, At: s.rev, Mod: v.mod(), Read: v.value, Outcome: outcomeOf(&v),
+				Session: 1 << 20, Revision: s.rev, ModRevision: v.mod(), Read: v.value, Outcome: outcomeOf(&v),
 			}, k)
 		}
 	}
@@ -246,7 +246,7 @@ func (s *simulation) serve(e *event) {
 	case x < 50:
 		o.Kind, o.Consistency = kv.Range, kv.Linearizable+kv.Consistency(x%2)
 	case x < 52:
-		o.Kind, o.Consistency, o.Read = kv.Exists, kv.Linearizable, history.Unseen
+		o.Kind, o.Consistency, o.Read = kv.Exists, kv.Linearizable, history.UnknownValue
 	case x < 75:
 		o.Kind = kv.Put
 	case x < 80:
@@ -257,7 +257,7 @@ func (s *simulation) serve(e *event) {
 		o.Kind = kv.Txn
 	}
 	if s.counted && o.Kind == kv.Txn {
-		o.Expected = history.AnyMod
+		o.Expected = history.UnknownRevision
 	}
 	if o.Kind.HasValue() || o.Kind == kv.Txn {
 		s.value++
@@ -282,7 +282,7 @@ func (s *simulation) serve(e *event) {
 func (s *simulation) refuse(o *history.Op, now int64) {
 	o.Outcome, o.Read = kv.Refused, 0
 	if s.counted && o.Kind != kv.CAS {
-		o.Expected = history.AnyMod
+		o.Expected = history.UnknownRevision
 	}
 	n := len(s.ops)
 	s.ops = append(s.ops, *o)
@@ -304,7 +304,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 	}
 	o.Read = 0
 	if s.counted && o.Kind != kv.CAS {
-		o.Expected = history.AnyMod
+		o.Expected = history.UnknownRevision
 	}
 	parts := s.parts(o)
 	s.ops = append(s.ops, parts...)
@@ -350,7 +350,7 @@ func (s *simulation) parts(o *history.Op) []history.Op {
 	out := []history.Op{*o}
 	for i := 1; o.Kind == kv.Txn && i < min(3, len(s.keys)); i++ {
 		next := *o
-		next.Joined, next.Key = true, (o.Key+uint64(i))%uint64(len(s.keys))
+		next.ContinuesPrevious, next.Key = true, (o.Key+uint64(i))%uint64(len(s.keys))
 		out = append(out, next)
 	}
 	return out
@@ -375,12 +375,12 @@ func (s *simulation) write(o *history.Op, now int64) {
 				s.plantLie(o.Key, n).proven = true
 				break
 			}
-			o.Outcome, o.At, o.Mod, o.Read = kv.Conflict, s.rev, cur.mod(), history.Unseen
+			o.Outcome, o.Revision, o.ModRevision, o.Read = kv.Conflict, s.rev, cur.mod(), history.UnknownValue
 			if cur.value == 0 {
 				o.Read = history.Absent
 			}
 			if k.known = s.version(&cur); s.counted {
-				o.Mod, o.Read = 0, history.Unseen
+				o.ModRevision, o.Read = 0, history.UnknownValue
 			}
 			s.answer(*o, k)
 			return
@@ -390,13 +390,13 @@ func (s *simulation) write(o *history.Op, now int64) {
 		}
 	case kv.Delete:
 		if cur.value == 0 {
-			o.Outcome, o.At = kv.Miss, s.rev
+			o.Outcome, o.Revision = kv.Miss, s.rev
 			s.answer(*o, k)
 			return
 		}
 	}
 	s.rev++
-	o.At = s.rev
+	o.Revision = s.rev
 	if s.counted && o.Kind == kv.Put {
 		o.Expected = cur.count
 	}
@@ -444,7 +444,7 @@ func (s *simulation) close(key uint64, made int64, value uint64, client uint32, 
 	if s.IntN(3) == 0 && !lies {
 		return
 	}
-	end.Kind, end.Outcome, end.Written, end.Mod, end.At, end.Done = kv.Ephemeral, kv.OK, value, made, s.rev, now+1+s.Int64N(1_000_000)
+	end.Kind, end.Outcome, end.Written, end.ModRevision, end.Revision, end.Done = kv.Ephemeral, kv.OK, value, made, s.rev, now+1+s.Int64N(1_000_000)
 	if lies {
 		k.outlived, k.outlivedOf, k.outlivedAt = s.plantLie(key, len(s.ops)), made, s.rev
 	}
@@ -454,19 +454,19 @@ func (s *simulation) close(key uint64, made int64, value uint64, client uint32, 
 func (s *simulation) read(o *history.Op) {
 	k := &s.keys[o.Key]
 	s.stateFor(o)
-	v := k.versionAt(o.At)
+	v := k.versionAt(o.Revision)
 	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.acked && v.rev > simBase && v.done < o.Invoked {
 		n := len(s.ops)
 		s.plantLie(o.Key, n).proven = true
 		if s.IntN(2) == 0 {
-			o.At = v.rev - 1
+			o.Revision = v.rev - 1
 		}
 		v = k.versionAt(v.rev - 1)
 	}
 	if o.Read = v.value; o.Kind == kv.Exists && v.value != 0 {
-		o.Read = history.Unseen
+		o.Read = history.UnknownValue
 	}
-	o.Mod, o.Outcome = v.mod(), outcomeOf(&v)
+	o.ModRevision, o.Outcome = v.mod(), outcomeOf(&v)
 	if o.Kind == kv.Get && o.Consistency == kv.Linearizable {
 		k.known = s.version(&v)
 	}
@@ -478,14 +478,14 @@ func (s *simulation) readSeveral(o *history.Op) {
 	s.stateFor(o)
 	for i := range 1 + s.IntN(min(5, len(s.keys))) {
 		part := *o
-		part.Joined, part.Key = i > 0, (o.Key+uint64(i))%uint64(len(s.keys))
+		part.ContinuesPrevious, part.Key = i > 0, (o.Key+uint64(i))%uint64(len(s.keys))
 		k := &s.keys[part.Key]
-		v := k.versionAt(o.At)
+		v := k.versionAt(o.Revision)
 		if old := k.versionAt(v.rev - 1); old.value != 0 && v.acked && v.rev > simBase && s.lies == lieTorn && s.Float64() < s.rate*5 {
 			s.plantLie(part.Key, len(s.ops)).proven = true
 			v = old
 		}
-		part.Read, part.Mod = v.value, v.mod()
+		part.Read, part.ModRevision = v.value, v.mod()
 		s.answer(part, k)
 	}
 }
@@ -493,11 +493,11 @@ func (s *simulation) readSeveral(o *history.Op) {
 // stateFor sets the revision at which a read is served. A local read may be served at an older
 // revision.
 func (s *simulation) stateFor(o *history.Op) {
-	o.At = s.rev
+	o.Revision = s.rev
 	if o.Consistency == kv.Local {
 		m := &s.applied[o.Member]
 		*m = max(*m, s.rev-s.Int64N(1+s.Int64N(200)))
-		o.At = *m
+		o.Revision = *m
 	}
 }
 
@@ -505,18 +505,18 @@ func (s *simulation) stateFor(o *history.Op) {
 // this key that the response proves.
 func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
-	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
+	if l := k.lie; l != nil && o.Revision >= s.ops[l.ops[0]].Revision {
 		l.proven = true
 	}
-	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
+	if l := k.was; l != nil && o.Revision >= s.ops[l.ops[0]].Revision && o.Revision < k.wasUntil {
 		l.proven = true // if the response came from a later revision, it would only show that the member lags behind
 	}
-	if l := k.outlived; l != nil && o.Mod == k.outlivedOf && o.At >= k.outlivedAt {
+	if l := k.outlived; l != nil && o.ModRevision == k.outlivedOf && o.Revision >= k.outlivedAt {
 		l.proven = true
 	}
-	if k.twice != nil && o.Mod == k.twiceAt && o.Read != history.Unseen {
+	if k.twice != nil && o.ModRevision == k.twiceAt && o.Read != history.UnknownValue {
 		k.twice.proven = true
-	} else if k.twice != nil && o.Mod == k.twiceAt {
+	} else if k.twice != nil && o.ModRevision == k.twiceAt {
 		k.twice.hinted = true
 	}
 }
@@ -535,8 +535,8 @@ func (s *simulation) reorder() {
 			return
 		}
 		a, b := writes[s.IntN(len(writes))], writes[s.IntN(len(writes))]
-		if x, y := &s.ops[a], &s.ops[b]; x.Done < y.Invoked && x.At < y.At {
-			x.At, y.At = y.At, x.At
+		if x, y := &s.ops[a], &s.ops[b]; x.Done < y.Invoked && x.Revision < y.Revision {
+			x.Revision, y.Revision = y.Revision, x.Revision
 			s.plantLie(y.Key, b).proven = true
 		}
 	}
@@ -556,8 +556,8 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
-	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: allPromises()}}
-	delete(m.header.Promises, history.Session) // each read is served by a random member, so this guarantee does not hold
+	m := &memory{header: history.Header{Store: "simulated", BaseRevision: simBase, VersionsCountWrites: s.counted, Promises: allPromises()}}
+	delete(m.header.Promises, history.SessionOrder) // each read is served by a random member, so this guarantee does not hold
 	places := make([]int, len(order))
 	for at, i := range order {
 		places[i] = at

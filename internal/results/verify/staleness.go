@@ -16,7 +16,7 @@ type Staleness struct {
 	Consistency kv.Consistency
 	Member      uint64
 	Reads       uint64
-	Behind      uint64 // number of reads that returned an old version
+	StaleReads  uint64 // number of reads that returned an old version
 	// Versions is the distribution of the number of newer versions that had been acknowledged when
 	// a read began. Nanoseconds is the distribution of the time since the first of these versions
 	// was acknowledged. Both include all reads.
@@ -32,45 +32,45 @@ type staleness struct {
 	versions, times *hdrhistogram.Histogram // of stale reads; nil if there are none
 }
 
-func (s *staleness) recordLag(versions, since int64) {
+func (s *staleness) recordLag(versions, duration int64) {
 	if s.versions == nil {
 		s.versions = hdrhistogram.New(1, 1<<31, 2)
 		s.times = hdrhistogram.New(1000, 1<<43, 2)
 	}
 	_ = s.versions.RecordValue(min(versions, 1<<31)) // capped at the upper limit of the histogram
-	_ = s.times.RecordValue(min(since, 1<<43))       // capped at the upper limit of the histogram
+	_ = s.times.RecordValue(min(duration, 1<<43))    // capped at the upper limit of the histogram
 }
 
 type stalenesses struct {
-	by map[server]*staleness
-	// last and at store the last lookup, because successive reads are often served by the same
+	byServer map[memberAndLevel]*staleness
+	// lastServer and at store the last lookup, because successive reads are often served by the same
 	// member.
-	last server
-	at   *staleness
+	lastServer memberAndLevel
+	lastEntry  *staleness
 }
 
-type server struct {
+type memberAndLevel struct {
 	lease  bool
 	member uint64
 }
 
-func newStalenesses() *stalenesses { return &stalenesses{by: map[server]*staleness{}} }
+func newStalenesses() *stalenesses { return &stalenesses{byServer: map[memberAndLevel]*staleness{}} }
 
 // get returns the entry for a member and a consistency level. It creates the entry if necessary.
 func (s *stalenesses) get(lease bool, member uint64) *staleness {
-	k := server{lease, member}
-	if s.at != nil && s.last == k {
-		return s.at
+	k := memberAndLevel{lease, member}
+	if s.lastEntry != nil && s.lastServer == k {
+		return s.lastEntry
 	}
-	if s.by[k] == nil {
-		s.by[k] = &staleness{}
+	if s.byServer[k] == nil {
+		s.byServer[k] = &staleness{}
 	}
-	s.last, s.at = k, s.by[k]
-	return s.at
+	s.lastServer, s.lastEntry = k, s.byServer[k]
+	return s.lastEntry
 }
 
 func (s *stalenesses) add(other *stalenesses) {
-	for k, o := range other.by {
+	for k, o := range other.byServer {
 		into := s.get(k.lease, k.member)
 		into.reads += o.reads
 		switch {
@@ -85,13 +85,13 @@ func (s *stalenesses) add(other *stalenesses) {
 }
 
 func (s *stalenesses) list() (out []Staleness) {
-	for k, one := range s.by {
+	for k, one := range s.byServer {
 		x := Staleness{Consistency: kv.Local, Member: k.member, Reads: one.reads}
 		if k.lease {
-			x.Consistency = kv.Lease
+			x.Consistency = kv.LeaderLease
 		}
 		if one.versions != nil {
-			x.Behind = uint64(one.versions.TotalCount())
+			x.StaleReads = uint64(one.versions.TotalCount())
 			x.Versions, x.Nanoseconds = distribution(one.versions, one.reads), distribution(one.times, one.reads)
 		}
 		out = append(out, x)

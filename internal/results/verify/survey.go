@@ -11,21 +11,21 @@ import (
 
 // survey summarizes a history.
 type survey struct {
-	operations uint64
-	aside      uint64 // number of records that do not represent operations, such as watch events
-	parts      uint64 // number of records for the second and further keys of a transaction or range
-	longest    int64  // duration of the longest operation, in nanoseconds
-	base       int64  // highest revision from before the history
-	indefinite uint64
-	unordered  uint64 // acknowledged writes without a revision
-	others     uint64 // operations that the check ignores, because their responses contain no keys
-	wrong      uint64 // operations whose responses were already recognized as wrong when they arrived
+	operations      uint64
+	nonOperations   uint64 // number of records that do not represent operations, such as watch events
+	furtherParts    uint64 // number of records for the second and further keys of a transaction or range
+	longest         int64  // duration of the longest operation, in nanoseconds
+	earlierRevision int64  // highest revision from before the history
+	indefinite      uint64
+	unordered       uint64 // acknowledged writes without a revision
+	ignored         uint64 // operations that the check ignores, because their responses contain no keys
+	wrong           uint64 // operations whose responses were already recognized as wrong when they arrived
 }
 
 // isAuxiliary reports whether a record does not represent an operation: a message to a watcher, the
 // end of a session, or the acquisition or release of a lock.
 func isAuxiliary(o *history.Op) bool {
-	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
+	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.LockChange != history.NoLockChange
 }
 
 const mostOperations = 1<<32 - 1
@@ -35,15 +35,15 @@ func surveyOf(in Input) (s survey, err error) {
 	err = in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			o := &ops[i]
-			if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch {
+			if o.Outcome == kv.WrongResponse && o.Kind != kv.Watch {
 				s.wrong++
 			}
 			if isAuxiliary(o) {
-				s.aside++
+				s.nonOperations++
 				continue
 			}
-			if o.Joined {
-				s.parts++
+			if o.ContinuesPrevious {
+				s.furtherParts++
 			}
 			if o.Kind == kv.KeepAlive {
 				continue
@@ -52,12 +52,12 @@ func surveyOf(in Input) (s survey, err error) {
 			switch role := roleOf(o); {
 			case role == unchecked && o.Outcome.Failed(): // without a response, there is nothing to check
 			case role == unchecked:
-				s.others++
-			case role == wrote && o.At == 0:
+				s.ignored++
+			case role == wrote && o.Revision == 0:
 				s.unordered++
 			case role == wrote:
-				first = min(first, o.At)
-			case role == maybe:
+				first = min(first, o.Revision)
+			case role == indefinite:
 				s.indefinite++
 			}
 		}
@@ -66,15 +66,15 @@ func surveyOf(in Input) (s survey, err error) {
 		}
 		return nil
 	})
-	if s.base = in.Header().Base; s.base == 0 {
-		s.base = first - 1 // other clients wrote the earlier revisions
+	if s.earlierRevision = in.Header().BaseRevision; s.earlierRevision == 0 {
+		s.earlierRevision = first - 1 // other clients wrote the earlier revisions
 	}
 	return s, err
 }
 
-func (s *survey) undecided() (why []string) {
-	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not verified: %s for which the history contains no keys (counts, empty or unordered ranges, empty transactions)", text.Plural(s.others, "operation")))
+func (s *survey) undecided() (reasons []string) {
+	if s.ignored > 0 {
+		reasons = append(reasons, fmt.Sprintf("not verified: %s for which the history contains no keys (counts, empty or unordered ranges, empty transactions)", text.Plural(s.ignored, "operation")))
 	}
-	return why
+	return reasons
 }

@@ -33,21 +33,21 @@ func Check(in Input, opt Options) (*Result, error) {
 }
 
 func checkerOf(in Input, opt Options) (*checker, error) {
-	opt.Keep = cmp.Or(opt.Keep, defaultKeep)
+	opt.MaxViolations = cmp.Or(opt.MaxViolations, defaultKeep)
 	opt.Partition = cmp.Or(opt.Partition, defaultPartition)
 	opt.Samples = cmp.Or(opt.Samples, defaultSamples)
-	opt.Longest = cmp.Or(opt.Longest, defaultLongest)
+	opt.SearchTimeLimit = cmp.Or(opt.SearchTimeLimit, defaultLongest)
 	s, err := surveyOf(in)
 	if err != nil {
 		return nil, err
 	}
 	c := &checker{
 		in: in, opt: opt, survey: s,
-		found: findings{promises: promisesOf(in.Header()), limit: math.MaxUint32}, old: newStalenesses(),
-		result: Result{Operations: s.operations - s.aside - s.parts, Judged: s.operations - s.aside - s.parts, Indefinite: s.indefinite, Undecided: s.undecided()},
+		found: findings{promises: promisesOf(in.Header()), limit: math.MaxUint32}, staleReads: newStalenesses(),
+		result: Result{Operations: s.operations - s.nonOperations - s.furtherParts, VerifiedOperations: s.operations - s.nonOperations - s.furtherParts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
-		err = c.restrict(p.Until())
+		err = c.excludeSince(p.Until())
 	}
 	return c, err
 }
@@ -55,20 +55,20 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 // promisesOf returns the guarantees of a store with their sources. It adds the guarantee that every
 // protocol gives: a response must match its request.
 func promisesOf(h *history.Header) map[history.Promise]string {
-	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
+	all := map[history.Promise]string{history.MatchesRequest: "the store's protocol"}
 	maps.Copy(all, h.Promises)
 	return all
 }
 
-// restrict excludes findings about operations that ended at or after the given time.
-func (c *checker) restrict(until int64) error {
+// excludeSince excludes findings about operations that ended at or after the given time.
+func (c *checker) excludeSince(until int64) error {
 	judged := uint32(0)
-	c.result.Judged = 0
+	c.result.VerifiedOperations = 0
 	err := c.in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			if ops[i].Done < until {
-				if judged++; !isAuxiliary(&ops[i]) && !ops[i].Joined {
-					c.result.Judged++
+				if judged++; !isAuxiliary(&ops[i]) && !ops[i].ContinuesPrevious {
+					c.result.VerifiedOperations++
 				}
 			}
 		}
@@ -85,9 +85,9 @@ func (c *checker) check() (*Result, error) {
 	var err error
 	switch {
 	case c.survey.unordered > 0:
-		err = c.withoutRevisions()
+		err = c.checkWithoutRevisions()
 	default:
-		err = c.ordered()
+		err = c.checkByRevision()
 	}
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (c *checker) check() (*Result, error) {
 	if err := c.explainByDisagreement(); err != nil {
 		return nil, err
 	}
-	c.result.Counts, c.result.NotPromised = c.found.counts, c.found.notPromised
-	c.result.Staleness = c.old.list()
-	if c.result.Violations, err = c.explained(); err != nil {
+	c.result.Counts, c.result.NotGuaranteed = c.found.counts, c.found.notGuaranteed
+	c.result.Staleness = c.staleReads.list()
+	if c.result.Violations, err = c.describeViolations(); err != nil {
 		return nil, err
 	}
 	return &c.result, nil
@@ -108,25 +108,25 @@ func (c *checker) check() (*Result, error) {
 
 // wrongAnswers adds a finding for each operation whose response was already recognized as wrong
 // when it arrived. It ignores watch events, because the checks of watch events report them as
-// OtherKey.
+// EventOfWrongKey.
 func (c *checker) wrongAnswers() error {
 	if c.survey.wrong == 0 {
 		return nil
 	}
 	return c.forEachOperation(func(ord uint32, o *history.Op) {
-		if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch && !o.Joined {
-			c.found.add(finding{kind: WrongResponse, promise: history.Fitting, key: o.Key, n: 1, ords: [3]uint32{ord}})
+		if o.Outcome == kv.WrongResponse && o.Kind != kv.Watch && !o.ContinuesPrevious {
+			c.found.add(finding{kind: WrongResponse, guarantee: history.MatchesRequest, key: o.Key, operationCount: 1, ords: [3]uint32{ord}})
 		}
 	})
 }
 
-// explained describes the first findings of each kind. It reads the history once more to collect
+// describeViolations describes the first findings of each kind. It reads the history once more to collect
 // the operations of these findings.
-func (c *checker) explained() ([]Violation, error) {
-	kept := c.found.first(c.opt.Keep)
+func (c *checker) describeViolations() ([]Violation, error) {
+	kept := c.found.first(c.opt.MaxViolations)
 	want := map[uint32]history.Op{}
 	for i := range kept {
-		for _, ord := range kept[i].ords[:kept[i].n] {
+		for _, ord := range kept[i].ords[:kept[i].operationCount] {
 			want[ord] = history.Op{}
 		}
 	}
@@ -149,8 +149,8 @@ func (c *checker) explained() ([]Violation, error) {
 	var out []Violation
 	for i := range kept {
 		f := &kept[i]
-		v := Violation{Kind: f.kind, Promise: f.promise, Source: c.found.promises[f.promise], Key: f.key}
-		ords := slices.Clone(f.ords[:f.n])
+		v := Violation{Kind: f.kind, Guarantee: f.guarantee, Source: c.found.promises[f.guarantee], Key: f.key}
+		ords := slices.Clone(f.ords[:f.operationCount])
 		slices.SortStableFunc(ords, func(a, b uint32) int {
 			x, y := want[a], want[b]
 			return cmp.Compare(x.Invoked, y.Invoked)
@@ -158,10 +158,10 @@ func (c *checker) explained() ([]Violation, error) {
 		for k, ord := range ords {
 			v.Ops = append(v.Ops, want[ord])
 			if ord == f.wrong() {
-				v.Wrong = k
+				v.WrongIndex = k
 			}
 		}
-		v.Text = f.text(v.Ops, &v.Ops[v.Wrong], c.in.Header().Counted)
+		v.Explanation = f.text(v.Ops, &v.Ops[v.WrongIndex], c.in.Header().VersionsCountWrites)
 		out = append(out, v)
 	}
 	return out, nil

@@ -40,7 +40,7 @@ func (e *example) holds(t *testing.T, name string, r *Result) {
 	t.Helper()
 	if e.want == "" {
 		if !r.Right() {
-			t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Text)
+			t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Explanation)
 		}
 		return
 	}
@@ -53,7 +53,7 @@ func (e *example) holds(t *testing.T, name string, r *Result) {
 		t.Errorf("%s: %v, want one %s", name, r.Counts, e.want)
 		return
 	}
-	if text := r.Violations[at].Text; !strings.Contains(text, e.says) || strings.Contains(text, "%!") {
+	if text := r.Violations[at].Explanation; !strings.Contains(text, e.says) || strings.Contains(text, "%!") {
 		t.Errorf("%s: %s", name, text)
 	}
 }
@@ -88,18 +88,18 @@ func TestCorrectStoresCauseNoFindings(t *testing.T) {
 	for i := first; i <= last; i++ {
 		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
-			m.header.Base = 0 // the first revision is unknown
+			m.header.BaseRevision = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + operations/(1+i%4)})
 		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
 		}
 		if len(r.Undecided) > 1 {
 			t.Errorf("seed %d: %q", i, r.Undecided)
 		}
 		resolved += r.Resolved
 		for _, s := range r.Staleness {
-			behind += s.Behind
+			behind += s.StaleReads
 		}
 	}
 	if resolved == 0 || behind == 0 {
@@ -114,7 +114,7 @@ func TestEveryLieIsFound(t *testing.T) {
 	for i := first; i <= last; i++ {
 		kind := lieKinds[i%len(lieKinds)]
 		m, lies := simulated(uint64(i), operations, kind, 10/float64(operations))
-		r, found := checked(t, m, Options{Partition: 1 + operations/(1+i%4), Keep: 1 << 30})
+		r, found := checked(t, m, Options{Partition: 1 + operations/(1+i%4), MaxViolations: 1 << 30})
 		any := false
 		for _, l := range lies {
 			if !l.proven {
@@ -128,10 +128,10 @@ func TestEveryLieIsFound(t *testing.T) {
 			}
 		}
 		if !any && !r.Right() {
-			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Explanation)
 		}
 		for _, v := range r.Violations {
-			if v.Text == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+			if v.Explanation == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Explanation, "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}
@@ -145,7 +145,7 @@ func TestEveryLieIsFound(t *testing.T) {
 }
 
 func involves(f *finding, l *lie) bool {
-	for _, ord := range f.ords[:f.n] {
+	for _, ord := range f.ords[:f.operationCount] {
 		if slices.Contains(l.ops, int(ord)) {
 			return true
 		}

@@ -14,15 +14,15 @@ type Watches struct {
 
 // watcher is the state of one watcher.
 type watcher struct {
-	session     uint32
-	first, keys uint64
-	from        int64 // the watcher must receive the events of this revision and all later revisions
-	high        int64 // highest revision that the watcher received, and (highBy) the operation number of the event
-	highBy      uint32
-	newest      bool  // the store may send only the newest version of a key
-	gaps        []gap // ranges of revisions whose events the watcher could not receive
-	reached     int64 // highest revision in its progress notifications
-	reachedBy   uint32
+	session          uint32
+	first, keys      uint64
+	firstRevision    int64 // the watcher must receive the events of this revision and all later revisions
+	highestRevision  int64 // highest revision that the watcher received, and (highBy) the operation number of the event
+	highBy           uint32
+	newestOnly       bool  // the store may send only the newest version of a key
+	gaps             []gap // ranges of revisions whose events the watcher could not receive
+	progressRevision int64 // highest revision in its progress notifications
+	progressBy       uint32
 }
 
 // gap is the range of revisions (after, upTo] in which a watcher could not receive events. The
@@ -42,11 +42,11 @@ func (w *watcher) isUnsubscribed(revision int64) bool {
 
 // completeUntil returns the revision up to which the watcher must have received all events, and the
 // number of the operation that proves this.
-func (w *watcher) completeUntil() (revision int64, by uint32) {
-	if w.reached > w.high {
-		return w.reached, w.reachedBy
+func (w *watcher) completeUntil() (revision int64, operation uint32) {
+	if w.progressRevision > w.highestRevision {
+		return w.progressRevision, w.progressBy
 	}
-	return w.high, w.highBy
+	return w.highestRevision, w.highBy
 }
 
 // watchers holds the watchers of a history.
@@ -55,10 +55,10 @@ type watchers struct {
 	all    []watcher
 	total  Watches
 
-	before map[watcherKey]lastEvent // last event by watcher and key; used only for stores without revisions of writes
+	lastEvents map[watcherKey]lastEvent // last event by watcher and key; used only for stores without revisions of writes
 
-	byKey map[uint64][]uint32 // watchers of at most fewKeys keys
-	wide  []uint32            // watchers of more keys
+	byKey    map[uint64][]uint32 // watchers of at most fewKeys keys
+	manyKeys []uint32            // watchers of more keys
 }
 
 // fewKeys is the maximum number of keys of a watcher that byKey contains.
@@ -74,24 +74,24 @@ func (w *watchers) begin(o *history.Op) {
 		if o.Outcome != kv.Miss {
 			w.total.Resumed++
 		}
-		if o.Mod == 0 {
+		if o.ModRevision == 0 {
 			one := &w.all[at]
 			after, _ := one.completeUntil()
-			one.gaps = append(one.gaps, gap{after, o.At})
-			one.reached = min(one.reached, o.At)
+			one.gaps = append(one.gaps, gap{after, o.Revision})
+			one.progressRevision = min(one.progressRevision, o.Revision)
 		}
 		return
 	}
 	at := uint32(len(w.all))
 	w.places[o.Session] = at
-	from := o.Mod
+	from := o.ModRevision
 	if from == 0 {
-		from = o.At + 1
+		from = o.Revision + 1
 	}
-	w.all = append(w.all, watcher{session: o.Session, first: o.Key, keys: o.Written, from: from, newest: o.Joined})
+	w.all = append(w.all, watcher{session: o.Session, first: o.Key, keys: o.Written, firstRevision: from, newestOnly: o.ContinuesPrevious})
 	w.total.Watchers++
 	if o.Written > fewKeys {
-		w.wide = append(w.wide, at)
+		w.manyKeys = append(w.manyKeys, at)
 		return
 	}
 	for i := range o.Written {
@@ -104,7 +104,7 @@ func (w *watchers) forKey(key uint64, do func(place uint32)) {
 	for _, at := range w.byKey[key] {
 		do(at)
 	}
-	for _, at := range w.wide {
+	for _, at := range w.manyKeys {
 		if one := &w.all[at]; key-one.first < one.keys {
 			do(at)
 		}
@@ -122,20 +122,20 @@ func (w *watcher) watches(o *history.Op) bool {
 // arrived late or in a separate message.
 
 func eventOf(w *watcher, place uint32, o *history.Op, ord uint32) entry {
-	e := entry{at: o.Mod, value: o.Read, mod: o.Expected, lo: int64(o.Written), ord: ord, role: notice}
+	e := entry{revision: o.ModRevision, value: o.Read, versionRevision: o.Expected, lo: int64(o.Written), ord: ord, role: watchEvent}
 	switch {
-	case o.Mod < w.high:
+	case o.ModRevision < w.highestRevision:
 		e.flags |= isLate
-	case o.Mod == w.high && !o.Joined:
+	case o.ModRevision == w.highestRevision && !o.ContinuesPrevious:
 		e.flags |= isSplit
 	}
 	e.time = int64(place)<<32 | int64(w.highBy)
 	return e
 }
 
-func (e *entry) watcher() uint32 { return uint32(e.time >> 32) }
-func (e *entry) after() uint32   { return uint32(e.time) }
-func (e *entry) before() uint64  { return uint64(e.lo) }
+func (e *entry) watcher() uint32       { return uint32(e.time >> 32) }
+func (e *entry) afterRevision() uint32 { return uint32(e.time) }
+func (e *entry) previousValue() uint64 { return uint64(e.lo) }
 
 // lastEvent is the last event that a watcher received for a key.
 type lastEvent struct {

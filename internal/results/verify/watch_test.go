@@ -19,12 +19,12 @@ func watching(watcher uint32, watchKind history.WatchEvent, o history.Op) histor
 // began returns the creation of a watcher when the store is at the given revision. The watcher
 // watches the given number of keys, starting with key 0.
 func began(watcher uint32, keys uint64, at int64) history.Op {
-	return watching(watcher, history.Began, history.Op{Written: keys, At: at})
+	return watching(watcher, history.WatchStarted, history.Op{Written: keys, Revision: at})
 }
 
 // resumed returns the re-creation of a watcher that resumes at a revision.
 func resumed(watcher uint32, keys uint64, from int64) history.Op {
-	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
+	return watching(watcher, history.WatchStarted, history.Op{Written: keys, Revision: 10, ModRevision: from})
 }
 
 // recreated returns the re-creation of a watcher that continues at the newest revision.
@@ -33,7 +33,7 @@ func recreated(watcher uint32, at int64) history.Op { return began(watcher, 1, a
 // newest returns the creation of a watcher of key 0 that may receive only the newest version.
 func newest(watcher uint32, at int64) history.Op {
 	o := began(watcher, 1, at)
-	o.Joined = true
+	o.ContinuesPrevious = true
 	return o
 }
 
@@ -46,7 +46,7 @@ func unknown(watcher uint32, at int64) history.Op {
 }
 
 func happened(watcher uint32, rev int64, value uint64) history.Op {
-	return watching(watcher, history.Happened, history.Op{At: rev, Mod: rev, Read: value})
+	return watching(watcher, history.KeyChanged, history.Op{Revision: rev, ModRevision: rev, Read: value})
 }
 
 func prior(rev int64, value uint64, o history.Op) history.Op {
@@ -55,7 +55,7 @@ func prior(rev int64, value uint64, o history.Op) history.Op {
 }
 
 func reached(watcher uint32, rev int64) history.Op {
-	return watching(watcher, history.Reached, history.Op{At: rev, Mod: rev})
+	return watching(watcher, history.ProgressReached, history.Op{Revision: rev, ModRevision: rev})
 }
 
 func TestWatchKinds(t *testing.T) {
@@ -67,44 +67,44 @@ func TestWatchKinds(t *testing.T) {
 		"created late":             {ops: []history.Op{put(11, 1), began(1, 1, 11), put(12, 2), prior(11, 1, happened(1, 12, 2))}},
 		"there before":             {ops: []history.Op{began(1, 1, 10), put(11, 1), prior(7, 500, happened(1, 11, 1))}},
 		"not come yet":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1)}},
-		"missed":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 received later events, but it never received revision 11 of key 0."},
-		"missed, of another key":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: EventLost},
-		"missed, and all reached":  {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: EventLost},
-		"missed by one of two":     {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: EventLost},
-		"of many keys":             {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: EventLost},
+		"missed":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: MissingEvent, says: "Watcher 1 received later events, but it never received revision 11 of key 0."},
+		"missed, of another key":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: MissingEvent},
+		"missed, and all reached":  {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: MissingEvent},
+		"missed by one of two":     {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: MissingEvent},
+		"of many keys":             {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: MissingEvent},
 		"resumed":                  {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), resumed(1, 1, 12), happened(1, 12, 2)}},
-		"resumed with a gap":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: EventLost},
+		"resumed with a gap":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: MissingEvent},
 		"away":                     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), recreated(1, 12), put(13, 3), happened(1, 13, 3)}},
-		"missed, and not away":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), recreated(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: EventLost},
+		"missed, and not away":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), recreated(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: MissingEvent},
 		"reached, and away":        {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), reached(1, 10), recreated(1, 12), put(13, 3), happened(1, 13, 3)}},
-		"without values":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, history.Unseen), del(12), happened(1, 12, 0), lost(put(0, 2)), happened(1, 13, history.Unseen)}},
-		"no value, and deleted":    {ops: []history.Op{began(1, 1, 10), put(11, 1), del(12), happened(1, 11, history.Unseen), happened(1, 12, history.Unseen)}, want: OtherValue},
-		"unwritten, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.Unseen)}, want: Invented},
+		"without values":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, history.UnknownValue), del(12), happened(1, 12, 0), lost(put(0, 2)), happened(1, 13, history.UnknownValue)}},
+		"no value, and deleted":    {ops: []history.Op{began(1, 1, 10), put(11, 1), del(12), happened(1, 11, history.UnknownValue), happened(1, 12, history.UnknownValue)}, want: TwoValuesAtRevision},
+		"unwritten, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.UnknownValue)}, want: UnwrittenValue},
 		"passed over":              {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), put(13, 3), put(14, 4), happened(1, 14, 4), reached(1, 14)}},
-		"the newest missed":        {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), reached(1, 12)}, want: EventLost},
+		"the newest missed":        {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), reached(1, 12)}, want: MissingEvent},
 		"received as gone":         {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(13), unknown(1, 13), reached(1, 13), put(14, 3), happened(1, 14, 3)}},
-		"received as gone before":  {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(14), unknown(1, 13), reached(1, 14)}, want: EventLost},
+		"received as gone before":  {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(14), unknown(1, 13), reached(1, 14)}, want: MissingEvent},
 		"gone once more":           {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), del(14), happened(1, 12, 0), reached(1, 14)}},
-		"gone, and there again":    {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), happened(1, 12, 0), reached(1, 13)}, want: EventLost},
-		"ended by compaction":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
-		"twice":                    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "received revision 11 of the key twice"},
-		"twice, and late":          {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},
-		"out of order":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "received revision 11 after a later revision"},
-		"out of order, two keys":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: EventLate},
+		"gone, and there again":    {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), happened(1, 12, 0), reached(1, 13)}, want: MissingEvent},
+		"ended by compaction":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.WatchEnded, history.Op{Outcome: kv.BadRequest})}},
+		"twice":                    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: DuplicateEvent, says: "received revision 11 of the key twice"},
+		"twice, and late":          {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: DuplicateEvent},
+		"out of order":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: ReorderedEvent, says: "received revision 11 after a later revision"},
+		"out of order, two keys":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: ReorderedEvent},
 		"a whole revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
-		"half a revision":          {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "revision 11 in two messages"},
-		"of another key":           {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: OtherKey},
-		"untrue progress":          {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it had received all events up to revision 11"},
-		"a wrong value before":     {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), prior(11, 1, happened(1, 13, 3))}, want: WrongBefore, says: "Before revision 13, the key had value #2 of revision 12."},
-		"unwritten value":          {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: Invented},
-		"another value":            {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: OtherValue},
-		"without a delete":         {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 0)}, want: Invented},
+		"half a revision":          {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: SplitEvent, says: "revision 11 in two messages"},
+		"of another key":           {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: EventOfWrongKey},
+		"untrue progress":          {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: WrongWatchProgress, says: "it had received all events up to revision 11"},
+		"a wrong value before":     {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), prior(11, 1, happened(1, 13, 3))}, want: WrongPreviousValue, says: "Before revision 13, the key had value #2 of revision 12."},
+		"unwritten value":          {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: UnwrittenValue},
+		"another value":            {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: TwoValuesAtRevision},
+		"without a delete":         {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 0)}, want: UnwrittenValue},
 		"deleted late":             {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(12, 0, 0), put(13, 2), get(14, 0, 0)}},
-		"read though deleted":      {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(13, 11, 1)}, want: Resurrected},
+		"read though deleted":      {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(13, 11, 1)}, want: ResurrectedWrite},
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
-			delete(m.header.Promises, history.Session)
+			delete(m.header.Promises, history.SessionOrder)
 			r, _ := checked(t, m, Options{Partition: partition})
 			c.holds(t, name, r)
 		}
@@ -112,9 +112,9 @@ func TestWatchKinds(t *testing.T) {
 }
 
 func TestWatchEventsAreCounted(t *testing.T) {
-	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.Ended, history.Op{}))
+	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.WatchEnded, history.Op{}))
 	r, _ := checked(t, m, Options{})
-	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.Judged != 1 {
+	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.VerifiedOperations != 1 {
 		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
 	}
 	if text := Sentence(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
@@ -187,9 +187,9 @@ func (w *teller) watcher(number uint32) {
 	from := simBase + w.Int64N(w.s.rev-simBase+1)
 	create := func(o history.Op) {
 		o.Key, o.Written = first, span
-		w.add(watching(number, history.Began, o))
+		w.add(watching(number, history.WatchStarted, o))
 	}
-	create(history.Op{At: from})
+	create(history.Op{Revision: from})
 	var mine [][]change // by revision
 	for _, c := range w.all {
 		switch {
@@ -205,15 +205,15 @@ func (w *teller) watcher(number uint32) {
 		rev, last := revision[0].rev, i == len(mine)-1
 		switch joined = joined && w.IntN(4) == 0; w.IntN(40) {
 		case 0:
-			create(history.Op{At: simBase, Mod: rev})
+			create(history.Op{Revision: simBase, ModRevision: rev})
 			joined = false
 		case 1:
-			w.add(watching(number, history.Reached, history.Op{At: rev - 1, Mod: rev - 1}))
+			w.add(watching(number, history.ProgressReached, history.Op{Revision: rev - 1, ModRevision: rev - 1}))
 			joined = false
 		}
 		lying := w.Float64() < w.rate
 		if lying && w.lies == liePremise {
-			w.add(watching(number, history.Reached, history.Op{At: rev, Mod: rev}))
+			w.add(watching(number, history.ProgressReached, history.Op{Revision: rev, ModRevision: rev}))
 			joined = false
 		}
 		if lying && w.lies == lieLate && !last && late == nil {
@@ -222,9 +222,9 @@ func (w *teller) watcher(number uint32) {
 		}
 		for k, c := range revision {
 			o := w.event(number, c)
-			o.Joined = joined || k > 0
+			o.ContinuesPrevious = joined || k > 0
 			if lying && w.lies == lieSplit && k > 0 {
-				o.Joined = false
+				o.ContinuesPrevious = false
 			}
 			joined = true
 			if lying && k == 0 && w.lies == lieLose {
@@ -249,7 +249,7 @@ func (w *teller) watcher(number uint32) {
 }
 
 func (w *teller) event(number uint32, c change) history.Op {
-	o := watching(number, history.Happened, history.Op{Key: c.key, At: c.rev, Mod: c.rev, Read: c.v.value})
+	o := watching(number, history.KeyChanged, history.Op{Key: c.key, Revision: c.rev, ModRevision: c.rev, Read: c.v.value})
 	if number%2 == 0 && c.prior.value != 0 {
 		o.Expected, o.Written = c.prior.rev, c.prior.value
 	}
@@ -302,11 +302,11 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	for i := first; i <= last; i++ {
 		m, _ := watchedBy(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
-			m.header.Base = 0 // the first revision is unknown
+			m.header.BaseRevision = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4)})
 		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
 		}
 		if r.Watches != nil {
 			events += r.Watches.Events
@@ -325,20 +325,20 @@ func TestEveryLieToAWatcherIsFound(t *testing.T) {
 	for i := first; i <= last; i++ {
 		kind := watchLies[i%len(watchLies)]
 		m, lies := watchedBy(uint64(i), operations, kind, 20/float64(operations))
-		r, found := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4), Keep: 1 << 30})
+		r, found := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4), MaxViolations: 1 << 30})
 		for _, l := range lies {
 			delivered[kind]++
 			if !slices.ContainsFunc(found, func(f finding) bool {
-				return involves(&f, l) || l.rev > 0 && f.kind == EventLost && f.key == l.key && f.revision == l.rev
+				return involves(&f, l) || l.rev > 0 && f.kind == MissingEvent && f.key == l.key && f.revision == l.rev
 			}) {
 				t.Errorf("seed %d: a %s of key %d was not found; found were %v", i, kind, l.key, r.Counts)
 			}
 		}
 		if len(lies) == 0 && kind != lieBefore && !r.Right() {
-			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Explanation)
 		}
 		for _, v := range r.Violations {
-			if v.Text == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+			if v.Explanation == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Explanation, "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}

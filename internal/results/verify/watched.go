@@ -7,71 +7,71 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// watched compares the watch events of a key with the versions of the key.
-func (k *keyChecker) watched() {
+// checkWatchEvents compares the watch events of a key with the versions of the key.
+func (k *keyChecker) checkWatchEvents() {
 	if len(k.watchers.all) == 0 {
 		return
 	}
-	slices.SortFunc(k.events, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.watcher(), b.watcher()), cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord))
+	slices.SortFunc(k.watchEvents, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.watcher(), b.watcher()), cmp.Compare(a.revision, b.revision), cmp.Compare(a.ord, b.ord))
 	})
-	for i := range k.events {
-		e := &k.events[i]
-		k.replaced(e)
+	for i := range k.watchEvents {
+		e := &k.watchEvents[i]
+		k.checkPreviousVersion(e)
 		switch {
-		case i > 0 && k.events[i-1].at == e.at && k.events[i-1].watcher() == e.watcher():
-			k.add(finding{kind: EventTwice, promise: history.WatchOnce, n: 2, ords: [3]uint32{k.events[i-1].ord, e.ord}, revision: e.at})
-		case e.flagged(isLate):
-			k.add(finding{kind: EventLate, promise: history.WatchOrder, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
-		case e.flagged(isSplit):
-			k.add(finding{kind: EventSplit, promise: history.WatchFullRevisions, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
+		case i > 0 && k.watchEvents[i-1].revision == e.revision && k.watchEvents[i-1].watcher() == e.watcher():
+			k.add(finding{kind: DuplicateEvent, guarantee: history.WatchOnce, operationCount: 2, ords: [3]uint32{k.watchEvents[i-1].ord, e.ord}, revision: e.revision})
+		case e.has(isLate):
+			k.add(finding{kind: ReorderedEvent, guarantee: history.WatchOrder, operationCount: 2, ords: [3]uint32{e.afterRevision(), e.ord}, revision: e.revision})
+		case e.has(isSplit):
+			k.add(finding{kind: SplitEvent, guarantee: history.WatchFullRevisions, operationCount: 2, ords: [3]uint32{e.afterRevision(), e.ord}, revision: e.revision})
 		}
 	}
-	k.watchers.forKey(k.key, k.missed)
+	k.watchers.forKey(k.key, k.findMissedVersions)
 }
 
-// replaced checks the previous version that a watch event contains.
-func (k *keyChecker) replaced(e *entry) {
-	if e.mod == 0 {
+// checkPreviousVersion checks the previous version that a watch event contains.
+func (k *keyChecker) checkPreviousVersion(e *entry) {
+	if e.versionRevision == 0 {
 		return
 	}
-	i := k.upTo(e.at - 1)
-	if i < 0 || k.versions[i].rev <= e.mod && e.mod < e.at {
+	i := k.latestAtRevision(e.revision - 1)
+	if i < 0 || k.versions[i].rev <= e.versionRevision && e.versionRevision < e.revision {
 		return
 	}
 	v := &k.versions[i]
-	k.add(finding{kind: WrongBefore, promise: history.WatchAccurate, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
+	k.add(finding{kind: WrongPreviousValue, guarantee: history.WatchAccurate, operationCount: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.revision, state: v.state()})
 }
 
-// missed finds versions that a watcher did not receive, although it received later versions or a
+// findMissedVersions finds versions that a watcher did not receive, although it received later versions or a
 // progress notification.
-func (k *keyChecker) missed(place uint32) {
+func (k *keyChecker) findMissedVersions(place uint32) {
 	w := &k.watchers.all[place]
 	until, by := w.completeUntil()
 	at := func(e entry, of int64) int {
-		return cmp.Or(cmp.Compare(e.watcher(), place), cmp.Compare(e.at, of))
+		return cmp.Or(cmp.Compare(e.watcher(), place), cmp.Compare(e.revision, of))
 	}
-	next, _ := slices.BinarySearchFunc(k.events, w.from, at)
-	for i := k.upTo(w.from-1) + 1; i < len(k.versions) && k.versions[i].rev <= until; i++ {
+	next, _ := slices.BinarySearchFunc(k.watchEvents, w.firstRevision, at)
+	for i := k.latestAtRevision(w.firstRevision-1) + 1; i < len(k.versions) && k.versions[i].rev <= until; i++ {
 		v := &k.versions[i]
-		for next < len(k.events) && at(k.events[next], v.rev) < 0 {
+		for next < len(k.watchEvents) && at(k.watchEvents[next], v.rev) < 0 {
 			next++
 		}
-		known := next < len(k.events) && k.events[next].watcher() == place
-		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.isUnsubscribed(v.rev) {
+		known := next < len(k.watchEvents) && k.watchEvents[next].watcher() == place
+		if known && k.watchEvents[next].revision == v.rev || v.done < 0 && !v.wasRead || w.isUnsubscribed(v.rev) {
 			continue
 		}
-		promise := history.WatchAll
-		if w.newest { // such a watcher may miss a version if a later one exists, or a deletion if it has already received one
-			gone := !v.exists() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
+		promise := history.WatchComplete
+		if w.newestOnly { // such a watcher may miss a version if a later one exists, or a deletion if it has already received one
+			gone := !v.exists() && next > 0 && k.watchEvents[next-1].watcher() == place && k.watchEvents[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue
 			}
 			promise = history.WatchProgress
 		}
-		f := finding{kind: EventLost, promise: promise, n: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
+		f := finding{kind: MissingEvent, guarantee: promise, operationCount: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
 		if known {
-			f.ords[1] = k.events[next].ord
+			f.ords[1] = k.watchEvents[next].ord
 		}
 		k.add(f)
 	}

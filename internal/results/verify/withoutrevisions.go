@@ -5,15 +5,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// withoutRevisions checks the history of a store that returns no revisions of writes. First, it
+// checkWithoutRevisions checks the history of a store that returns no revisions of writes. First, it
 // compares all operations with real time and with the revisions that reads return. Then, for a
 // sample of the keys, it searches for a valid order of the operations on each key.
-func (c *checker) withoutRevisions() error {
+func (c *checker) checkWithoutRevisions() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {
 		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
 		c.table.reset()
-		p := &pass{checker: c, in: in, inTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
+		p := &pass{checker: c, includes: in, byTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
 		p.leases.withoutRevisions = true
 		if err := c.forEachOperation(p.takeTimed); err != nil {
 			return err
@@ -33,13 +33,13 @@ func (p *pass) takeTimed(ord uint32, o *history.Op) {
 		p.processLease(o)
 		return
 	}
-	if role := roleOf(o); role != unchecked && p.in(o.Key) {
+	if role := roleOf(o); role != unchecked && p.includes(o.Key) {
 		e := entryOf(o, role, ord, 0)
 		if o.Kind == kv.Exists && o.Read != history.Absent {
-			e.flags |= isThere
+			e.flags |= keyExists
 		}
-		if e.at = o.Invoked; role == read {
-			e.at = o.Done
+		if e.revision = o.Invoked; role == read {
+			e.revision = o.Done
 		}
 		e.member = p.member(o)
 		p.table.add(o.Key, &e)

@@ -13,11 +13,11 @@ import (
 func stripRevisions(m *memory) *memory {
 	for i := range m.ops {
 		o := &m.ops[i]
-		if o.At = 0; o.Changes() || o.Outcome == kv.Conflict {
-			o.Mod = 0
+		if o.Revision = 0; o.IsExecutedWrite() || o.Outcome == kv.Conflict {
+			o.ModRevision = 0
 		}
 		if o.Outcome == kv.Conflict {
-			o.Read = history.Unseen
+			o.Read = history.UnknownValue
 		}
 	}
 	return m
@@ -25,7 +25,7 @@ func stripRevisions(m *memory) *memory {
 
 // existenceRead and absenceRead return reads that show only whether a key exists.
 func existenceRead() history.Op {
-	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.Unseen}
+	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.UnknownValue}
 }
 
 func absenceRead() history.Op {
@@ -42,24 +42,24 @@ func TestKindsInTime(t *testing.T) {
 		"lost":                     {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 11, 1)}, want: LostWrite, says: "had already acknowledged a write of value #2"},
 		"lost, and nothing there":  {ops: []history.Op{put(0, 1), get(0, 0, 0)}, want: LostWrite},
 		"lost on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), final(get(0, 12, 2)), final(get(0, 11, 1))}, want: LostWrite},
-		"back on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), del(0), get(0, 0, 0), final(get(0, 11, 1))}, want: Resurrected},
+		"back on one member":       {ops: []history.Op{put(0, 1), get(0, 11, 1), del(0), get(0, 0, 0), final(get(0, 11, 1))}, want: ResurrectedWrite},
 		"gone by a late delete":    {ops: []history.Op{lost(del(0)), put(0, 1), get(0, 11, 1), get(0, 0, 0)}},
 		"gone before its delete":   {ops: []history.Op{put(0, 1), get(0, 0, 0), del(0)}, want: LostWrite},
 		"written late":             {ops: []history.Op{lost(put(0, 1)), put(0, 2), get(0, 11, 2), get(0, 12, 1)}},
-		"applied twice":            {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 13, 1)}, want: AppliedTwice},
-		"two values":               {ops: []history.Op{lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), get(0, 11, 2)}, want: OtherValue},
-		"unwritten value":          {ops: []history.Op{get(0, 12, 44)}, want: Invented},
-		"before it was written":    {ops: []history.Op{get(0, 12, 1), put(0, 1)}, want: Invented},
-		"refused":                  {ops: []history.Op{refusedPut, get(0, 12, 2)}, want: RefusedThere},
-		"reordered":                {ops: []history.Op{put(0, 1), lost(put(0, 2)), local(get(0, 13, 1)), local(get(0, 12, 2))}, want: Reordered, says: "the first at revision 13 and the second at revision 12"},
-		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "another compare-and-set had succeeded on revision 11"},
-		"on a version of before":   {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "the key had value #2 of revision 12"},
+		"applied twice":            {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 13, 1)}, want: WriteAppliedTwice},
+		"two values":               {ops: []history.Op{lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), get(0, 11, 2)}, want: TwoValuesAtRevision},
+		"unwritten value":          {ops: []history.Op{get(0, 12, 44)}, want: UnwrittenValue},
+		"before it was written":    {ops: []history.Op{get(0, 12, 1), put(0, 1)}, want: UnwrittenValue},
+		"refused":                  {ops: []history.Op{refusedPut, get(0, 12, 2)}, want: RefusedWriteExecuted},
+		"reordered":                {ops: []history.Op{put(0, 1), lost(put(0, 2)), local(get(0, 13, 1)), local(get(0, 12, 2))}, want: ReorderedWrite, says: "the first at revision 13 and the second at revision 12"},
+		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: CASOnWrongVersion, says: "another compare-and-set had succeeded on revision 11"},
+		"on a version of before":   {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), cas(0, 11, 3), get(0, 13, 3)}, want: CASOnWrongVersion, says: "the key had value #2 of revision 12"},
 		"local, and may be stale":  {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), local(get(0, 11, 1))}},
 		"there":                    {ops: []history.Op{existenceRead(), put(0, 1), existenceRead(), del(0), absenceRead(), lost(put(0, 2)), existenceRead(), lost(del(0)), final(absenceRead())}},
 		"there by a late write":    {ops: []history.Op{lost(put(0, 1)), put(0, 2), del(0), final(existenceRead())}},
 		"there, and was deleted":   {ops: []history.Op{put(0, 1), del(0), existenceRead()}, want: StaleRead, says: "had already acknowledged a delete"},
 		"there, of before":         {ops: []history.Op{del(0), existenceRead(), lost(put(0, 1))}, want: StaleRead},
-		"there on one member":      {ops: []history.Op{put(0, 1), del(0), final(absenceRead()), final(existenceRead())}, want: Resurrected},
+		"there on one member":      {ops: []history.Op{put(0, 1), del(0), final(absenceRead()), final(existenceRead())}, want: ResurrectedWrite},
 		"there, and may be stale":  {ops: []history.Op{put(0, 1), del(0), local(existenceRead())}},
 		"not there on one member":  {ops: []history.Op{put(0, 1), final(existenceRead()), final(absenceRead())}, want: LostWrite},
 		"a transaction":            {ops: []history.Op{txn(0, 1), joined(2, txn(0, 1)), get(0, 11, 1), of2(2, get(0, 11, 1))}},
@@ -68,7 +68,7 @@ func TestKindsInTime(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
-			delete(r.Counts, NoOrder) // the search for a valid order may find the same violation
+			delete(r.Counts, NoValidOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 		}
 	}
@@ -83,14 +83,14 @@ func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	for i := first; i <= last; i++ {
 		m, _ := simulated(uint64(i), 1+operations>>(i%8*2), noLie, 0)
 		if i%3 == 1 {
-			m.header.Base = 0
+			m.header.BaseRevision = 0
 		}
-		r, _ := checked(t, stripRevisions(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, Longest: time.Second})
+		r, _ := checked(t, stripRevisions(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, SearchTimeLimit: time.Second})
 		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
 		}
 		for _, s := range r.Staleness {
-			behind += s.Behind
+			behind += s.StaleReads
 		}
 	}
 	if behind == 0 {
@@ -106,7 +106,7 @@ func TestLiesAreFoundInTime(t *testing.T) {
 		proven, hit := 0, 0
 		for seed := range uint64(3) {
 			m, lies := simulated(seed*10+uint64(at), operations, kind, 20/float64(operations))
-			_, found := checked(t, stripRevisions(m), Options{Keep: 1 << 30, Samples: 1, Longest: time.Second})
+			_, found := checked(t, stripRevisions(m), Options{MaxViolations: 1 << 30, Samples: 1, SearchTimeLimit: time.Second})
 			for _, l := range lies {
 				if l.proven {
 					proven++

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mark is a version that a response contains, but that no acknowledged write has written.
-type mark struct {
+// shownVersion is a version that a response contains, but that no acknowledged write has written.
+type shownVersion struct {
 	rev   int64
 	value uint64
 	ord   uint32
@@ -22,31 +22,31 @@ type writer struct {
 	used  bool
 }
 
-// pool holds writes with unknown outcomes. For each write, lows contains the highest revision that
+// writePool holds writes with unknown outcomes. For each write, lows contains the highest revision that
 // had been acknowledged before the write began. The write can only take effect above this revision.
-type pool struct {
+type writePool struct {
 	lows []int64
 	used int
 }
 
-func (p *pool) fill(maybes []entry, deletes bool) {
+func (p *writePool) fill(maybes []entry, deletes bool) {
 	p.lows, p.used = p.lows[:0], 0
 	for i := range maybes {
-		if e := &maybes[i]; e.flagged(isDelete) == deletes && !e.flagged(isResolved) {
+		if e := &maybes[i]; e.has(isDelete) == deletes && !e.has(isResolved) {
 			p.lows = append(p.lows, e.lo)
 		}
 	}
 	slices.Sort(p.lows)
 }
 
-// possible reports whether an unused write may have taken effect at or below the revision `by`.
+// hasPossible reports whether an unused write may have taken effect at or below the revision `by`.
 // Callers ask for ascending revisions, so any of the possible writes may be used.
-func (p *pool) possible(by int64) bool {
-	return p.used < len(p.lows) && p.lows[p.used] < by
+func (p *writePool) hasPossible(atRevision int64) bool {
+	return p.used < len(p.lows) && p.lows[p.used] < atRevision
 }
 
-func (p *pool) take(by int64) bool {
-	if !p.possible(by) {
+func (p *writePool) take(atRevision int64) bool {
+	if !p.hasPossible(atRevision) {
 		return false
 	}
 	p.used++
@@ -56,8 +56,8 @@ func (p *pool) take(by int64) bool {
 // takeLast removes a write that is possible at the revision `by` from the pool. It selects the
 // write that began last, so that the other writes remain available for versions with lower
 // revisions. It reports whether it found a write.
-func (p *pool) takeLast(by int64) bool {
-	i, _ := slices.BinarySearch(p.lows, by)
+func (p *writePool) takeLast(atRevision int64) bool {
+	i, _ := slices.BinarySearch(p.lows, atRevision)
 	if i <= p.used {
 		return false
 	}
@@ -68,24 +68,24 @@ func (p *pool) takeLast(by int64) bool {
 // transactions holds the transactions with unknown outcomes. If a response shows one part of a
 // transaction, all parts must have taken effect.
 type transactions struct {
-	again map[uint64]bool // keys that the current pass checks again
+	recheckedKeys map[uint64]bool // keys that the current pass checks again
 
-	mu    sync.Mutex
-	heads map[uint32]uint32 // by number of a part: number of the first part of the transaction
-	keys  map[uint32][]uint64
-	at    map[uint32]int64 // by number of the first part: revision of the transaction
-	fresh []uint32
+	mu            sync.Mutex
+	heads         map[uint32]uint32 // by number of a part: number of the first part of the transaction
+	keys          map[uint32][]uint64
+	revisions     map[uint32]int64 // by number of the first part: revision of the transaction
+	newlyResolved []uint32
 }
 
-// enter adds a part of a transaction with an unknown outcome. When keys are checked again, it
+// addPart adds a part of a transaction with an unknown outcome. When keys are checked again, it
 // instead marks the part as executed if another part was seen.
-func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
-	if e.role != maybe || !e.flagged(isTxn) {
+func (t *transactions) addPart(e *entry, o *history.Op, head uint32) {
+	if e.role != indefinite || !e.has(isTxn) {
 		return
 	}
-	if len(t.again) > 0 {
-		if rev := t.at[head]; rev > 0 {
-			e.role, e.at = wrote, rev
+	if len(t.recheckedKeys) > 0 {
+		if rev := t.revisions[head]; rev > 0 {
+			e.role, e.revision = wrote, rev
 			e.flags |= isPending
 		}
 		return
@@ -103,22 +103,22 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	head, ok := t.heads[ord]
-	if !ok || t.at[head] > 0 {
+	if !ok || t.revisions[head] > 0 {
 		return
 	}
-	t.at[head] = rev
-	t.fresh = append(t.fresh, head)
+	t.revisions[head] = rev
+	t.newlyResolved = append(t.newlyResolved, head)
 }
 
 // siblings returns the keys of the transactions that resolve has recorded since the previous call
 // of siblings.
 func (t *transactions) siblings() map[uint64]bool {
-	t.again = map[uint64]bool{}
-	for _, head := range t.fresh {
+	t.recheckedKeys = map[uint64]bool{}
+	for _, head := range t.newlyResolved {
 		for _, key := range t.keys[head] {
-			t.again[key] = true
+			t.recheckedKeys[key] = true
 		}
 	}
-	t.fresh = nil
-	return t.again
+	t.newlyResolved = nil
+	return t.recheckedKeys
 }

@@ -55,7 +55,7 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 		return b.Bytes()
 	}
 	kept, leftOut := analyze.ComparableTrials(run)
-	c, err := compare.Compare(run, run, compare.DefaultComparing())
+	c, err := compare.Compare(run, run, compare.DefaultMetrics())
 	must(t, err)
 	page := string(print(func(b *bytes.Buffer) error { return HTML(b, run, nil) }))
 	return formats{
@@ -140,7 +140,7 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 				t.Errorf("%s: %s is %v in CSV, and %v", r.First().Name, key, got, v)
 			}
 		}
-		if sure, ok := analyze.CertaintyOf(r, &figure); ok && !sure.Short && !(sure.Low.Number <= v.Number && (sure.High.Failed || v.Number <= sure.High.Number)) {
+		if sure, ok := analyze.CertaintyOf(r, &figure); ok && !sure.RunTooShort && !(sure.Low.Number <= v.Number && (sure.High.Failed || v.Number <= sure.High.Number)) {
 			t.Errorf("%s: %v is not within %+v", r.First().Name, v, sure)
 		}
 	}
@@ -173,7 +173,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 // causesAgree checks that the text and the page list the same bottlenecks for the same trials.
 func causesAgree(t *testing.T, f *formats, run *record.Run) {
 	t.Helper()
-	for _, cause := range analyze.LimitsOfTrials(analyze.InOrder(run)) {
+	for _, cause := range analyze.LimitsOfTrials(analyze.TrialsInOrder(run)) {
 		line := report.SharedLimitText(&cause)
 		for in, text := range map[string]string{"text": f.text, "markdown": f.markdown, "page": f.page} {
 			if !strings.Contains(text, line) {

@@ -19,52 +19,52 @@ import (
 // contains the intervals that the search found; otherwise it is nil. steps is the anchor of the
 // charts of ladder steps.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
-	all := []sentence{tested(run, rows)}
+	all := []sentence{testedSentence(run, rows)}
 	if run.State != record.Complete {
-		all = append(all, sentence{About: "Incomplete:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
+		all = append(all, sentence{Subject: "Incomplete:", Text: report.Progress(run) + ".", Link: "table", Severe: true})
 	}
 	if found != nil {
 		all = append(all, capacities(found)...)
 	} else {
-		all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
-		all = append(all, single(rows)...)
-		all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
+		all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return mainFigures(r, shown) })...)
+		all = append(all, noRepeatsWarning(rows)...)
+		all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return earlyWindowWarning(r, shown) })...)
 	}
-	if lines := report.RepeatingLines(run); len(lines) > 0 {
-		all = append(all, sentence{About: "Repeated:", Text: strings.Join(lines, " "), Link: "table"})
+	if lines := report.RepeatProgressLines(run); len(lines) > 0 {
+		all = append(all, sentence{Subject: "Repeated:", Text: strings.Join(lines, " "), Link: "table"})
 	}
 	for i := range ladders {
-		if i == mostSentences {
+		if i == maxSentences {
 			all = append(all, sentence{Text: "The text and markdown formats list the knees of the other ladders.", Link: steps})
 			break
 		}
-		all = append(all, sentence{About: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
+		all = append(all, sentence{Subject: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
 	}
-	all = append(all, limits(run, shown)...)
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
-	all = append(all, bounded(rows, broke)...)
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return checked(r, shown) })...)
+	all = append(all, bottleneckSentences(run, shown)...)
+	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return unevennessSentence(r, shown) })...)
+	all = append(all, limitSentences(rows, outageSentences)...)
+	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return problemSentences(r, shown) })...)
+	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return verificationSentence(r, shown) })...)
 	return append(all, reliability(run))
 }
 
 // capacities returns sentences about the intervals that capacity searches found.
-func capacities(found *size.CapacityFindings) (all []sentence) {
-	for _, f := range found.All[:min(len(found.All), mostSentences)] {
-		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
+func capacities(findings *size.CapacityFindings) (all []sentence) {
+	for _, f := range findings.All[:min(len(findings.All), maxSentences)] {
+		all = append(all, sentence{Subject: searchName(findings, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
 	}
-	if more := len(found.All) - len(all); more > 0 {
-		all = append(all, sentence{Text: text.Either(uint64(more), "more search", "more searches") + ": see the table.", Link: "capacity-found"})
+	if more := len(findings.All) - len(all); more > 0 {
+		all = append(all, sentence{Text: text.CountNoun(uint64(more), "more search", "more searches") + ": see the table.", Link: "capacity-found"})
 	}
 	return all
 }
 
-// checked describes the result of one trial's verification. It chooses the first trial of the row
+// verificationSentence describes the result of one trial's verification. It chooses the first trial of the row
 // that has a violation or, if no trial has one, the first verified trial.
-func checked(r *analyze.Row, shown shownTrials) []sentence {
+func verificationSentence(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {
-		if t.Answers != nil && (of == nil || len(of.Answers.Wrong) == 0 && len(t.Answers.Wrong) > 0) {
+		if t.Verification != nil && (of == nil || len(of.Verification.WrongByKind) == 0 && len(t.Verification.WrongByKind) > 0) {
 			of = t
 		}
 	}
@@ -72,16 +72,16 @@ func checked(r *analyze.Row, shown shownTrials) []sentence {
 		return nil
 	}
 	return []sentence{{
-		About: analyze.Label(of), Text: "verification: " + report.Answers(of.Answers)[0] + ".",
-		Link: linkTo(of, "-answers", shown), Grave: len(of.Answers.Wrong) > 0,
+		Subject: analyze.Label(of), Text: "verification: " + report.VerificationLines(of.Verification)[0] + ".",
+		Link: linkTo(of, "-answers", shown), Severe: len(of.Verification.WrongByKind) > 0,
 	}}
 }
 
-// bounded returns the results of sentencesOf for the rows. When it has mostSentences sentences, it
+// limitSentences returns the results of sentencesOf for the rows. When it has maxSentences sentences, it
 // adds the number of the remaining rows and stops.
-func bounded(rows []*analyze.Row, sentencesOf func(*analyze.Row) []sentence) (all []sentence) {
+func limitSentences(rows []*analyze.Row, sentencesOf func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
-		if len(all) >= mostSentences {
+		if len(all) >= maxSentences {
 			return append(all, sentence{Text: fmt.Sprintf("%s: see the table.", text.Plural(uint64(len(rows)-i), "more trial")), Link: "table"})
 		}
 		all = append(all, sentencesOf(r)...)
@@ -98,24 +98,24 @@ func linkTo(t *record.Trial, part string, shown shownTrials) string {
 	return id(t) + part
 }
 
-// tested lists the tested stores and the machines.
-func tested(run *record.Run, rows []*analyze.Row) sentence {
+// testedSentence lists the tested stores and the machines.
+func testedSentence(run *record.Run, rows []*analyze.Row) sentence {
 	var parts []string
 	for _, f := range analyze.SharedConditions(run, rows) {
-		if f.What == "store" || f.What == "machine" {
+		if f.Label == "store" || f.Label == "machine" {
 			parts = append(parts, f.Text)
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, text.Plural(uint64(len(rows)), "trial"))
 	}
-	return sentence{About: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
+	return sentence{Subject: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
 }
 
-// headlines returns a sentence with the main figures of a row.
-func headlines(r *analyze.Row, shown shownTrials) []sentence {
+// mainFigures returns a sentence with the main figures of a row.
+func mainFigures(r *analyze.Row, shown shownTrials) []sentence {
 	if len(r.Done) == 0 {
-		return []sentence{{About: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Grave: true}}
+		return []sentence{{Subject: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Severe: true}}
 	}
 	figure := func(name string) string {
 		f := record.Registered(name)
@@ -130,54 +130,54 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		}
 		words += ")"
 	}
-	return []sentence{{About: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkTo(r.Done[0], "", shown)}}
+	return []sentence{{Subject: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
-// single warns that trials have no repeats.
-func single(rows []*analyze.Row) []sentence {
+// noRepeatsWarning warns that trials have no repeats.
+func noRepeatsWarning(rows []*analyze.Row) []sentence {
 	for _, r := range rows {
 		if len(r.Done) != 1 {
 			return nil
 		}
 	}
-	return []sentence{{About: "Each trial", Text: "was run once, so the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
+	return []sentence{{Subject: "Each trial", Text: "was run once, so the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
 }
 
-// early warns that a window started before the load was steady.
-func early(r *analyze.Row, shown shownTrials) []sentence {
+// earlyWindowWarning warns that a window started before the load was steady.
+func earlyWindowWarning(r *analyze.Row, shown shownTrials) []sentence {
 	l, late := analyze.LateSteadyOf(r)
 	if !late {
 		return nil
 	}
-	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
+	return []sentence{{Subject: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Severe: true}}
 }
 
-// limits returns sentences about the bottlenecks of the trials. Trials with the same bottleneck
+// bottleneckSentences returns sentences about the bottlenecks of the trials. Trials with the same bottleneck
 // share a sentence.
-func limits(run *record.Run, shown shownTrials) (out []sentence) {
-	all := analyze.InOrder(run)
+func bottleneckSentences(run *record.Run, shown shownTrials) (out []sentence) {
+	all := analyze.TrialsInOrder(run)
 	for _, c := range analyze.LimitsOfTrials(all) {
-		of := all[slices.IndexFunc(all, func(t *record.Trial) bool { return analyze.Label(t) == c.Furthest })]
+		of := all[slices.IndexFunc(all, func(t *record.Trial) bool { return analyze.Label(t) == c.WorstTrial })]
 		was := "was"
 		if len(c.Trials) > 1 {
 			was = "were"
 		}
-		out = append(out, sentence{About: names(c.Trials, c.Count == len(all) && c.Count > 1), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
+		out = append(out, sentence{Subject: names(c.Trials, c.Count == len(all) && c.Count > 1), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
 	}
 	return out
 }
 
-// uneven returns a sentence about the trial of a row that served its clients most unevenly.
-func uneven(r *analyze.Row, shown shownTrials) []sentence {
+// unevennessSentence returns a sentence about the trial of a row that served its clients most unevenly.
+func unevennessSentence(r *analyze.Row, shown shownTrials) []sentence {
 	t, _ := analyze.MostUneven(r)
 	if t == nil {
 		return nil
 	}
-	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.UnevennessLines(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
+	return []sentence{{Subject: analyze.Label(t), Text: "served its clients unevenly: " + report.UnevennessLines(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
-// broken reports what went wrong in a row's trials, and in which repeats.
-func broken(r *analyze.Row, shown shownTrials) []sentence {
+// problemSentences reports what went wrong in a row's trials, and in which repeats.
+func problemSentences(r *analyze.Row, shown shownTrials) []sentence {
 	var parts []string
 	var first *record.Trial
 	add := func(words string, in []*record.Trial) {
@@ -203,8 +203,8 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		if t.Errors > 0 {
 			failed, errors, due, inFaults = append(failed, t), errors+t.Errors, due+t.Due, inFaults+t.ErrorsInFaults
 		}
-		if t.WrongAnswers > 0 {
-			wrong, answers = append(wrong, t), answers+t.WrongAnswers
+		if t.WrongResponses > 0 {
+			wrong, answers = append(wrong, t), answers+t.WrongResponses
 		}
 		if len(t.LostMembers) > 0 {
 			without, lost = append(without, t), append(lost, t.LostMembers...)
@@ -233,7 +233,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	if first == nil {
 		return nil
 	}
-	return []sentence{{About: r.First().Name, Text: strings.Join(parts, "; ") + ".", Link: linkTo(first, "-broke", shown), Grave: true}}
+	return []sentence{{Subject: r.First().Name, Text: strings.Join(parts, "; ") + ".", Link: linkTo(first, "-broke", shown), Severe: true}}
 }
 
 // mostFailed returns the trial with the most errors.
@@ -249,11 +249,11 @@ func reliability(run *record.Run) sentence {
 			counts[t.Verdict.State]++
 		}
 	}
-	s := sentence{About: "Reliability", Link: "verdicts"}
+	s := sentence{Subject: "Reliability", Link: "verdicts"}
 	valid, suspect, invalid := counts[verdict.Valid], counts[verdict.Suspect], counts[verdict.Invalid]
 	switch {
 	case valid+suspect+invalid == 0:
-		s.Text, s.Grave = "no trial has a result.", true
+		s.Text, s.Severe = "no trial has a result.", true
 	case suspect+invalid == 0:
 		s.Text = "all trials are valid: no disturbance moved a figure by more than the rules allow."
 	default:
@@ -267,7 +267,7 @@ func reliability(run *record.Run) sentence {
 		if valid > 0 {
 			parts = append(parts, text.Plural(valid, "trial")+" valid")
 		}
-		s.Text, s.Grave = strings.Join(parts, ", ")+" (see Verdicts).", true
+		s.Text, s.Severe = strings.Join(parts, ", ")+" (see Verdicts).", true
 	}
 	return s
 }

@@ -15,7 +15,7 @@ func outages(rows []*analyze.Row) (out []chart.Chart) {
 	all := faults.FindEffects(rows)
 	for len(all) > 0 {
 		n := 1
-		for n < len(all) && all[n].What == all[0].What {
+		for n < len(all) && all[n].Description == all[0].Description {
 			n++
 		}
 		out = append(out, chart.Outages(fmt.Sprintf("outages-%d", len(out)+1), all[:n]))
@@ -24,28 +24,28 @@ func outages(rows []*analyze.Row) (out []chart.Chart) {
 	return out
 }
 
-// broke returns sentences about the outages in the trials of a row.
-func broke(r *analyze.Row) (all []sentence) {
+// outageSentences returns sentences about the outages in the trials of a row.
+func outageSentences(r *analyze.Row) (all []sentence) {
 	for _, text := range report.OutageSentences(r) {
-		all = append(all, sentence{About: r.First().Name, Text: text + ".", Link: "broken"})
+		all = append(all, sentence{Subject: r.First().Name, Text: text + ".", Link: "broken"})
 	}
 	return all
 }
 
-// mostViolations limits how many violations of a trial are drawn. It is larger than the number of
+// maxViolations limits how many violations of a trial are drawn. It is larger than the number of
 // violations that a verification records.
-const mostViolations = 60
+const maxViolations = 60
 
 // violations returns a chart for each recorded violation of a trial.
 func violations(t *record.Trial) (out []chart.Chart) {
-	if t.Answers == nil {
+	if t.Verification == nil {
 		return nil
 	}
-	for i := range t.Answers.Violations {
-		if i == mostViolations {
+	for i := range t.Verification.Violations {
+		if i == maxViolations {
 			break
 		}
-		if c, ok := chart.Violation(fmt.Sprintf("violation-%d", i+1), &t.Answers.Violations[i]); ok {
+		if c, ok := chart.Violation(fmt.Sprintf("violation-%d", i+1), &t.Verification.Violations[i]); ok {
 			out = append(out, c)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 // The page of a run with faults describes the outages in its answer, and has a table and a chart
 // for each kind of fault. Extreme values in a record do not break the page.
 func TestPageHasFaults(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {
 		run := opened(t, made{name: "faulty", seconds: 6, trials: 2}.record(t))
 		for i := range run.Trials {
-			f := record.Fault{Number: 1, What: "kill leader for <b>1s", Began: new(2.0), Healed: new(3.0), Ready: new(3.5), Member: "m1", Role: "leader", LongestBefore: new(0.004)}
+			f := record.Fault{Number: 1, Description: "kill leader for <b>1s", BeganAt: new(2.0), HealedAt: new(3.0), RecoveredAt: new(3.5), Member: "m1", Role: "leader", LongestGapBefore: new(0.004)}
 			if outages[i] > 0 {
-				f.Outage, f.OutageFrom = new(outages[i]), new(2.001)
+				f.Outage, f.OutageStart = new(outages[i]), new(2.001)
 			}
 			run.Trials[i].Faults = []record.Fault{f}
 		}
@@ -55,10 +55,10 @@ func TestPageHasFaults(t *testing.T) {
 // answer links.
 func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
-	run.Trials[0].Answers = &record.Answers{
-		Operations: 1000, Judged: 900, Keys: 7, Wrong: map[string]uint64{"stale <read>": 2},
-		Violations: []record.Violation{{Kind: "stale <read>", Promise: "linearizable", Source: "docs", Key: new(uint64(3)), History: []string{"a", "b"}, Why: "b is older", Operations: []record.ShownOperation{
-			{Client: 7, Member: 0xabc, From: 2e9, To: 2.1e9, What: "put <#2>"}, {Client: 8, Name: "m2", From: 3e9, To: 3.2e9, What: "get: #1", Bad: true},
+	run.Trials[0].Verification = &record.Verification{
+		Operations: 1000, VerifiedOperations: 900, Keys: 7, WrongByKind: map[string]uint64{"stale <read>": 2},
+		Violations: []record.Violation{{Kind: "stale <read>", Guarantee: "linearizable", Source: "docs", Key: new(uint64(3)), History: []string{"a", "b"}, Explanation: "b is older", Operations: []record.ShownOperation{
+			{Client: 7, Member: 0xabc, From: 2e9, To: 2.1e9, Description: "put <#2>"}, {Client: 8, Name: "m2", From: 3e9, To: 3.2e9, Description: "get: #1", Wrong: true},
 		}}},
 	}
 	var b bytes.Buffer
@@ -79,7 +79,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 		must(t, files[at].PNG(dark)(&b))
 	}
 	// A record can contain arbitrary values.
-	run.Trials[0].Answers.Violations[0].Operations = slices.Repeat([]record.ShownOperation{{From: -1 << 63, To: 1<<63 - 1}, {From: 5, To: 4}}, 500)
+	run.Trials[0].Verification.Violations[0].Operations = slices.Repeat([]record.ShownOperation{{From: -1 << 63, To: 1<<63 - 1}, {From: 5, To: 4}}, 500)
 	b.Reset()
 	must(t, HTML(&b, run, nil))
 	if page := b.String(); strings.Contains(page, "NaN") || strings.Contains(page, "Inf") || len(page) > 1<<20 {

@@ -9,30 +9,30 @@ import (
 // capacitySectionOf returns the section of the page about capacity searches.
 func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	for _, f := range found.All {
-		of := searched(found, f)
+		of := searchName(found, f)
 		for _, text := range report.CapacitySentences(f) {
-			s.Answers = append(s.Answers, said{of, text})
+			s.Sentences = append(s.Sentences, trialSentence{of, text})
 			of = ""
 		}
 		if curve := report.CapacityCurve(f); curve != nil {
-			s.Sheets = append(s.Sheets, cut(curve))
+			s.Sheets = append(s.Sheets, limitRows(curve))
 		}
 		if c, ok := chart.CapacityCurve(capacityChart, f); ok {
-			s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
+			s.Pictures = append(s.Pictures, newPicture(&c, "", "capacity"))
 		}
 	}
 	if table := report.CapacitiesTable(found); table != nil {
-		s.Sheets = append(s.Sheets, cut(table))
+		s.Sheets = append(s.Sheets, limitRows(table))
 	}
 	if c, ok := chart.Capacities(capacityChart, found); ok {
-		s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
+		s.Pictures = append(s.Pictures, newPicture(&c, "", "capacity"))
 	}
 	return s
 }
 
-// searched returns a search's name, such as nodes=3, if the run contains one search for each value
+// searchName returns a search's name, such as nodes=3, if the run contains one search for each value
 // of a parameter. If the run contains only one search, it returns an empty string.
-func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
+func searchName(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	if found.Parameter == "" {
 		return ""
 	}
@@ -44,7 +44,7 @@ const capacityChart = "capacity"
 
 // capacitySection holds the results of capacity searches.
 type capacitySection struct {
-	Answers  []said // one for each search
-	Sheets   []sheet
-	Pictures []picture
+	Sentences []trialSentence // one for each search
+	Sheets    []sheet
+	Pictures  []picture
 }

@@ -15,7 +15,7 @@ import (
 // trials. A chart shades the interval, whether its upper end is known or not.
 func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	run := ladderOf(t, "searched", 3)
-	found := &record.Capacity{Objective: "p99<1s", Parameter: "clusters", Level: 0.95, Lower: new(20.0), Upper: new(30.0), LowerPerSecond: 200, UpperPerSecond: new(300.0), Status: string(capacity.TimeOver), Why: "the time was over"}
+	found := &record.Capacity{Objective: "p99<1s", Parameter: "clusters", Level: 0.95, Lower: new(20.0), Upper: new(30.0), LowerPerSecond: 200, UpperPerSecond: new(300.0), Status: string(capacity.TimeOver), Reason: "the time was over"}
 	for i := range run.Trials {
 		found.Trials = append(found.Trials, record.CapacityTrial{Rate: 100 * float64(i+1), Value: 10 * float64(i+1), Purpose: string(capacity.Explore), Holds: i < 2})
 	}
@@ -38,7 +38,7 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 		if i < 0 || !strings.Contains(files[i].Text, `class="band"`) || !strings.Contains(files[i].Text, ">p50</text>") {
 			t.Fatalf("no picture with the interval among %d", len(files))
 		}
-		if err := files[i].chart.PNG(io.Discard, files[i].of, chart.Pixels{Scale: 0.25}); err != nil {
+		if err := files[i].chart.PNG(io.Discard, files[i].subject, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Error(err)
 		}
 	}

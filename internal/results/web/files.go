@@ -16,8 +16,8 @@ type File struct {
 	Name string // without the extension of the file
 	Text string // an SVG, which adapts to the viewer's light or dark theme
 
-	chart chart.Chart
-	of    string
+	chart   chart.Chart
+	subject string
 }
 
 // SVG writes the chart as SVG.
@@ -33,7 +33,7 @@ const pixels = 2
 // PNG returns a function that writes the chart as PNG, in the dark theme or the light theme.
 func (f *File) PNG(dark bool) func(io.Writer) error {
 	return func(w io.Writer) error {
-		if err := f.chart.PNG(w, f.of, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
+		if err := f.chart.PNG(w, f.subject, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
 			return fmt.Errorf("cannot draw the chart %s as PNG: %w", f.Name, err)
 		}
 		return nil
@@ -44,7 +44,7 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 // the run must have been read (record.Run.ReadEvents). problems contains sentences about data that
 // could not be read.
 func Charts(run *record.Run) (files []File, problems []string) {
-	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
+	all, problems := drawnTrials(shownTrials{analyze.TrialsInOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {
 		files = append(files, File{name, c.File(of, chartStyle), *c, of})
 	}
@@ -67,7 +67,7 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	for _, c := range stepsOf(size.LaddersOf(run, analyze.Rows(run))) {
 		add(c.Name, run.Name, &c.Chart)
 	}
-	for _, g := range togetherOf(all) {
+	for _, g := range drawGroups(all) {
 		of := run.Name + ", " + g.Title
 		for i := range g.overTime {
 			add(g.Name+"-"+g.overTime[i].Name, of, &g.overTime[i])

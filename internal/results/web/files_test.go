@@ -16,7 +16,7 @@ import (
 // themes: the line of p50, the shade of the warm-up, the worst second in the heat map, and the
 // background.
 func TestChartsAsPNG(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
 	files, problems := Charts(opened(t, dir))
 	if len(problems) > 0 {

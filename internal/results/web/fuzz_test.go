@@ -47,7 +47,7 @@ func leaves(of any) (all []leaf) {
 // FuzzReports searches for a value in run.json that makes a report panic, breaks a page, or injects
 // an element into a page.
 func FuzzReports(f *testing.F) {
-	settle.Unraced(f)
+	settle.SkipUnderRace(f)
 	dir := made{name: "fuzz", seconds: 3, trials: 2, open: true}.record(f)
 	path := filepath.Join(dir, "run.json")
 	whole, err := os.ReadFile(path)

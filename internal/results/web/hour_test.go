@@ -13,7 +13,7 @@ import (
 // The page of a long run has the same size limit as the page of a short run. Columns of several
 // seconds preserve all extreme values.
 func TestPageOfALongRun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	hour := runs.Hour
 	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on seconds and members, but hardly on operations
 	dir := hour.Record(t, t.TempDir())
@@ -31,7 +31,7 @@ func TestPageOfALongRun(t *testing.T) {
 	}
 	for _, c := range charts {
 		wellFormed(t, c.Text)
-		if len(c.Text) > mostBytes {
+		if len(c.Text) > maxPageBytes {
 			t.Errorf("%s has %d bytes", c.Name, len(c.Text))
 		}
 	}
@@ -46,8 +46,8 @@ func TestPageOfALongRun(t *testing.T) {
 		t.Errorf("the chart goes from %v to %v, and one second had nothing", low, high)
 	}
 	whole := run.Trials[0].SuccessResponseTime
-	if curve := over.Curves[0].Points; curve[len(curve)-1].NS < whole.Max.NS {
-		t.Errorf("the curve ends at %v, and the slowest took %v", curve[len(curve)-1].NS, whole.Max.NS)
+	if curve := over.Curves[0].Points; curve[len(curve)-1].Nanoseconds < whole.Max.NS {
+		t.Errorf("the curve ends at %v, and the slowest took %v", curve[len(curve)-1].Nanoseconds, whole.Max.NS)
 	}
 	counted := uint64(0)
 	for _, column := range over.Heat.Counts {

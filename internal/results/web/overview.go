@@ -14,20 +14,20 @@ import (
 // overview compares the trials at a glance. It has a row for each trial, which shows the throughput
 // and the p99 as bars on a common axis.
 type overview struct {
-	Tail string // title of the p99 bars
-	Rows []overviewRow
-	Note string // explains the thin lines, if there are any
-	More string // a sentence about the trials that are not shown
+	P99Title string // title of the p99 bars
+	Rows     []overviewRow
+	Note     string // explains the thin lines, if there are any
+	More     string // a sentence about the trials that are not shown
 }
 
 // overviewRow shows a trial and its repeats.
 type overviewRow struct {
-	Name, Link string
-	On         string // name of the store, if the trials use several stores
-	Verdict    string
-	Throughput bar
-	Tail       bar
-	Limit      string // the kinds of bottlenecks
+	Name, Link  string
+	StoreName   string // name of the store, if the trials use several stores
+	Verdict     string
+	Throughput  bar
+	P99         bar
+	Bottlenecks string // the kinds of bottlenecks
 }
 
 // bar holds a figure as text, and the ends of the bar and of its interval as percentages of the
@@ -41,39 +41,39 @@ type bar struct {
 	High     string
 }
 
-// mostOverview is the maximum number of trials in an overview.
-const mostOverview = 30
+// maxOverviewTrials is the maximum number of trials in an overview.
+const maxOverviewTrials = 30
 
 // overviewOf returns the overview for rows of trials.
 func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 	var o overview
-	if more := len(rows) - mostOverview; more > 0 {
+	if more := len(rows) - maxOverviewTrials; more > 0 {
 		o.More = fmt.Sprintf("%s: see the table.", text.Plural(uint64(more), "more trial"))
-		rows = rows[:mostOverview]
+		rows = rows[:maxOverviewTrials]
 	}
 	stores, times := map[string]bool{}, map[record.Time]bool{}
 	for _, r := range rows {
 		stores[analyze.Store(r.First())] = true
 		times[r.HeadlineTime()] = true
 	}
-	o.Tail = "p99"
+	o.P99Title = "p99"
 	if len(times) == 1 && len(rows) > 0 {
-		o.Tail = rows[0].HeadlineTime().Phrase() + " p99"
+		o.P99Title = rows[0].HeadlineTime().Phrase() + " p99"
 	}
 	throughput, tail := newAxis("ops", rows), newAxis("p99", rows)
 	for _, r := range rows {
 		row := overviewRow{
 			Name: r.First().Name, Link: linkTo(r.First(), "", shown), Verdict: analyze.JudgeTrials(r.Trials).State,
-			Throughput: throughput.bar(r), Tail: tail.bar(r), Limit: bottlenecks(r),
+			Throughput: throughput.bar(r), P99: tail.bar(r), Bottlenecks: bottlenecks(r),
 		}
 		if len(stores) > 1 {
-			row.On = analyze.Store(r.First())
+			row.StoreName = analyze.Store(r.First())
 		}
-		if len(times) > 1 && row.Tail.End != "" {
-			row.Tail.Text += " (" + r.HeadlineTime().Phrase() + ")"
+		if len(times) > 1 && row.P99.End != "" {
+			row.P99.Text += " (" + r.HeadlineTime().Phrase() + ")"
 		}
 		o.Rows = append(o.Rows, row)
-		if row.Throughput.Low != "" || row.Tail.Low != "" {
+		if row.Throughput.Low != "" || row.P99.Low != "" {
 			o.Note = "Thin lines show how certain a figure is: its 95 % confidence interval or, if there are too few repeats for an interval, the range of the repeats."
 		}
 	}
@@ -84,7 +84,7 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 func bottlenecks(r *analyze.Row) string {
 	var kinds []string
 	for _, c := range analyze.LimitsOfTrials(r.Done) {
-		kinds = append(kinds, c.What)
+		kinds = append(kinds, c.Kind)
 	}
 	return strings.Join(kinds, ", ")
 }
@@ -101,7 +101,7 @@ func newAxis(name string, rows []*analyze.Row) *axis {
 		if v, _ := r.Figure(&a.figure); v.Known {
 			a.end = math.Max(a.end, v.Number)
 		}
-		if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.Short && c.High.Known {
+		if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.RunTooShort && c.High.Known {
 			a.end = math.Max(a.end, c.High.Number)
 		}
 	}
@@ -119,7 +119,7 @@ func (a *axis) bar(r *analyze.Row) bar {
 		return b
 	}
 	b.End = a.share(v)
-	if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.Short && c.Low.Known && c.High.Known {
+	if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.RunTooShort && c.Low.Known && c.High.Known {
 		b.Low, b.High = a.share(c.Low), a.share(c.High)
 		b.Interval = "interval " + report.Value(c.Low) + " to " + report.Value(c.High)
 		if c.Basis == analyze.RangeOfRepeats {

@@ -13,12 +13,12 @@ import (
 func TestOverviewHasOneAxis(t *testing.T) {
 	run := opened(t, made{name: "bars", seconds: 6, trials: 2}.record(t))
 	run.Trials[1].PerSecond /= 4
-	o := overviewOf(analyze.Rows(run), choose(run))
-	if len(o.Rows) != 2 || o.Tail != "service time p99" || o.More != "" {
+	o := overviewOf(analyze.Rows(run), chooseTrials(run))
+	if len(o.Rows) != 2 || o.P99Title != "service time p99" || o.More != "" {
 		t.Fatalf("overview %+v", o)
 	}
 	first, second := o.Rows[0], o.Rows[1]
-	if first.Link != "t1-1" || first.Verdict != "valid" || first.On != "" {
+	if first.Link != "t1-1" || first.Verdict != "valid" || first.StoreName != "" {
 		t.Errorf("row %+v", first)
 	}
 	if first.Throughput.End != "100.00%" && first.Throughput.High != "100.00%" {
@@ -33,12 +33,12 @@ func TestOverviewHasOneAxis(t *testing.T) {
 // known.
 func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
 	run := opened(t, made{name: "failing", seconds: 6, trials: 1, failing: true}.record(t))
-	o := overviewOf(analyze.Rows(run), choose(run))
-	if row := o.Rows[0]; row.Tail.Text != "failed" || row.Tail.End != "" {
-		t.Errorf("every operation failed, and the p99 is shown as %+v", row.Tail)
+	o := overviewOf(analyze.Rows(run), chooseTrials(run))
+	if row := o.Rows[0]; row.P99.Text != "failed" || row.P99.End != "" {
+		t.Errorf("every operation failed, and the p99 is shown as %+v", row.P99)
 	}
 	run = opened(t, made{name: "killed", seconds: 6, trials: 1, killed: true}.record(t))
-	o = overviewOf(analyze.Rows(run), choose(run))
+	o = overviewOf(analyze.Rows(run), chooseTrials(run))
 	if row := o.Rows[0]; row.Throughput.Text != "-" || row.Throughput.End != "" || row.Verdict == "valid" {
 		t.Errorf("a trial without a result is shown as %+v", row)
 	}
@@ -47,10 +47,10 @@ func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
 // TestOverviewLimitsItsRows checks that an overview of many trials shows the number of omitted
 // trials.
 func TestOverviewLimitsItsRows(t *testing.T) {
-	settle.Unraced(t)
-	run := opened(t, made{name: "many", seconds: 1, trials: mostOverview + 3}.record(t))
-	o := overviewOf(analyze.Rows(run), choose(run))
-	if len(o.Rows) != mostOverview || !strings.HasPrefix(o.More, "3 more trials") {
+	settle.SkipUnderRace(t)
+	run := opened(t, made{name: "many", seconds: 1, trials: maxOverviewTrials + 3}.record(t))
+	o := overviewOf(analyze.Rows(run), chooseTrials(run))
+	if len(o.Rows) != maxOverviewTrials || !strings.HasPrefix(o.More, "3 more trials") {
 		t.Errorf("%d rows, %q", len(o.Rows), o.More)
 	}
 	for _, row := range o.Rows {

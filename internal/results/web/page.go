@@ -37,34 +37,34 @@ var pageScript string
 
 // page holds the values for the template.
 type page struct {
-	Title    string
-	Policy   string
-	Style    template.CSS
-	Script   template.JS
-	State    string
-	Started  string
-	Overview overview
-	Answer   []sentence
-	Sheets   []sheet
-	Compared []sheet
-	Broken   []sheet
-	Capacity capacitySection
-	Outages  []picture // one for each kind of fault
-	Charts   []picture // charts that combine all trials
-	Steps    []picture
-	Together []together
-	Trials   []trial
-	More     string // a sentence about the trials that have no charts
-	Verdicts []said
-	Notes    []said
-	Facts    []analyze.Fact
-	Repeats  []repeat
-	Problems []string
+	Title        string
+	Policy       string
+	Style        template.CSS
+	Script       template.JS
+	State        string
+	Started      string
+	Overview     overview
+	Summary      []sentence
+	Sheets       []sheet
+	Comparisons  []sheet
+	OutageTables []sheet
+	Capacity     capacitySection
+	Outages      []picture // one for each kind of fault
+	Charts       []picture // charts that combine all trials
+	Steps        []picture
+	Together     []groupSection
+	Trials       []trial
+	More         string // a sentence about the trials that have no charts
+	Verdicts     []trialSentence
+	Notes        []trialSentence
+	Facts        []analyze.Fact
+	Repeats      []repeat
+	Problems     []string
 }
 
 // repeat holds the command that repeats a run. If the page shows several runs, Of is the name of
 // the run.
-type repeat struct{ Of, Command, Scenario string }
+type repeat struct{ RunName, Command, Scenario string }
 
 // HTML writes a run as a page in one file. The events of the run must have been read
 // (record.Run.ReadEvents). The comparisons are shown below the table. The page makes no requests,
@@ -74,12 +74,12 @@ func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error
 	if err != nil {
 		return fmt.Errorf("cannot read the template of the page: %w", err)
 	}
-	for shown := choose(run); ; {
+	for shown := chooseTrials(run); ; {
 		var b bytes.Buffer
 		if err := t.Execute(&b, pageOf(run, comparisons, shown)); err != nil {
 			return fmt.Errorf("cannot write the page: %w", err)
 		}
-		if b.Len() <= mostBytes || !shown.shrink() {
+		if b.Len() <= maxPageBytes || !shown.shrink() {
 			_, err = w.Write(b.Bytes())
 			return err
 		}
@@ -112,7 +112,7 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	steps := "table"
 	ladders := size.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {
-		one := pictureOf(&c.Chart, "", "spots")
+		one := newPicture(&c.Chart, "", "spots")
 		one.Spots = c.spots
 		p.Steps, steps = append(p.Steps, one), "steps"
 	}
@@ -122,20 +122,20 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 		if found == nil { // the trials of a search are its steps, not its result
 			p.Overview = overviewOf(rows, shown)
 		}
-		p.Answer = answer(run, rows, found, ladders, shown, steps)
+		p.Summary = answer(run, rows, found, ladders, shown, steps)
 	}
 	if found != nil {
 		p.Capacity = capacitySectionOf(found)
 	}
 	for _, c := range comparisons {
 		for _, s := range report.ComparisonTables(c) {
-			p.Compared = append(p.Compared, cut(s))
+			p.Comparisons = append(p.Comparisons, limitRows(s))
 		}
 	}
 	for _, c := range sideBySide(drawn) {
 		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
 	}
-	for _, g := range togetherOf(drawn) {
+	for _, g := range drawGroups(drawn) {
 		s := g.section()
 		if p.More != "" {
 			s.Notes = append(s.Notes, p.More)
@@ -156,17 +156,17 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 	for i := range tables {
-		p.Sheets = append(p.Sheets, cut(report.TableOf(&tables[i])))
+		p.Sheets = append(p.Sheets, limitRows(report.TableOf(&tables[i])))
 	}
 	for _, table := range faults.OutageTables(rows) {
-		p.Broken = append(p.Broken, cut(report.TableOf(&table)))
+		p.OutageTables = append(p.OutageTables, limitRows(report.TableOf(&table)))
 	}
 	for _, c := range outages(rows) {
-		p.Outages = append(p.Outages, pictureOf(&c, "", "outages"))
+		p.Outages = append(p.Outages, newPicture(&c, "", "outages"))
 	}
 	p.Facts = analyze.SharedConditions(run, rows)
-	why, notes := analyze.Reasons(run)
-	p.Verdicts, p.Notes = about(why, run), about(notes, run)
+	reason, notes := analyze.Reasons(run)
+	p.Verdicts, p.Notes = sentencesWithTrials(reason, run), sentencesWithTrials(notes, run)
 }
 
 // repeatsOf returns a command for each run on the page that was made from a scenario. The command
@@ -179,7 +179,7 @@ func repeatsOf(run *record.Run) (all []repeat) {
 		// Comments in the scenario are not recorded. Each comment leaves a blank line.
 		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: strings.Trim(p.Scenario, "\n")}
 		if len(run.Parts) > 0 {
-			r.Of = p.Name
+			r.RunName = p.Name
 		}
 		if p.Scale != 0 {
 			r.Command += fmt.Sprintf(" --scale %g", p.Scale)

@@ -364,7 +364,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 // A page with large charts stays within the limits. The files still contain the charts of all
 // trials.
 func TestLargeChartsAreCut(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
 	run := opened(t, dir)
 	for i := range run.Trials {
@@ -397,7 +397,7 @@ func TestPagesOfRecordedRuns(t *testing.T) {
 
 // The size of a page is limited for a run of any size.
 func TestPageOfManyTrials(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	run := opened(t, made{name: "many", seconds: 3, trials: 1}.record(t))
 	one := run.Trials[0]
 	for n := range 10_000 {
@@ -444,7 +444,7 @@ func TestTableHasFootnotesAndCosts(t *testing.T) {
 	dir := made{name: "notes", seconds: 3, trials: 1}.record(t)
 	run := opened(t, dir)
 	one := &run.Trials[0]
-	one.Consistency, one.ShortOf, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
+	one.Consistency, one.WeakerReads, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
 	text := pageOfRun(t, run)
 	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9", "Costs of the store (CPU, RSS, disk) are sums over all members."} {
 		if !strings.Contains(text, want) {

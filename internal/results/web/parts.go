@@ -14,20 +14,20 @@ import (
 
 // sentence is a sentence in the answer, with a link to the evidence for it.
 type sentence struct {
-	About string // words that precede the text, such as a trial's name
-	Text  string
-	Link  string // anchor of an element in the page
-	Grave bool
+	Subject string // words that precede the text, such as a trial's name
+	Text    string
+	Link    string // anchor of an element in the page
+	Severe  bool
 }
 
 // sheet is a table with a limited number of rows.
 type sheet struct {
 	*report.Table
-	More string
+	OmissionNote string
 }
 
-// said is a sentence with the names of the trials to which it applies.
-type said struct{ Who, Text string }
+// trialSentence is a sentence with the names of the trials to which it applies.
+type trialSentence struct{ TrialNames, Text string }
 
 // picture is a chart in the page.
 type picture struct {
@@ -36,65 +36,65 @@ type picture struct {
 	SVG       template.HTML
 	Legend    []chart.Entry
 	Notes     []string
-	Curves    []points // the points of curves, for the script
-	Spots     [][]spot // the points of ladder steps, for the script
+	Curves    []points     // the points of curves, for the script
+	Spots     [][]stepSpot // the points of ladder steps, for the script
 }
 
 // Limits for the size of a page. If a part exceeds its limit, a note says so. CSV and JSON contain
 // all values.
 const (
-	mostRows      = 400
-	mostSentences = 12
-	mostSaid      = 60
-	mostBytes     = 2 << 20
+	maxRows           = 400
+	maxSentences      = 12
+	maxTrialSentences = 60
+	maxPageBytes      = 2 << 20
 )
 
-// cut limits the number of rows in a table.
-func cut(t *report.Table) sheet {
+// limitRows limits the number of rows in a table.
+func limitRows(t *report.Table) sheet {
 	out := sheet{Table: t}
-	if len(t.Rows) > mostRows {
-		out.More = fmt.Sprintf("Only the first %d of %s are shown; the csv format contains all rows.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
-		t.Rows = t.Rows[:mostRows]
+	if len(t.Rows) > maxRows {
+		out.OmissionNote = fmt.Sprintf("Only the first %d of %s are shown; the csv format contains all rows.", maxRows, text.Plural(uint64(len(t.Rows)), "row"))
+		t.Rows = t.Rows[:maxRows]
 	}
 	return out
 }
 
-// about returns sentences with the names of the trials to which they apply.
-func about(all []analyze.Sentence, run *record.Run) (out []said) {
+// sentencesWithTrials returns sentences with the names of the trials to which they apply.
+func sentencesWithTrials(all []analyze.Sentence, run *record.Run) (out []trialSentence) {
 	for i, s := range all {
-		if i == mostSaid {
-			return append(out, said{"", fmt.Sprintf("and %d more, which are in the text format", len(all)-i)})
+		if i == maxTrialSentences {
+			return append(out, trialSentence{"", fmt.Sprintf("and %d more, which are in the text format", len(all)-i)})
 		}
 		text := s.Text
-		if s.Worst != "" {
-			text = "worst trial " + s.Worst + ": " + text
+		if s.WorstTrial != "" {
+			text = "worst trial " + s.WorstTrial + ": " + text
 		}
-		out = append(out, said{names(s.Trials, s.Count == len(run.Trials) && s.Count > 1), text})
+		out = append(out, trialSentence{names(s.Trials, s.Count == len(run.Trials) && s.Count > 1), text})
 	}
 	return out
 }
 
 // names joins names with commas. If there are many, it replaces the last ones by their number. If
 // all is set, it returns "all trials".
-func names(of []string, all bool) string {
+func names(list []string, all bool) string {
 	const most = 6
 	switch {
 	case all:
 		return "all trials"
-	case len(of) > most:
-		return strings.Join(of[:most], ", ") + fmt.Sprintf(" and %d more", len(of)-most)
+	case len(list) > most:
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
 	}
-	return strings.Join(of, ", ")
+	return strings.Join(list, ", ")
 }
 
-func pictureOf(c *chart.Chart, prefix, class string) picture {
+func newPicture(c *chart.Chart, prefix, class string) picture {
 	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
 }
 
 // curvesPicture returns the picture of a percentile chart. The picture includes the points of the
 // curves for the script.
 func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
-	p := pictureOf(c, prefix, "curves")
+	p := newPicture(c, prefix, "curves")
 	p.Curves = pointsOf(curves)
 	return p
 }

@@ -91,10 +91,10 @@ func unitName(u measure.Unit) string {
 
 func seriesOf(o *analyze.OverTime) *series {
 	g := &o.Grid
-	if g.N == 0 {
+	if g.Columns == 0 {
 		return nil
 	}
-	s := &series{Writes: g.Writes, From: g.From, Width: g.Width, N: g.N}
+	s := &series{Writes: g.Writes, From: g.From, Width: g.Width, N: g.Columns}
 	for i := range o.Panels {
 		p := &o.Panels[i]
 		one := panel{Name: p.Name, Unit: unitName(p.Unit)}
@@ -118,7 +118,7 @@ func heatOf(m *analyze.HeatMap) *heat {
 	if m.Rows == 0 {
 		return nil
 	}
-	h := &heat{First: m.First, Rows: m.Rows}
+	h := &heat{First: m.FirstRow, Rows: m.Rows}
 	for _, cells := range m.Counts {
 		first, last := len(cells), -1
 		for r, n := range cells {
@@ -159,7 +159,7 @@ func pointsOf(curves []analyze.PercentileCurve) []points {
 	for i := range curves {
 		all[i] = points{}
 		for _, p := range curves[i].Points {
-			all[i] = append(all[i], [2]float64{p.Percentile, p.NS})
+			all[i] = append(all[i], [2]float64{p.Percentile, p.Nanoseconds})
 		}
 	}
 	return all

@@ -34,8 +34,8 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 			}
 			s.Coincided = append(s.Coincided, words)
 		}
-		if all[i].More > 0 {
-			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].More), "kind")+" of other events")
+		if all[i].OtherCoincidences > 0 {
+			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].OtherCoincidences), "kind")+" of other events")
 		}
 		if len(s.Coincided) == 0 {
 			s.Coincided = []string{"no recorded event occurred at this time"}
@@ -54,8 +54,8 @@ func spikeText(s *analyze.Spike) string {
 	if s.Errors > 0 {
 		words += ", " + text.Plural(s.Errors, "error")
 	}
-	if s.UsualRate > 0 && !math.IsInf(s.Least, 1) {
-		words += fmt.Sprintf("; minimum throughput %s, usually %s", text.PerSecond(s.Least), text.PerSecond(s.UsualRate))
+	if s.UsualRate > 0 && !math.IsInf(s.LowestRate, 1) {
+		words += fmt.Sprintf("; minimum throughput %s, usually %s", text.PerSecond(s.LowestRate), text.PerSecond(s.UsualRate))
 	}
 	return words
 }

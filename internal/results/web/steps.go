@@ -14,11 +14,11 @@ import (
 // steps is a chart of all ladders with a closed loop, or of all ladders with an open loop.
 type steps struct {
 	chart.Chart
-	spots [][]spot
+	spots [][]stepSpot
 }
 
-// spot describes a ladder step in a chart for the script: its position and its text.
-type spot struct {
+// stepSpot describes a ladder step in a chart for the script: its position and its text.
+type stepSpot struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
 	Text string  `json:"t"`
@@ -85,12 +85,12 @@ func axisOf(ladders []size.Ladder) string {
 	return cmp.Or(axis, record.Service.Phrase()) + " against throughput"
 }
 
-func spotsOf(ladders []size.Ladder, places [][]chart.Spot) [][]spot {
-	out := make([][]spot, len(places))
+func spotsOf(ladders []size.Ladder, places [][]chart.Spot) [][]stepSpot {
+	out := make([][]stepSpot, len(places))
 	for i := range places {
-		out[i] = []spot{}
+		out[i] = []stepSpot{}
 		for _, at := range places[i] {
-			out[i] = append(out[i], spot{at.X, at.Y, report.StepText(&ladders[i].Steps[at.Step])})
+			out[i] = append(out[i], stepSpot{at.X, at.Y, report.StepText(&ladders[i].Steps[at.Step])})
 		}
 	}
 	return out

@@ -5,37 +5,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// together is the section of the page that combines trials of several stores or runs.
-type together struct {
-	ID, Title string
-	Of        string // "stores" or "runs"
-	Parts     []part
-	Notes     []string
+// groupSection is the section of the page that combines trials of several stores or runs.
+type groupSection struct {
+	ID, Title     string
+	ComparedItems string // "stores" or "runs"
+	Parts         []chartSet
+	Notes         []string
 }
 
-// part holds charts with the same horizontal axis, and their values.
-type part struct {
+// chartSet holds charts with the same horizontal axis, and their values.
+type chartSet struct {
 	ID, Title string
 	Pictures  []picture
 	Series    *series
 }
 
-// drawnTogether contains trials of several stores or runs, with the charts that combine them.
-type drawnTogether struct {
+// drawnGroup contains trials of several stores or runs, with the charts that combine them.
+type drawnGroup struct {
 	*analyze.ChartGroup
 	overTime, byWrites []chart.Chart
 }
 
-// togetherOf draws the charts that combine trials of several stores or runs.
-func togetherOf(all []drawn) (out []drawnTogether) {
+// drawGroups draws the charts that combine trials of several stores or runs.
+func drawGroups(all []drawnTrial) (out []drawnGroup) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {
-		overs = append(overs, all[i].over)
+		overs = append(overs, all[i].overTime)
 	}
 	found := analyze.GroupForCharts(overs)
 	for i := range found {
 		g := &found[i]
-		out = append(out, drawnTogether{g, panels(&g.OverTime), panels(&g.ByWrites)})
+		out = append(out, drawnGroup{g, panels(&g.OverTime), panels(&g.ByWrites)})
 	}
 	return out
 }
@@ -47,18 +47,18 @@ func panels(o *analyze.OverTime) (all []chart.Chart) {
 	return all
 }
 
-func (d *drawnTogether) section() together {
-	out := together{ID: d.Name, Title: d.Title, Of: "stores", Notes: d.Notes}
+func (d *drawnGroup) section() groupSection {
+	out := groupSection{ID: d.Name, Title: d.Title, ComparedItems: "stores", Notes: d.Notes}
 	if d.OneStore {
-		out.Of = "runs"
+		out.ComparedItems = "runs"
 	}
 	add := func(suffix, title string, o *analyze.OverTime, charts []chart.Chart) {
 		if len(charts) == 0 {
 			return
 		}
-		p := part{ID: d.Name + suffix, Title: title, Series: seriesOf(o)}
+		p := chartSet{ID: d.Name + suffix, Title: title, Series: seriesOf(o)}
 		for i := range charts {
-			p.Pictures = append(p.Pictures, pictureOf(&charts[i], p.ID+"-", "over-time"))
+			p.Pictures = append(p.Pictures, newPicture(&charts[i], p.ID+"-", "over-time"))
 		}
 		out.Parts = append(out.Parts, p)
 	}

@@ -52,7 +52,7 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 // For each figure, the page and the files have one chart over time and one chart by number of
 // writes. Each chart combines all stores.
 func TestPageHasStoresTogether(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
@@ -75,14 +75,14 @@ func TestPageHasStoresTogether(t *testing.T) {
 
 // Every chart can be drawn as PNG.
 func TestEveryChartIsDrawnInPixels(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper")
 	steps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}
 	all, _ := Charts(run)
 	more, _ := Charts(steps)
 	for _, f := range append(all, more...) {
-		if err := f.chart.PNG(io.Discard, f.of, chart.Pixels{Scale: 0.25}); err != nil {
+		if err := f.chart.PNG(io.Discard, f.subject, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
 	}

@@ -22,35 +22,35 @@ type shownTrials struct {
 // its part of the path and its value for the script. HTML reduces the limits if the page becomes
 // too large.
 const (
-	mostCells  = 50_000
-	mostTrials = 24
+	maxCells  = 50_000
+	maxTrials = 24
 	// The assumed size of a trial in charts that combine several trials: the number of its lines, and
 	// the maximum number of columns in each line.
-	linesTogether = 16
-	mostTogether  = 240
+	groupLines = 16
+	maxGroups  = 240
 )
 
 // columnSteps lists the possible numbers of columns in a chart.
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
-// choose selects the trials that get charts: trials with a timeline, or all trials if there are
+// chooseTrials selects the trials that get charts: trials with a timeline, or all trials if there are
 // few. It selects as many trials, with as many columns, as fit the page.
-func choose(run *record.Run) shownTrials {
+func chooseTrials(run *record.Run) shownTrials {
 	var all []*record.Trial
-	for _, t := range analyze.InOrder(run) {
-		if len(t.Timeline) > 0 || len(run.Trials) <= mostTrials {
+	for _, t := range analyze.TrialsInOrder(run) {
+		if len(t.Timeline) > 0 || len(run.Trials) <= maxTrials {
 			all = append(all, t)
 		}
 	}
-	s := shownTrials{trials: all[:min(len(all), mostTrials)]}
+	s := shownTrials{trials: all[:min(len(all), maxTrials)]}
 	for ; ; s.trials = s.trials[:len(s.trials)-1] {
 		for _, s.columns = range columnSteps {
 			cells := 0
 			for _, t := range s.trials {
 				lines := 20 + 10*t.Members // the lines in the charts, and the heat map
-				cells += lines*min(len(t.Timeline), s.columns) + linesTogether*min(len(t.Timeline), mostTogether)
+				cells += lines*min(len(t.Timeline), s.columns) + groupLines*min(len(t.Timeline), maxGroups)
 			}
-			if cells <= mostCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
+			if cells <= maxCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
 				return s
 			}
 		}
@@ -75,10 +75,10 @@ func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.tri
 // id returns the name of a trial in links.
 func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
 
-// drawn is a trial with its charts.
-type drawn struct {
-	trial *record.Trial
-	over  *analyze.OverTime
+// drawnTrial is a trial with its charts.
+type drawnTrial struct {
+	trial    *record.Trial
+	overTime *analyze.OverTime
 	// colors contains the series of the members and of the other processes in machines.csv.
 	colors  chart.Colors
 	charts  []chart.Chart // charts over time
@@ -89,7 +89,7 @@ type drawn struct {
 }
 
 // drawnTrials reads and draws trials. problems contains sentences about data that cannot be read.
-func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
+func drawnTrials(shown shownTrials) (all []drawnTrial, problems []string) {
 	for _, t := range shown.trials {
 		over, err := analyze.ReadOverTime(t, shown.columns)
 		if err != nil {
@@ -100,8 +100,8 @@ func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	return all, problems
 }
 
-func draw(t *record.Trial, over *analyze.OverTime) drawn {
-	d := drawn{trial: t, over: over, colors: chart.Colors{}}
+func draw(t *record.Trial, over *analyze.OverTime) drawnTrial {
+	d := drawnTrial{trial: t, overTime: over, colors: chart.Colors{}}
 	for i := range over.Panels {
 		if p := &over.Panels[i]; p.Name == "processors" || p.Name == "log-sync" {
 			for j := range p.Lines {
@@ -150,7 +150,7 @@ type byPercentile struct {
 
 // sideBySide returns charts of percentiles. Each chart combines the drawn trials that have the same
 // kind of loop and the same headline time.
-func sideBySide(all []drawn) (out []byPercentile) {
+func sideBySide(all []drawnTrial) (out []byPercentile) {
 	for _, of := range []struct {
 		open        bool
 		time        record.Time
@@ -163,7 +163,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 		var curves []analyze.PercentileCurve
 		name, title := of.name, of.title
 		for i := range all {
-			if o, t := all[i].over, all[i].trial; t.Open() == of.open && t.HeadlineTime() == of.time && len(o.Curves) > 0 {
+			if o, t := all[i].overTime, all[i].trial; t.Open() == of.open && t.HeadlineTime() == of.time && len(o.Curves) > 0 {
 				curves = append(curves, o.Curves[0])
 			}
 		}
@@ -184,7 +184,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 const percentilesNote = "From each division to the next, the number of slower operations falls to a tenth. A line ends at the slowest operation or, if operations failed, before the first percentile that includes a failed operation. It is dashed where fewer than ten operations are slower."
 
 // trialOf returns the section of the page about a trial.
-func trialOf(d *drawn) trial {
+func trialOf(d *drawnTrial) trial {
 	t := d.trial
 	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(max(t.Members, 0)), "member"))}
 	if t.Failure != "" {
@@ -192,26 +192,26 @@ func trialOf(d *drawn) trial {
 	}
 	out.Facts = analyze.Conditions(t)
 	if analyze.HasFigures(t) {
-		out.measured(t)
+		out.addResults(t)
 	} else {
 		out.Verdict = "no result: " + string(t.State)
 	}
 	prefix := out.ID + "-"
 	for i := range d.charts {
-		p := pictureOf(&d.charts[i], prefix, "over-time")
+		p := newPicture(&d.charts[i], prefix, "over-time")
 		if i == 0 && d.events {
 			p.Class = "events"
 		}
 		out.OverTime = append(out.OverTime, p)
 	}
 	if len(out.OverTime) > 0 {
-		out.OverTime[len(out.OverTime)-1].Notes = append(out.OverTime[len(out.OverTime)-1].Notes, gridNote(&d.over.Grid)...)
+		out.OverTime[len(out.OverTime)-1].Notes = append(out.OverTime[len(out.OverTime)-1].Notes, gridNote(&d.overTime.Grid)...)
 	} else {
 		out.Notes = append(out.Notes, "No charts, because no complete second was recorded.")
 	}
 	if d.heat != nil {
-		p := pictureOf(d.heat, prefix, "heat")
-		p.Notes = append(p.Notes, heatNote(d.over))
+		p := newPicture(d.heat, prefix, "heat")
+		p.Notes = append(p.Notes, heatNote(d.overTime))
 		out.Times = append(out.Times, p)
 	}
 	for i := range d.curves {
@@ -220,24 +220,24 @@ func trialOf(d *drawn) trial {
 		out.Times = append(out.Times, p)
 	}
 	if d.clients != nil {
-		out.Clients = append(out.Clients, pictureOf(d.clients, prefix, "clients"))
+		out.Clients = append(out.Clients, newPicture(d.clients, prefix, "clients"))
 	}
 	for _, c := range violations(t) {
-		out.Violations = append(out.Violations, pictureOf(&c, prefix, "violation"))
+		out.Violations = append(out.Violations, newPicture(&c, prefix, "violation"))
 	}
 	out.Spikes, out.SpikesNote = spikesOf(t)
-	out.Series = seriesOf(d.over)
+	out.Series = seriesOf(d.overTime)
 	return out
 }
 
-// measured adds the results of a trial that has finished.
-func (out *trial) measured(t *record.Trial) {
+// addResults adds the results of a trial that has finished.
+func (out *trial) addResults(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
 	watched, _ := report.WatchFacts(t)
 	out.Facts = append(out.Facts, watched...)
 	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t)} {
 		if len(table.Rows) > 0 {
-			s := cut(report.TableOf(&table))
+			s := limitRows(report.TableOf(&table))
 			s.Heading = ""
 			out.Sheets = append(out.Sheets, s)
 		}
@@ -248,9 +248,9 @@ func (out *trial) measured(t *record.Trial) {
 	}
 	out.Notes = append(out.Notes, analyze.Notes(t)...)
 	out.Errors = report.ErrorLines(t)
-	out.Losses = report.LostConnectionLines(t)
-	out.Uneven = report.UnevennessLines(t)
-	out.Answers = report.Answers(t.Answers)
+	out.LostConnections = report.LostConnectionLines(t)
+	out.Unevenness = report.UnevennessLines(t)
+	out.Verification = report.VerificationLines(t.Verification)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
 	limits := analyze.FindLimits(t)
@@ -259,7 +259,7 @@ func (out *trial) measured(t *record.Trial) {
 		out.Limits = append(out.Limits, report.LimitText(&c, more[i]))
 	}
 	if len(out.Limits) == 0 && len(limits.Causes) == 0 {
-		out.Looked = limits.Looked
+		out.Evidence = limits.Evidence
 	}
 }
 
@@ -279,7 +279,7 @@ func gridNote(g *analyze.Grid) []string {
 // heatNote returns a note that explains the cells of the heat map.
 func heatNote(o *analyze.OverTime) string {
 	return fmt.Sprintf("Each cell covers %s of the trial and a range of times whose upper end is 21 %% above the lower end. A darker cell (brighter on a dark page) contains more successful operations. The darkest cell contains %s.",
-		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
+		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.HighestCount))
 }
 
 // trial is the section of the page about one trial.
@@ -293,12 +293,12 @@ type trial struct {
 	Errors             []string
 	Events             []string
 	Limits             []string
-	Looked             []string
-	Losses             []string
+	Evidence           []string
+	LostConnections    []string
 	OverTime           []picture
 	Times              []picture
-	Uneven             []string
-	Answers            []string
+	Unevenness         []string
+	Verification       []string
 	Violations         []picture
 	Clients            []picture
 	Spikes             []spike

@@ -40,8 +40,8 @@ const (
 	tokenKey      = "quorumbench-session"
 )
 
-// mostBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
-const mostBytes = remote.MaxMessage + 64
+// maxMessageBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
+const maxMessageBytes = remote.MaxMessage + 64
 
 // Flow-control windows: the maximum number of bytes that may be sent but not yet read, for one
 // stream and for the whole connection. With fixed windows, gRPC does not measure the link. It would
@@ -52,7 +52,7 @@ const (
 )
 
 // network splits an agent's address into a network and an address for package net.
-func network(address string) (of, at string) {
+func network(address string) (networkName, socketAddress string) {
 	if path, ok := strings.CutPrefix(address, scenario.UnixPrefix); ok {
 		return "unix", path
 	}
@@ -70,47 +70,47 @@ type hello struct {
 
 // welcome is the agent's reply to hello.
 type welcome struct {
-	Token     string // the session's token
-	Heartbeat time.Duration
-	Reaches   bool // whether the agent opens connections for the controller
+	Token            string // the session's token
+	Heartbeat        time.Duration
+	OpensConnections bool // whether the agent opens connections for the controller
 }
 
-// beat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in NTP.
-type beat struct {
-	N                  uint64
-	Received, Answered time.Time // times on the agent's clock
+// heartbeat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in NTP.
+type heartbeat struct {
+	Number                     uint64
+	RequestReceived, ReplySent time.Time // times on the agent's clock
 }
 
 // Requests on a stream of hostMethod. A request is the first on its stream unless a comment "after"
 // lists the requests that must precede it.
 const (
-	describe  = "describe"
-	start     = "start"
-	ports     = "ports"
-	claim     = "claim"
-	makeDir   = "make-dir"
-	writeFile = "write-file"
-	follow    = "follow"
-	fsync     = "fsync"
-	sample    = "sample"
-	weigh     = "weigh"
-	copyLog   = "copy-log"
-	empty     = "empty"
-	launch    = "launch" // checks whether a cluster can be started
-	renew     = "renew"  // replaces a member's credentials
-	signal    = "signal" // after start
-	onDisk    = "disk"
-	setDisk   = "set-disk"   // after disk
-	powerLoss = "power-loss" // after disk
-	writeBack = "write-back" // after disk
-	note      = "note"       // after claim
-	release   = "release"    // after claim or disk
-	more      = "more"       // after follow
+	describeAction       = "describe"
+	startAction          = "start"
+	portsAction          = "ports"
+	claimAction          = "claim"
+	makeDirAction        = "make-dir"
+	writeFileAction      = "write-file"
+	followAction         = "follow"
+	fsyncAction          = "fsync"
+	sampleAction         = "sample"
+	measureFoldersAction = "weigh"
+	copyLogAction        = "copy-log"
+	emptyAction          = "empty"
+	checkLaunchAction    = "launch" // checks whether a cluster can be started
+	renewAction          = "renew"  // replaces a member's credentials
+	signalAction         = "signal" // after start
+	serveDiskAction      = "disk"
+	setDiskFaultsAction  = "set-disk"   // after disk
+	powerLossAction      = "power-loss" // after disk
+	writeBackAction      = "write-back" // after disk
+	noteProcessAction    = "note"       // after claim
+	releaseAction        = "release"    // after claim or disk
+	readLinesAction      = "more"       // after follow
 )
 
 // request is a request to a host. Fields that the request does not need are omitted.
 type request struct {
-	Do       string
+	Action   string
 	Command  *host.Command  `json:",omitempty"`
 	Launch   *host.Launch   `json:",omitempty"`
 	Path     string         `json:",omitempty"`
@@ -126,57 +126,57 @@ type request struct {
 
 // reply is a host's reply.
 type reply struct {
-	Error       string              `json:",omitempty"`
-	Description *host.Description   `json:",omitempty"`
-	Process     *host.Identity      `json:",omitempty"` // for a disk, only the process ID is set
-	Lost        int                 `json:",omitempty"` // number of files that lost data in the power loss
-	Exit        *host.Exit          `json:",omitempty"` // in the last reply to a start request
-	Path        string              `json:",omitempty"`
-	Env         string              `json:",omitempty"`
-	Address     string              `json:",omitempty"`
-	Ports       []int               `json:",omitempty"`
-	Lines       []host.Line         `json:",omitempty"`
-	More        bool                `json:",omitempty"`
-	Text        []byte              `json:",omitempty"` // part of a copied log
-	Left        int64               `json:",omitempty"` // number of bytes omitted from the log
-	Sizes       []int64             `json:",omitempty"` // sizes of folders
-	Cost        time.Duration       `json:",omitempty"`
-	Fsync       []probe.FsyncResult `json:",omitempty"`
-	Sample      *host.Sample        `json:",omitempty"`
+	Error        string              `json:",omitempty"`
+	Description  *host.Description   `json:",omitempty"`
+	Process      *host.Identity      `json:",omitempty"` // for a disk, only the process ID is set
+	DamagedFiles int                 `json:",omitempty"` // number of files that lost data in the power loss
+	Exit         *host.Exit          `json:",omitempty"` // in the last reply to a start request
+	Path         string              `json:",omitempty"`
+	Env          string              `json:",omitempty"`
+	Address      string              `json:",omitempty"`
+	Ports        []int               `json:",omitempty"`
+	Lines        []host.Line         `json:",omitempty"`
+	HasMore      bool                `json:",omitempty"`
+	Text         []byte              `json:",omitempty"` // part of a copied log
+	OmittedBytes int64               `json:",omitempty"` // number of bytes omitted from the log
+	Sizes        []int64             `json:",omitempty"` // sizes of folders
+	Cost         time.Duration       `json:",omitempty"`
+	Fsync        []probe.FsyncResult `json:",omitempty"`
+	Sample       *host.Sample        `json:",omitempty"`
 }
 
-// ends is the interface that both sides of a gRPC stream implement.
-type ends interface {
+// messageStream is the interface that both sides of a gRPC stream implement.
+type messageStream interface {
 	SendMsg(any) error
 	RecvMsg(any) error
 }
 
 // stream is a remote.Stream over gRPC.
 type stream struct {
-	ends
-	sending sync.Mutex
-	close   func()
-	open    func() error      // if not nil, returns an error when nothing can be sent anymore
-	why     func(error) error // if not nil, returns why the session ended, or nil if the stream failed for another reason
+	messageStream
+	sending   sync.Mutex
+	close     func()
+	checkOpen func() error      // if not nil, returns an error when nothing can be sent anymore
+	endReason func(error) error // if not nil, returns why the session ended, or nil if the stream failed for another reason
 }
 
 // Send implements remote.Stream.
 func (s *stream) Send(b []byte) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if s.open != nil {
-		if err := s.open(); err != nil {
+	if s.checkOpen != nil {
+		if err := s.checkOpen(); err != nil {
 			return err
 		}
 	}
-	return s.plain(s.SendMsg(&wrapperspb.BytesValue{Value: b}))
+	return s.simplifyError(s.SendMsg(&wrapperspb.BytesValue{Value: b}))
 }
 
 // Receive implements remote.Stream.
 func (s *stream) Receive() ([]byte, error) {
 	var m wrapperspb.BytesValue
 	if err := s.RecvMsg(&m); err != nil {
-		return nil, s.plain(err)
+		return nil, s.simplifyError(err)
 	}
 	return m.Value, nil
 }
@@ -187,13 +187,13 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// plain removes gRPC's wording from an error.
-func (s *stream) plain(err error) error {
+// simplifyError removes gRPC's wording from an error.
+func (s *stream) simplifyError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if s.why != nil {
-		if why := s.why(err); why != nil {
+	if s.endReason != nil {
+		if why := s.endReason(err); why != nil {
 			return why
 		}
 	}
@@ -222,15 +222,15 @@ func receiveJSON[T any](s *stream) (v T, err error) {
 	return v, err
 }
 
-// hostOf returns an address without its port.
-func hostOf(address string) string {
+// stripPort returns an address without its port.
+func stripPort(address string) string {
 	if name, _, err := net.SplitHostPort(address); err == nil {
 		return name
 	}
 	return address
 }
 
-// method returns gRPC's description of a method of the service.
-func method(name string, serve grpc.StreamHandler) grpc.StreamDesc {
+// newStreamDesc returns gRPC's description of a method of the service.
+func newStreamDesc(name string, serve grpc.StreamHandler) grpc.StreamDesc {
 	return grpc.StreamDesc{StreamName: name, Handler: serve, ServerStreams: true, ClientStreams: true}
 }

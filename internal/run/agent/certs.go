@@ -24,8 +24,8 @@ type Certificates struct {
 // hostName matches a DNS name that is also a valid file name.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
-// early is how long before its creation a certificate becomes valid, because clocks differ.
-const early = 10 * time.Minute
+// backdating is how long before its creation a certificate becomes valid, because clocks differ.
+const backdating = 10 * time.Minute
 
 // MakeCertificates creates an authority, a certificate for the agent on each host, and a
 // certificate for a controller. A host is a DNS name or an IP address. All certificates are valid
@@ -33,35 +33,35 @@ const early = 10 * time.Minute
 // files with the same names. It discards the authority's key, so no other certificate can be signed
 // later.
 func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
-	var made Certificates
+	var certs Certificates
 	if err := checkHosts(hosts); err != nil {
-		return made, err
+		return certs, err
 	}
-	if _, err := host.MakeFolders(dir); err != nil {
-		return made, err
+	if _, err := host.CreateFolders(dir); err != nil {
+		return certs, err
 	}
 	folder, err := host.OpenFolder(dir)
 	if err != nil {
-		return made, fmt.Errorf("cannot open the folder %s: %w", dir, host.Cause(err))
+		return certs, fmt.Errorf("cannot open the folder %s: %w", dir, host.Cause(err))
 	}
 	defer folder.Close()
 	if err := folder.CheckOwner(); err != nil {
-		return made, err
+		return certs, err
 	}
-	err = sign(hosts, valid, now, func(name string, contents []byte) error {
+	err = createCertificates(hosts, valid, now, func(name string, contents []byte) error {
 		if err := folder.Create(name, contents); err != nil {
 			return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, name), host.Cause(err))
 		}
 		return nil
 	})
 	if err != nil {
-		return made, err
+		return certs, err
 	}
-	made.CA, made.Controller = filepath.Join(dir, caName+".crt"), filepath.Join(dir, controllerName)
+	certs.CA, certs.Controller = filepath.Join(dir, caName+".crt"), filepath.Join(dir, controllerName)
 	for _, name := range hosts {
-		made.Hosts = append(made.Hosts, filepath.Join(dir, name))
+		certs.Hosts = append(certs.Hosts, filepath.Join(dir, name))
 	}
-	return made, nil
+	return certs, nil
 }
 
 // Credentials contains certificates and keys in PEM format. Each key of the map is the name of the
@@ -73,9 +73,9 @@ func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credent
 	if err := checkHosts(hosts); err != nil {
 		return nil, err
 	}
-	made := Credentials{}
-	return made, sign(hosts, valid, now, func(name string, contents []byte) error {
-		made[name] = contents
+	certs := Credentials{}
+	return certs, createCertificates(hosts, valid, now, func(name string, contents []byte) error {
+		certs[name] = contents
 		return nil
 	})
 }
@@ -107,17 +107,17 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-// sign creates the certificates and calls write for each file.
-func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
-	of, err := host.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
+// createCertificates creates the certificates and calls write for each file.
+func createCertificates(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
+	authority, err := host.NewAuthority("quorumbench agents", now.Add(-backdating), now.Add(valid))
 	if err != nil {
 		return err
 	}
-	w := signer{write, of}
-	if err := write(caName+".crt", of.PEM); err != nil {
+	certSigner := signer{write, authority}
+	if err := write(caName+".crt", authority.PEM); err != nil {
 		return err
 	}
-	if err := w.pair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if err := certSigner.writePair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		return err
 	}
 	for _, name := range hosts {
@@ -127,7 +127,7 @@ func sign(hosts []string, valid time.Duration, now time.Time, write func(name st
 		} else {
 			c.DNSNames = []string{name}
 		}
-		if err := w.pair(name, c); err != nil {
+		if err := certSigner.writePair(name, c); err != nil {
 			return err
 		}
 	}
@@ -146,8 +146,8 @@ type signer struct {
 	*host.Authority
 }
 
-// pair writes a certificate to NAME.crt and its key to NAME.key.
-func (w *signer) pair(name string, c *x509.Certificate) error {
+// writePair writes a certificate to NAME.crt and its key to NAME.key.
+func (w *signer) writePair(name string, c *x509.Certificate) error {
 	cert, key, err := w.Issue(name, c)
 	if err != nil {
 		return err
@@ -158,5 +158,5 @@ func (w *signer) pair(name string, c *x509.Certificate) error {
 	return w.write(name+".crt", cert)
 }
 
-// day formats a time for errors about certificates.
-func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+// formatDay formats a time for errors about certificates.
+func formatDay(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -21,36 +21,36 @@ func SystemClock() Clock { return Clock{Now: time.Now, After: time.After} }
 // compared with it.
 func ControllerClock() Clock { return Clock{Now: measure.Now, After: time.After} }
 
-// Exchange contains the four timestamps of an NTP exchange. Asked and Heard are times on our clock;
+// Exchange contains the four timestamps of an NTP exchange. Asked and ReplyReceived are times on our clock;
 // Received and Answered are times on the other clock.
-type Exchange struct{ Asked, Received, Answered, Heard time.Time }
+type Exchange struct{ RequestSent, RequestReceived, ReplySent, ReplyReceived time.Time }
 
-// farthest is the largest plausible difference between two clocks. Beyond it, one of the clocks is
+// maxOffset is the largest plausible difference between two clocks. Beyond it, one of the clocks is
 // wrong.
-const farthest = 20 * 365 * 24 * time.Hour
+const maxOffset = 20 * 365 * 24 * time.Hour
 
 // Offset computes how far the other clock is ahead. ok is false if time ran backwards during the
 // exchange.
 func (e Exchange) Offset() (o host.Clock, ok bool) {
-	there, back := e.Received.Sub(e.Asked), e.Answered.Sub(e.Heard)
-	trip := e.Heard.Sub(e.Asked) - e.Answered.Sub(e.Received)
-	if there.Abs() > farthest || back.Abs() > farthest || trip < 0 || e.Answered.Before(e.Received) {
+	there, back := e.RequestReceived.Sub(e.RequestSent), e.ReplySent.Sub(e.ReplyReceived)
+	trip := e.ReplyReceived.Sub(e.RequestSent) - e.ReplySent.Sub(e.RequestReceived)
+	if there.Abs() > maxOffset || back.Abs() > maxOffset || trip < 0 || e.ReplySent.Before(e.RequestReceived) {
 		return host.Clock{}, false
 	}
-	return host.Clock{Ahead: back + (there-back)/2, Bound: (trip + 1) / 2, At: e.Heard}, true
+	return host.Clock{Ahead: back + (there-back)/2, Bound: (trip + 1) / 2, At: e.ReplyReceived}, true
 }
 
-// kept is the number of exchanges from which the estimate is chosen.
-const kept = 16
+// maxExchanges is the number of exchanges from which the estimate is chosen.
+const maxExchanges = 16
 
 // Offsets estimates the offset of another clock. It keeps the last exchanges that agree with each
 // other, extends the error bound of each exchange by its age, and chooses the exchange with the
 // smallest bound. The zero value has no estimate.
 type Offsets struct {
-	last  []host.Clock
-	first *host.Clock
-	jumps int
-	set   time.Duration // sum of all jumps
+	recent  []host.Clock
+	first   *host.Clock
+	jumps   int
+	jumpSum time.Duration // sum of all jumps
 }
 
 // Add adds an exchange. If its offset differs from the offset of an earlier exchange by more than
@@ -61,32 +61,32 @@ func (o *Offsets) Add(e Exchange) {
 		return
 	}
 	before := o.best(now.At)
-	for i := range o.last {
-		one := &o.last[i]
+	for i := range o.recent {
+		one := &o.recent[i]
 		if (now.Ahead - one.Ahead).Abs() > now.Bound+one.ErrorBound(now.At) {
-			o.last = o.last[:0]
+			o.recent = o.recent[:0]
 			o.jumps++
-			o.set += now.Ahead - before.Ahead
+			o.jumpSum += now.Ahead - before.Ahead
 			break
 		}
 	}
-	if len(o.last) == kept {
-		o.last = append(o.last[:0], o.last[1:]...)
+	if len(o.recent) == maxExchanges {
+		o.recent = append(o.recent[:0], o.recent[1:]...)
 	}
-	o.last = append(o.last, now)
-	if best := o.best(now.At); o.first == nil || o.jumps == 0 && len(o.last) <= begins && best.Bound < o.first.Bound {
+	o.recent = append(o.recent, now)
+	if best := o.best(now.At); o.first == nil || o.jumps == 0 && len(o.recent) <= initialExchanges && best.Bound < o.first.Bound {
 		o.first = &best
 	}
 }
 
-// begins is the number of exchanges before a session is used for the first time. The first estimate
+// initialExchanges is the number of exchanges before a session is used for the first time. The first estimate
 // is chosen from these exchanges.
-const begins = 8
+const initialExchanges = 8
 
 // best returns the best estimate for a time.
 func (o *Offsets) best(at time.Time) (best host.Clock) {
-	for i := range o.last {
-		if one := &o.last[i]; i == 0 || one.ErrorBound(at) <= best.ErrorBound(at) {
+	for i := range o.recent {
+		if one := &o.recent[i]; i == 0 || one.ErrorBound(at) <= best.ErrorBound(at) {
 			best = *one
 		}
 	}
@@ -98,7 +98,7 @@ func (o *Offsets) best(at time.Time) (best host.Clock) {
 func (o *Offsets) Estimate(at time.Time) host.Clock {
 	best := o.best(at)
 	if o.first != nil {
-		best.Moved, best.Set, best.Jumps = best.Ahead-o.first.Ahead, o.set, o.jumps
+		best.ChangeSinceFirst, best.JumpSum, best.Jumps = best.Ahead-o.first.Ahead, o.jumpSum, o.jumps
 	}
 	return best
 }
@@ -107,17 +107,17 @@ func (o *Offsets) Estimate(at time.Time) host.Clock {
 // times on our clock. If the result is not between asked and heard, the other clock was set after
 // the last exchange. Convert then adds the three times as a new exchange, which shows by how much
 // the clock was set.
-func (o *Offsets) Convert(theirs, asked, heard time.Time) time.Time {
-	is := o.best(heard)
-	slack := is.ErrorBound(heard)
-	at := theirs.Add(-is.Ahead)
-	if len(o.last) > 0 && !at.Before(asked.Add(-slack)) && !at.After(heard.Add(slack)) {
-		return at
+func (o *Offsets) Convert(remoteTime, requestSent, replyReceived time.Time) time.Time {
+	estimate := o.best(replyReceived)
+	errorBound := estimate.ErrorBound(replyReceived)
+	localTime := remoteTime.Add(-estimate.Ahead)
+	if len(o.recent) > 0 && !localTime.Before(requestSent.Add(-errorBound)) && !localTime.After(replyReceived.Add(errorBound)) {
+		return localTime
 	}
-	o.Add(Exchange{Asked: asked, Received: theirs, Answered: theirs, Heard: heard})
-	at = theirs.Add(-o.best(heard).Ahead)
-	if at.Before(asked) || at.After(heard) { // implausible
-		return asked.Add(heard.Sub(asked) / 2)
+	o.Add(Exchange{RequestSent: requestSent, RequestReceived: remoteTime, ReplySent: remoteTime, ReplyReceived: replyReceived})
+	localTime = remoteTime.Add(-o.best(replyReceived).Ahead)
+	if localTime.Before(requestSent) || localTime.After(replyReceived) { // implausible
+		return requestSent.Add(replyReceived.Sub(requestSent) / 2)
 	}
-	return at
+	return localTime
 }

@@ -17,7 +17,7 @@ var epoch = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 func exchangeAt(at time.Time, there, back, ahead time.Duration) Exchange {
 	const busy = 10 * time.Microsecond
 	received := at.Add(there)
-	return Exchange{Asked: at, Received: received.Add(ahead), Answered: received.Add(busy + ahead), Heard: received.Add(busy + back)}
+	return Exchange{RequestSent: at, RequestReceived: received.Add(ahead), ReplySent: received.Add(busy + ahead), ReplyReceived: received.Add(busy + back)}
 }
 
 // The difference between the estimate and the true offset is at most the bound, whatever the delays
@@ -44,17 +44,17 @@ func TestOffsetsUseTheBestExchange(t *testing.T) {
 	var o Offsets
 	const ahead = -3 * time.Second
 	var all []host.Clock
-	for i := range kept {
+	for i := range maxExchanges {
 		there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 		one := exchangeAt(epoch.Add(time.Duration(i)*time.Second), there, back, ahead)
 		o.Add(one)
 		c, _ := one.Offset()
 		all = append(all, c)
 	}
-	at := epoch.Add(kept * time.Second)
+	at := epoch.Add(maxExchanges * time.Second)
 	best := slices.MinFunc(all, func(a, b host.Clock) int { return cmp.Compare(a.ErrorBound(at), b.ErrorBound(at)) }).Bound
 	now := o.Estimate(at)
-	if now.Bound != best || (now.Ahead-ahead).Abs() > now.Bound || now.Jumps != 0 || now.Moved.Abs() > time.Second {
+	if now.Bound != best || (now.Ahead-ahead).Abs() > now.Bound || now.Jumps != 0 || now.ChangeSinceFirst.Abs() > time.Second {
 		t.Errorf("%+v, and the best bound is %v", now, best)
 	}
 }
@@ -69,7 +69,7 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 	before := o.Estimate(epoch.Add(time.Minute))
 	o.Add(exchangeAt(epoch.Add(time.Minute), time.Millisecond, 2*time.Millisecond, time.Hour))
 	now := o.Estimate(epoch.Add(time.Minute + time.Second))
-	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.Moved-time.Hour).Abs() > 2*now.Bound || (now.Set-time.Hour).Abs() > 2*now.Bound {
+	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.ChangeSinceFirst-time.Hour).Abs() > 2*now.Bound || (now.JumpSum-time.Hour).Abs() > 2*now.Bound {
 		t.Errorf("%+v, then %+v", before, now)
 	}
 	// A slow drift moves the estimate, but the error stays within the bounds of the kept exchanges.
@@ -85,10 +85,10 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 func TestIgnoresImpossibleTimes(t *testing.T) {
 	at := epoch
 	for _, e := range []Exchange{
-		{Asked: at, Received: time.Time{}, Answered: time.Time{}, Heard: at.Add(1)},
-		{Asked: at, Received: at.AddDate(100, 0, 0), Answered: at.AddDate(100, 0, 0), Heard: at.Add(1)},
-		{Asked: at, Received: at, Answered: at.Add(time.Hour), Heard: at.Add(1)},
-		{Asked: at, Received: at, Answered: at.Add(-1), Heard: at.Add(1)},
+		{RequestSent: at, RequestReceived: time.Time{}, ReplySent: time.Time{}, ReplyReceived: at.Add(1)},
+		{RequestSent: at, RequestReceived: at.AddDate(100, 0, 0), ReplySent: at.AddDate(100, 0, 0), ReplyReceived: at.Add(1)},
+		{RequestSent: at, RequestReceived: at, ReplySent: at.Add(time.Hour), ReplyReceived: at.Add(1)},
+		{RequestSent: at, RequestReceived: at, ReplySent: at.Add(-1), ReplyReceived: at.Add(1)},
 	} {
 		var o Offsets
 		if o.Add(e); o.Estimate(at) != (host.Clock{}) {
@@ -111,7 +111,7 @@ func (w wandering) offsetAt(t time.Time) time.Duration {
 func (w wandering) exchange(r *rand.Rand, at time.Time) Exchange {
 	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 	received, heard := at.Add(there), at.Add(there+back)
-	return Exchange{Asked: at, Received: received.Add(w.offsetAt(received)), Answered: received.Add(w.offsetAt(received)), Heard: heard}
+	return Exchange{RequestSent: at, RequestReceived: received.Add(w.offsetAt(received)), ReplySent: received.Add(w.offsetAt(received)), ReplyReceived: heard}
 }
 
 // However two clocks drift, the error of the estimate is always within the bound, even long after
@@ -127,7 +127,7 @@ func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 		for range 200 {
 			if r.IntN(50) == 0 {
 				by := time.Duration(r.Int64N(int64(2*time.Hour))) - time.Hour
-				if by.Abs() < time.Second || len(o.last) == 0 {
+				if by.Abs() < time.Second || len(o.recent) == 0 {
 					by = 0
 				} else {
 					jumps++
@@ -136,14 +136,14 @@ func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 			}
 			e := w.exchange(r, at)
 			o.Add(e)
-			later := e.Heard.Add(time.Duration(r.ExpFloat64() * 5e9))
+			later := e.ReplyReceived.Add(time.Duration(r.ExpFloat64() * 5e9))
 			if is := o.Estimate(later); (is.Ahead - w.offsetAt(later)).Abs() > is.ErrorBound(later) {
 				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.ErrorBound(later), w.offsetAt(later))
 			}
 			at = later
 		}
 		is := o.Estimate(at)
-		if is.Jumps != jumps || (is.Set-set).Abs() > time.Duration(jumps+1)*100*time.Millisecond {
+		if is.Jumps != jumps || (is.JumpSum-set).Abs() > time.Duration(jumps+1)*100*time.Millisecond {
 			t.Fatalf("seed %d: %d jumps by %v are seen as %+v", seed, jumps, set, is)
 		}
 	}

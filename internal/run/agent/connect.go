@@ -21,8 +21,8 @@ const maxPEM = 1 << 20
 // protocol is gRPC's protocol name in ALPN.
 const protocol = "h2"
 
-// trusted reads an authority's certificates.
-func trusted(file string) (*x509.CertPool, error) {
+// readAuthority reads an authority's certificates.
+func readAuthority(file string) (*x509.CertPool, error) {
 	pem, err := files.Read(file, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the CA certificate: %w", err)
@@ -34,13 +34,13 @@ func trusted(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// configuration returns the TLS settings that both sides share: TLS 1.3, a certificate and an
+// newTLSConfig returns the TLS settings that both sides share: TLS 1.3, a certificate and an
 // authority.
-func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
+func newTLSConfig(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
 	if caFile == "" || certFile == "" || keyFile == "" {
 		return nil, nil, errors.New("mutual TLS requires a certificate, its key and the CA certificate; specify all three")
 	}
-	pool, err := trusted(caFile)
+	pool, err := readAuthority(caFile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +71,7 @@ func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 // ServerTLS returns an agent's TLS settings, which reject clients without a certificate from the
 // same authority.
 func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
-	c, pool, err := configuration(caFile, certFile, keyFile, x509.ExtKeyUsageServerAuth)
+	c, pool, err := newTLSConfig(caFile, certFile, keyFile, x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// begun is a connection whose first bytes have already been read.
-type begun struct {
+// prefixedConn is a connection whose first bytes have already been read.
+type prefixedConn struct {
 	net.Conn
 	first []byte
 }
 
 // Read implements net.Conn.
-func (b *begun) Read(p []byte) (int, error) {
+func (b *prefixedConn) Read(p []byte) (int, error) {
 	if len(b.first) == 0 {
 		return b.Conn.Read(p)
 	}
@@ -100,39 +100,39 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	if t.Transport != nil {
 		return t.Transport.Dial(ctx)
 	}
-	of, at := network(t.Address)
+	networkName, socketAddress := network(t.Address)
 	var config *tls.Config
 	switch certificates := t.CACert != "" || t.Cert != "" || t.Key != ""; {
-	case of == "unix" && certificates:
+	case networkName == "unix" && certificates:
 		return nil, errors.New("an agent at a Unix socket does not use certificates; omit them")
-	case of != "unix":
-		c, pool, err := configuration(t.CACert, t.Cert, t.Key, x509.ExtKeyUsageClientAuth)
+	case networkName != "unix":
+		c, pool, err := newTLSConfig(t.CACert, t.Cert, t.Key, x509.ExtKeyUsageClientAuth)
 		if err != nil {
 			return nil, err
 		}
-		c.RootCAs, c.ServerName = pool, hostOf(at)
+		c.RootCAs, c.ServerName = pool, stripPort(socketAddress)
 		config = c
 	}
-	plain, err := (&net.Dialer{}).DialContext(ctx, of, at)
+	plainConn, err := (&net.Dialer{}).DialContext(ctx, networkName, socketAddress)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect: %w", err)
 	}
 	if config == nil {
-		return plain, nil
+		return plainConn, nil
 	}
-	secure := tls.Client(plain, config)
-	c, err := accepted(ctx, secure)
+	secure := tls.Client(plainConn, config)
+	c, err := awaitAcceptance(ctx, secure)
 	if err != nil {
-		_ = plain.Close() // err is more important
-		return nil, refused(t, err)
+		_ = plainConn.Close() // err is more important
+		return nil, explainRefusal(t, err)
 	}
 	return c, nil
 }
 
-// accepted completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3, the other
+// awaitAcceptance completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3, the other
 // side may reject our certificate after our part of the handshake is complete. Only the read
 // reveals the rejection.
-func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
+func awaitAcceptance(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &begun{c, first[:n]}, nil
+	return &prefixedConn{c, first[:n]}, nil
 }
 
-// refused explains why we reject the agent's certificate or why the handshake failed.
-func refused(t Target, err error) error {
+// explainRefusal explains why we reject the agent's certificate or why the handshake failed.
+func explainRefusal(t Target, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -156,9 +156,9 @@ func refused(t Target, err error) error {
 	case errors.As(err, &unknown):
 		return fmt.Errorf("the agent's certificate is not signed by the CA in %s", t.CACert)
 	case errors.As(err, &name):
-		return fmt.Errorf("the agent's certificate is not valid for the host %s", hostOf(t.Address))
+		return fmt.Errorf("the agent's certificate is not valid for the host %s", stripPort(t.Address))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("the agent's certificate is valid only from %s to %s", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+		return fmt.Errorf("the agent's certificate is valid only from %s to %s", formatDay(invalid.Cert.NotBefore), formatDay(invalid.Cert.NotAfter))
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
 		return errors.New("the agent's certificate is not a server certificate")
 	case errors.As(err, &alert) && alert.Op == "remote error":

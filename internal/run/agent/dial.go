@@ -45,36 +45,36 @@ type Transport interface {
 
 // Remote is a session with an agent. Its methods are safe for concurrent use.
 type Remote struct {
-	target Target
-	conn   *grpc.ClientConn
-	host   *remoteHost
-	token  string
-	every  time.Duration // interval between heartbeats
-	// reaches is set if the agent opens connections for us.
-	reaches bool
-	ctx     context.Context
-	cancel  context.CancelCauseFunc // called with the reason why the agent was lost
-	line    *stream                 // the session's stream
-	heard   chan beat
-	ended   chan struct{} // closed when the session's stream has ended
-	bye     atomic.Bool   // set if we have asked the agent to end the session
-	left    error         // the error that ended the stream; written before ended is closed
+	target            Target
+	conn              *grpc.ClientConn
+	host              *remoteHost
+	token             string
+	heartbeatInterval time.Duration // interval between heartbeats
+	// opensConnections is set if the agent opens connections for us.
+	opensConnections bool
+	ctx              context.Context
+	cancel           context.CancelCauseFunc // called with the reason why the agent was lost
+	sessionStream    *stream                 // the session's stream
+	heartbeatReplies chan heartbeat
+	ended            chan struct{} // closed when the session's stream has ended
+	endRequested     atomic.Bool   // set if we have asked the agent to end the session
+	streamErr        error         // the error that ended the stream; written before ended is closed
 
-	quit    context.CancelFunc // stops the heartbeats
-	beating sync.WaitGroup
-	closing sync.Once
+	stopHeartbeats context.CancelFunc // stops the heartbeats
+	heartbeatLoop  sync.WaitGroup
+	closeOnce      sync.Once
 
-	mu       sync.Mutex
-	beats    uint64
-	offsets  Offsets
-	answered [2]time.Time // times of the replies to the last two heartbeats, in order
+	mu             sync.Mutex
+	heartbeatCount uint64
+	offsets        Offsets
+	replyTimes     [2]time.Time // times of the replies to the last two heartbeats, in order
 }
 
 // errClosed is the error of a closed Remote.
 var errClosed = errors.New("the connection to the agent was closed")
 
-// dialWithin limits how long an agent may take to accept a controller.
-const dialWithin = 10 * time.Second
+// dialTimeout limits how long an agent may take to accept a controller.
+const dialTimeout = 10 * time.Second
 
 // Dial begins a session with an agent and measures how far the agent's clock is ahead. An agent has
 // one session at a time. The error is one sentence with the name of the agent. The session
@@ -84,16 +84,16 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		t.Clock = ControllerClock()
 	}
 	t.Name = cmp.Or(t.Name, t.Address)
-	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	socket, err := connect(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", t.Name, t.closeTransport(err))
 	}
-	r := &Remote{target: t, heard: make(chan beat, 1), ended: make(chan struct{})}
+	r := &Remote{target: t, heartbeatReplies: make(chan heartbeat, 1), ended: make(chan struct{})}
 	r.host = &remoteHost{r}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
-	if err := r.begin(ctx, socket); err != nil {
+	if err := r.openSession(ctx, socket); err != nil {
 		r.cancel(errClosed)
 		_ = socket.Close()
 		if r.conn != nil {
@@ -102,14 +102,14 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		return nil, fmt.Errorf("agent %s: %w", t.Name, t.closeTransport(err))
 	}
 	var beating context.Context
-	beating, r.quit = context.WithCancel(r.ctx)
-	r.beating.Go(func() { r.beat(beating) })
+	beating, r.stopHeartbeats = context.WithCancel(r.ctx)
+	r.heartbeatLoop.Go(func() { r.runHeartbeats(beating) })
 	return r, nil
 }
 
-// begin opens the session over the given connection. If the connection ends, gRPC cannot open a new
+// openSession opens the session over the given connection. If the connection ends, gRPC cannot open a new
 // one.
-func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
+func (r *Remote) openSession(ctx context.Context, socket net.Conn) (err error) {
 	once := make(chan net.Conn, 1)
 	once <- socket
 	dial := func(context.Context, string) (net.Conn, error) {
@@ -123,42 +123,42 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	r.conn, err = grpc.NewClient("passthrough:///agent", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithNoProxy(),
 		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connWindow),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostBytes), grpc.MaxCallSendMsgSize(mostBytes)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)))
 	if err != nil {
 		return err
 	}
-	if r.line, err = r.open(sessionMethod); err != nil {
+	if r.sessionStream, err = r.open(sessionMethod); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, r.line.close)
+	stop := context.AfterFunc(ctx, r.sessionStream.close)
 	defer stop()
-	if err := sendJSON(r.line, hello{Version: r.target.Version, Controller: self()}); err != nil && !errors.Is(err, errEOF) {
+	if err := sendJSON(r.sessionStream, hello{Version: r.target.Version, Controller: describeController()}); err != nil && !errors.Is(err, errEOF) {
 		return err
 	}
-	w, err := receiveJSON[welcome](r.line)
+	w, err := receiveJSON[welcome](r.sessionStream)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
-		return fmt.Errorf("the agent did not respond within %v", dialWithin)
+		return fmt.Errorf("the agent did not respond within %v", dialTimeout)
 	case err != nil:
 		return err
 	case w.Heartbeat < time.Millisecond || w.Heartbeat > time.Hour:
 		return fmt.Errorf("the agent requested the invalid heartbeat interval %v", w.Heartbeat)
 	}
-	r.token, r.every, r.reaches = w.Token, w.Heartbeat, w.Reaches
+	r.token, r.heartbeatInterval, r.opensConnections = w.Token, w.Heartbeat, w.OpensConnections
 	go r.listen()
-	if err := r.exchanges(ctx, begins); err != nil {
+	if err := r.sendHeartbeats(ctx, initialExchanges); err != nil {
 		return err
 	}
 	if !stop() {
-		return fmt.Errorf("the agent did not respond within %v", dialWithin)
+		return fmt.Errorf("the agent did not respond within %v", dialTimeout)
 	}
 	return nil
 }
 
-// self returns the text with which an agent describes this controller to another controller.
-func self() string {
+// describeController returns the text with which an agent describes this controller to another controller.
+func describeController() string {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown machine"
@@ -167,27 +167,27 @@ func self() string {
 }
 
 // open opens a stream, which exists until it is closed or the session ends.
-func (r *Remote) open(of string) (*stream, error) {
+func (r *Remote) open(methodName string) (*stream, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	if r.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, tokenKey, r.token)
 	}
-	desc := method(of, nil)
-	out := &stream{close: cancel, why: func(err error) error {
+	desc := newStreamDesc(methodName, nil)
+	out := &stream{close: cancel, endReason: func(err error) error {
 		switch status.Code(err) {
 		case codes.Unavailable, codes.Aborted, codes.Canceled:
-			if ctx.Err() == nil && !r.bye.Load() { // we did not end the stream or the session
+			if ctx.Err() == nil && !r.endRequested.Load() { // we did not end the stream or the session
 				r.recordLoss(errors.New(status.Convert(err).Message()))
 			}
 		}
 		return r.lost()
 	}}
-	st, err := r.conn.NewStream(ctx, &desc, "/"+serviceName+"/"+of)
+	st, err := r.conn.NewStream(ctx, &desc, "/"+serviceName+"/"+methodName)
 	if err != nil {
 		cancel()
-		return nil, out.plain(err)
+		return nil, out.simplifyError(err)
 	}
-	out.ends = st
+	out.messageStream = st
 	return out, nil
 }
 
@@ -200,54 +200,54 @@ func (r *Remote) lost() error {
 }
 
 // recordLoss records the reason why the agent is lost. Only the first call has an effect.
-func (r *Remote) recordLoss(why error) {
-	r.cancel(fmt.Errorf("agent %s at %s is lost: %w", r.target.Name, r.target.Address, why))
+func (r *Remote) recordLoss(reason error) {
+	r.cancel(fmt.Errorf("agent %s at %s is lost: %w", r.target.Name, r.target.Address, reason))
 }
 
 // listen receives the replies to heartbeats until the session ends.
 func (r *Remote) listen() {
 	defer close(r.ended)
 	for {
-		b, err := receiveJSON[beat](r.line)
+		b, err := receiveJSON[heartbeat](r.sessionStream)
 		if err != nil {
-			if r.left = err; !r.bye.Load() {
+			if r.streamErr = err; !r.endRequested.Load() {
 				r.recordLoss(err)
 			}
 			return
 		}
 		select {
-		case r.heard <- b:
+		case r.heartbeatReplies <- b:
 		case <-r.ctx.Done():
 			return
 		}
 	}
 }
 
-// exchange sends a heartbeat and records the timestamps in its reply.
-func (r *Remote) exchange(ctx context.Context) error {
+// sendHeartbeat sends a heartbeat and records the timestamps in its reply.
+func (r *Remote) sendHeartbeat(ctx context.Context) error {
 	r.mu.Lock()
-	r.beats++
-	n := r.beats
+	r.heartbeatCount++
+	n := r.heartbeatCount
 	r.mu.Unlock()
-	quiet := newSilence(r.target.Clock, r.every)
-	asked := r.target.Clock.Now()
-	if err := sendJSON(r.line, beat{N: n}); err != nil {
+	silenceTimer := newSilence(r.target.Clock, r.heartbeatInterval)
+	requestSent := r.target.Clock.Now()
+	if err := sendJSON(r.sessionStream, heartbeat{Number: n}); err != nil {
 		return err
 	}
 	for {
 		select {
-		case b := <-r.heard:
-			if b.N != n {
+		case b := <-r.heartbeatReplies:
+			if b.Number != n {
 				continue // reply to an earlier heartbeat that was abandoned
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.answered[0], r.answered[1] = r.answered[1], r.target.Clock.Now()
-			r.offsets.Add(Exchange{Asked: asked, Received: b.Received, Answered: b.Answered, Heard: r.target.Clock.Now()})
+			r.replyTimes[0], r.replyTimes[1] = r.replyTimes[1], r.target.Clock.Now()
+			r.offsets.Add(Exchange{RequestSent: requestSent, RequestReceived: b.RequestReceived, ReplySent: b.ReplySent, ReplyReceived: r.target.Clock.Now()})
 			return nil
-		case <-quiet.over:
-			if quiet.lost() {
-				return fmt.Errorf("the agent did not respond for %v", missed*r.every)
+		case <-silenceTimer.tickEnded:
+			if silenceTimer.lost() {
+				return fmt.Errorf("the agent did not respond for %v", missedHeartbeats*r.heartbeatInterval)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -257,24 +257,24 @@ func (r *Remote) exchange(ctx context.Context) error {
 	}
 }
 
-func (r *Remote) exchanges(ctx context.Context, n int) error {
+func (r *Remote) sendHeartbeats(ctx context.Context, n int) error {
 	for range n {
-		if err := r.exchange(ctx); err != nil {
+		if err := r.sendHeartbeat(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// beat sends heartbeats until ctx is canceled or the agent is lost.
-func (r *Remote) beat(ctx context.Context) {
+// runHeartbeats sends heartbeats until ctx is canceled or the agent is lost.
+func (r *Remote) runHeartbeats(ctx context.Context) {
 	for {
 		select {
-		case <-r.target.Clock.After(r.every):
+		case <-r.target.Clock.After(r.heartbeatInterval):
 		case <-ctx.Done():
 			return
 		}
-		if err := r.exchange(ctx); err != nil && ctx.Err() == nil {
+		if err := r.sendHeartbeat(ctx); err != nil && ctx.Err() == nil {
 			r.recordLoss(err)
 			return
 		}
@@ -295,15 +295,15 @@ func (r *Remote) Offset() host.Clock {
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
-// unheard returns the earliest time at which the agent may have sent the message that was just
+// earliestSendTime returns the earliest time at which the agent may have sent the message that was just
 // read. This is two heartbeat intervals ago, because the agent would otherwise be lost. If our
 // process was suspended, it is the time of the second-to-last reply to a heartbeat: the last reply
 // may have been read just before the message.
-func (r *Remote) unheard() time.Time {
+func (r *Remote) earliestSendTime() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now().Add(-missed * r.every)
-	if last := r.answered[0]; !last.IsZero() && last.Before(at) {
+	at := r.now().Add(-missedHeartbeats * r.heartbeatInterval)
+	if last := r.replyTimes[0]; !last.IsZero() && last.Before(at) {
 		return last
 	}
 	return at
@@ -311,10 +311,10 @@ func (r *Remote) unheard() time.Time {
 
 // toLocal converts a time on the agent's clock to our clock. The time is from a reply that has just
 // arrived. asked is the time at which the reply was requested.
-func (r *Remote) toLocal(theirs, asked time.Time) time.Time {
+func (r *Remote) toLocal(remoteTime, requestSent time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.offsets.Convert(theirs, asked, r.now())
+	return r.offsets.Convert(remoteTime, requestSent, r.now())
 }
 
 // Host returns the agent's machine.
@@ -323,20 +323,20 @@ func (r *Remote) Host() host.Host { return r.host }
 // Worker returns a worker that generates load on the agent's machine.
 func (r *Remote) Worker() load.Worker {
 	open := func(context.Context) (remote.Stream, error) { return r.open(workMethod) }
-	return r.carry(shifted{remote.New(open), r})
+	return r.wrapWorker(clockConverter{remote.New(open), r})
 }
 
-// closeWithin limits how long an agent may take to stop everything that the session started.
-const closeWithin = 15 * time.Second
+// closeTimeout limits how long an agent may take to stop everything that the session started.
+const closeTimeout = 15 * time.Second
 
 // Close ends the session and waits until the agent has stopped everything that the session started.
 // It returns an error if the agent does not confirm this. It may be called more than once.
 func (r *Remote) Close() (err error) {
-	r.closing.Do(func() {
-		r.quit()
-		r.beating.Wait()
+	r.closeOnce.Do(func() {
+		r.stopHeartbeats()
+		r.heartbeatLoop.Wait()
 		if err = r.lost(); err == nil {
-			err = r.leave()
+			err = r.endSession()
 		}
 		r.cancel(errClosed)
 		err = r.target.closeTransport(errors.Join(err, r.conn.Close()))
@@ -353,25 +353,25 @@ func (t *Target) closeTransport(err error) error {
 	return cmp.Or(err, t.Transport.Close())
 }
 
-// leave compares the clocks one last time, ends the session, and waits until the agent has stopped
+// endSession compares the clocks one last time, ends the session, and waits until the agent has stopped
 // everything that the session started.
-func (r *Remote) leave() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+func (r *Remote) endSession() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := r.exchanges(ctx, begins); err != nil {
-		return r.fail(err)
+	if err := r.sendHeartbeats(ctx, initialExchanges); err != nil {
+		return r.describeError(err)
 	}
-	r.bye.Store(true)
-	if err := r.line.ends.(grpc.ClientStream).CloseSend(); err != nil {
+	r.endRequested.Store(true)
+	if err := r.sessionStream.messageStream.(grpc.ClientStream).CloseSend(); err != nil {
 		return err
 	}
 	select {
 	case <-r.ended:
-		if !errors.Is(r.left, errEOF) {
-			return r.fail(r.left)
+		if !errors.Is(r.streamErr, errEOF) {
+			return r.describeError(r.streamErr)
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("agent %s did not stop everything that it had started within %v", r.target.Name, closeWithin)
+		return fmt.Errorf("agent %s did not stop everything that it had started within %v", r.target.Name, closeTimeout)
 	}
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heldDisk is a session's disk. It is safe for concurrent use.
-type heldDisk struct {
+// sessionDisk is a session's disk. It is safe for concurrent use.
+type sessionDisk struct {
 	mu sync.Mutex
 	d  host.Disk
 }
 
 // execute executes a request.
-func (h *heldDisk) execute(ctx context.Context, r *request) (lost int, err error) {
+func (h *sessionDisk) execute(ctx context.Context, r *request) (damagedFiles int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case r.Do == setDisk && r.Disk != nil && r.Disk.SyncDelay >= 0:
+	case r.Action == setDiskFaultsAction && r.Disk != nil && r.Disk.SyncDelay >= 0:
 		return 0, h.d.Set(ctx, *r.Disk)
-	case r.Do == writeBack:
+	case r.Action == writeBackAction:
 		return 0, h.d.WriteBack(ctx)
-	case r.Do == powerLoss:
+	case r.Action == powerLossAction:
 		return h.d.PowerLoss(ctx)
 	}
-	return 0, fmt.Errorf("unknown disk request %q", r.Do)
+	return 0, fmt.Errorf("unknown disk request %q", r.Action)
 }
 
-func (h *heldDisk) close() {
+func (h *sessionDisk) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.d.Close()
@@ -40,21 +40,21 @@ func (h *heldDisk) close() {
 
 // serveDisk puts a folder on a disk with injected faults. If the stream ends without a release
 // request, the disk remains until the processes of the session have been stopped.
-func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path string) error {
+func (s *Server) serveDisk(ctx context.Context, current *session, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
 	}
-	disks, ok := s.host.(host.Disker)
-	if !ok || !now.claims(path) {
-		return fmt.Errorf("the folder %s is not in a data folder of this session, so the agent cannot mount a disk on it", text.Line(path, longestPath))
+	disks, ok := s.host.(host.DiskProvider)
+	if !ok || !current.hasClaimed(path) {
+		return fmt.Errorf("the folder %s is not in a data folder of this session, so the agent cannot mount a disk on it", text.Line(path, maxPathBytes))
 	}
-	d, err := disks.Disk(ctx, s.o.Self, path)
+	d, err := disks.Disk(ctx, s.options.Self, path)
 	if err != nil {
 		return err
 	}
-	held := &heldDisk{d: d}
-	if !now.holdDisk(held) {
-		held.close()
+	served := &sessionDisk{d: d}
+	if !current.addDisk(served) {
+		served.close()
 		return errors.New("the session has ended")
 	}
 	if err := sendJSON(st, reply{Process: &host.Identity{PID: d.PID()}}); err != nil {
@@ -65,12 +65,12 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 		if err != nil {
 			return nil
 		}
-		if r.Do == release {
-			held.close()
+		if r.Action == releaseAction {
+			served.close()
 			return sendJSON(st, reply{})
 		}
 		a := reply{}
-		if a.Lost, err = held.execute(ctx, &r); err != nil {
+		if a.DamagedFiles, err = served.execute(ctx, &r); err != nil {
 			a.Error = err.Error()
 		}
 		if err := sendJSON(st, a); err != nil {
@@ -79,9 +79,9 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 }
 
-// Disk implements host.Disker. The quorumbench binary on the agent's machine serves the disk.
+// Disk implements host.DiskProvider. The quorumbench binary on the agent's machine serves the disk.
 func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error) {
-	st, a, err := h.open(ctx, request{Do: onDisk, Path: dir})
+	st, a, err := h.open(ctx, request{Action: serveDiskAction, Path: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +92,9 @@ func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error)
 	return &remoteDisk{h: h, st: st, pid: a.Process.PID}, nil
 }
 
-// Empty implements host.Emptier.
+// Empty implements host.FolderEmptier.
 func (h *remoteHost) Empty(ctx context.Context, dir string) error {
-	_, err := h.call(ctx, request{Do: empty, Path: dir})
+	_, err := h.call(ctx, request{Action: emptyAction, Path: dir})
 	return err
 }
 
@@ -114,23 +114,23 @@ func (d *remoteDisk) ask(ctx context.Context, q request) (reply, error) {
 
 // Set implements host.Disk.
 func (d *remoteDisk) Set(ctx context.Context, f disk.Faults) error {
-	_, err := d.ask(ctx, request{Do: setDisk, Disk: &f})
+	_, err := d.ask(ctx, request{Action: setDiskFaultsAction, Disk: &f})
 	return err
 }
 
 // WriteBack implements host.Disk.
 func (d *remoteDisk) WriteBack(ctx context.Context) error {
-	_, err := d.ask(ctx, request{Do: writeBack})
+	_, err := d.ask(ctx, request{Action: writeBackAction})
 	return err
 }
 
 // PowerLoss implements host.Disk.
-func (d *remoteDisk) PowerLoss(ctx context.Context) (lost int, err error) {
-	a, err := d.ask(ctx, request{Do: powerLoss})
-	if err == nil && a.Lost < 0 {
+func (d *remoteDisk) PowerLoss(ctx context.Context) (damagedFiles int, err error) {
+	a, err := d.ask(ctx, request{Action: powerLossAction})
+	if err == nil && a.DamagedFiles < 0 {
 		err = d.h.impossible("the number of files that lost data is negative")
 	}
-	return max(a.Lost, 0), err
+	return max(a.DamagedFiles, 0), err
 }
 
 // PID implements host.Disk.
@@ -138,8 +138,8 @@ func (d *remoteDisk) PID() int { return d.pid }
 
 // Close implements host.Disk. An agent that has lost its controller unmounts the disk by itself.
 func (d *remoteDisk) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	_, _ = d.ask(ctx, request{Do: release})
+	_, _ = d.ask(ctx, request{Action: releaseAction})
 	d.st.close()
 }

@@ -28,9 +28,9 @@ func TestEmptiesOnlyDataFolders(t *testing.T) {
 	if err := h.MakeDir(ctx, filepath.Join(data, "member")); err != nil {
 		t.Fatal(err)
 	}
-	empty := func(dir string) error { return h.(host.Emptier).Empty(ctx, dir) }
+	empty := func(dir string) error { return h.(host.FolderEmptier).Empty(ctx, dir) }
 	disk := func(dir string) error {
-		d, err := h.(host.Disker).Disk(ctx, "", dir)
+		d, err := h.(host.DiskProvider).Disk(ctx, "", dir)
 		if err == nil {
 			d.Close()
 		}

@@ -16,17 +16,17 @@ import (
 // only paths inside it.
 type folder string
 
-// longestPath is PATH_MAX on Linux, in bytes.
-const longestPath = 4096
+// maxPathBytes is PATH_MAX on Linux, in bytes.
+const maxPathBytes = 4096
 
 // check returns an error if the agent must not use the path. It does not look for symbolic links,
 // because the host does not follow them (host.Local.WithFolder).
 func (f folder) check(path string) error {
-	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
+	if len(path) >= maxPathBytes || strings.ContainsRune(path, 0) {
 		return errors.New("the path is too long or contains a zero byte")
 	}
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !f.holds(path) {
-		return f.outside(path)
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !f.contains(path) {
+		return f.outsideError(path)
 	}
 	return nil
 }
@@ -40,12 +40,12 @@ func (f folder) checkAll(paths []string) error {
 	return nil
 }
 
-func (f folder) holds(path string) bool {
+func (f folder) contains(path string) bool {
 	return path == string(f) || strings.HasPrefix(path, strings.TrimSuffix(string(f), "/")+"/")
 }
 
-func (f folder) outside(path string) error {
-	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, longestPath), f)
+func (f folder) outsideError(path string) error {
+	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, maxPathBytes), f)
 }
 
 // ownEntries contains the prefixes of names that are permitted in an agent's folder: those of data
@@ -53,10 +53,10 @@ func (f folder) outside(path string) error {
 // started over ssh. A file system's lost+found is also permitted.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
-// nothingForeign returns an error if a folder contains an entry that no agent created. Controllers
+// rejectForeignEntries returns an error if a folder contains an entry that no agent created. Controllers
 // can read, replace and remove everything in the agent's folder, so it must not contain other
 // files.
-func nothingForeign(dir *host.Folder) error {
+func rejectForeignEntries(dir *host.Folder) error {
 	names, err := dir.Names()
 	if err != nil {
 		return fmt.Errorf("cannot read the agent's folder %s: %w", dir.Path(), host.Cause(err))
@@ -70,27 +70,27 @@ func nothingForeign(dir *host.Folder) error {
 	return nil
 }
 
-// KeepOutside returns an error if one of the files is in an agent's folder, where controllers could
+// CheckOutsideFolder returns an error if one of the files is in an agent's folder, where controllers could
 // read and replace it. It resolves symbolic links in all paths.
-func KeepOutside(dir string, files ...string) error {
-	at, err := resolve(dir)
+func CheckOutsideFolder(dir string, files ...string) error {
+	agentFolder, err := resolve(dir)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		direct, err := filepath.Abs(file)
+		absolute, err := filepath.Abs(file)
 		if err != nil {
 			return fmt.Errorf("cannot find the file %s: %w", file, err)
 		}
-		above, err := resolve(filepath.Dir(direct)) // a symbolic link inside the agent's folder could be replaced
+		parentFolder, err := resolve(filepath.Dir(absolute)) // a symbolic link inside the agent's folder could be replaced
 		if err != nil {
 			return err
 		}
-		real, err := resolve(direct)
+		real, err := resolve(absolute)
 		if err != nil {
 			return err
 		}
-		if folder(at).holds(real) || folder(at).holds(filepath.Join(above, filepath.Base(direct))) {
+		if folder(agentFolder).contains(real) || folder(agentFolder).contains(filepath.Join(parentFolder, filepath.Base(absolute))) {
 			return fmt.Errorf("the file %s is in the agent's folder %s, where a controller could read or replace it; move the file elsewhere, or specify another folder with --dir", file, dir)
 		}
 	}
@@ -105,14 +105,14 @@ func resolve(path string) (string, error) {
 		return "", fmt.Errorf("cannot resolve the path %s: %w", path, err)
 	}
 	rest := ""
-	for at := path; ; at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
+	for existing := path; ; existing = filepath.Dir(existing) {
+		real, err := filepath.EvalSymlinks(existing)
 		switch {
 		case err == nil:
 			return filepath.Join(real, rest), nil
-		case !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at):
+		case !errors.Is(err, fs.ErrNotExist) || existing == filepath.Dir(existing):
 			return "", fmt.Errorf("cannot read the path %s: %w", path, err)
 		}
-		rest = filepath.Join(filepath.Base(at), rest)
+		rest = filepath.Join(filepath.Base(existing), rest)
 	}
 }

@@ -72,7 +72,7 @@ func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer)
 		"WriteFile": func() error { return h.WriteFile(ctx, path, []byte("x")) },
 		"Claim":     func() error { _, err := h.Claim(ctx, path); return err },
 		"Follow":    func() error { _, err := h.Follow(ctx, []string{inside, path}); return err },
-		"Weigh":     func() error { _, _, err := h.Weigh(ctx, []string{inside, path}); return err },
+		"Weigh":     func() error { _, _, err := h.MeasureFolders(ctx, []string{inside, path}); return err },
 		"CopyLog":   func() error { _, err := h.CopyLog(ctx, path, read); return err },
 		"Fsync":     func() error { _, err := h.Fsync(ctx, []string{inside, path}, 1); return err },
 	}
@@ -157,11 +157,11 @@ func TestKeysStayOutsideTheFolder(t *testing.T) {
 		filepath.Join(elsewhere, "k"): true, filepath.Join(dir, "k"): false, filepath.Join(dir, "missing"): false,
 		filepath.Join(elsewhere, "in"): false, filepath.Join(dir, "out"): false, filepath.Join(elsewhere, "dir", "k"): false,
 	} {
-		if err := KeepOutside(dir, path); (err == nil) != ok {
+		if err := CheckOutsideFolder(dir, path); (err == nil) != ok {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := KeepOutside(filepath.Join(elsewhere, "not", "yet"), filepath.Join(elsewhere, "k")); err != nil {
+	if err := CheckOutsideFolder(filepath.Join(elsewhere, "not", "yet"), filepath.Join(elsewhere, "k")); err != nil {
 		t.Error(err)
 	}
 }
@@ -176,7 +176,7 @@ func FuzzFolder(f *testing.F) {
 		if inside.check(path) == nil {
 			t.Errorf("%q is taken, below a folder that is not there", path)
 		}
-		if inside.holds(path) && filepath.Clean(path) == path && !filepath.IsLocal(strings.TrimPrefix(strings.TrimPrefix(path, string(inside)), "/")) && path != string(inside) {
+		if inside.contains(path) && filepath.Clean(path) == path && !filepath.IsLocal(strings.TrimPrefix(strings.TrimPrefix(path, string(inside)), "/")) && path != string(inside) {
 			t.Errorf("%q is held for inside", path)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // An agent rejects a folder that contains files that no agent created.
 func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 	for _, dir := range []string{"/", "/etc"} {
-		if err := nothingForeign(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "specify an empty folder with --dir") {
+		if err := rejectForeignEntries(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "specify an empty folder with --dir") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -22,13 +22,13 @@ func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := nothingForeign(opened(t, dir)); err != nil {
+	if err := rejectForeignEntries(opened(t, dir)); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "\x1b[31mred"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := nothingForeign(opened(t, dir)); err == nil || strings.Contains(err.Error(), "\x1b") {
+	if err := rejectForeignEntries(opened(t, dir)); err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a foreign file: %v", err)
 	}
 }

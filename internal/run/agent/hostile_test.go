@@ -35,7 +35,7 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 	}
 	g := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
 	session := func(_ any, st grpc.ServerStream) error {
-		in := &stream{ends: st, close: func() {}}
+		in := &stream{messageStream: st, close: func() {}}
 		if _, err := receiveJSON[hello](in); err != nil {
 			return err
 		}
@@ -43,26 +43,26 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 			return err
 		}
 		for {
-			b, err := receiveJSON[beat](in)
+			b, err := receiveJSON[heartbeat](in)
 			if err != nil {
 				return nil
 			}
-			b.Received = time.Now()
-			b.Answered = b.Received
+			b.RequestReceived = time.Now()
+			b.ReplySent = b.RequestReceived
 			if err := sendJSON(in, b); err != nil {
 				return nil
 			}
 		}
 	}
 	other := func(_ any, st grpc.ServerStream) error {
-		in := &stream{ends: st, close: func() {}}
+		in := &stream{messageStream: st, close: func() {}}
 		if _, err := in.Receive(); err == nil {
 			say(in)
 		}
 		return nil
 	}
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
-		method(sessionMethod, session), method(hostMethod, other), method(workMethod, other),
+		newStreamDesc(sessionMethod, session), newStreamDesc(hostMethod, other), newStreamDesc(workMethod, other),
 	}}, nil)
 	go func() { _ = g.Serve(l) }() // stopped at the end of the test
 	t.Cleanup(g.Stop)
@@ -101,22 +101,22 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 			_, _, err = l.Read(ctx)
 			return err
 		}},
-		"the folders differ from": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.Weigh(ctx, []string{"/d"}); return err }},
+		"the folders differ from": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.MeasureFolders(ctx, []string{"/d"}); return err }},
 		"the folders differ": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
-			_, _, err := h.Weigh(ctx, []string{"/d"})
+			_, _, err := h.MeasureFolders(ctx, []string{"/d"})
 			return err
 		}},
-		"the copy of the log is longer than requested": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
-		"the copy of the log is longer":                {slices.Repeat([]reply{{More: true}}, 3), copied},
-		"a negative size":                              {[]reply{{Left: -1}}, copied},
+		"the copy of the log is longer than requested": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), HasMore: true}}, 10), copied},
+		"the copy of the log is longer":                {slices.Repeat([]reply{{HasMore: true}}, 3), copied},
+		"a negative size":                              {[]reply{{OmittedBytes: -1}}, copied},
 		`\x1b[31m`:                                     {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
-		"more replies than requests": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
+		"more replies than requests": {append([]reply{{Process: &id}}, make([]reply, 3*maxSignalReplies)...), func(h host.Host) error {
 			p, err := h.Start(ctx, host.Command{})
 			if err != nil {
 				return err
 			}
 			<-p.Exited()
-			return errors.New(p.Exit().Lost)
+			return errors.New(p.Exit().LossReason)
 		}},
 	} {
 		r := hostile(t, func(in *stream) {
@@ -160,7 +160,7 @@ func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}
-	big := strings.Repeat("x", mostBytes+1)
+	big := strings.Repeat("x", maxMessageBytes+1)
 	r := hostile(t, func(in *stream) { _ = in.Send([]byte(big)) })
 	if _, err := r.Worker().Clock(t.Context()); err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), "larger than max") {
 		t.Errorf("a flood: %v", err)

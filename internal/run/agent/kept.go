@@ -20,9 +20,9 @@ import (
 
 // Limits for the files that sessions leave in the agent's folder.
 const (
-	mostKept = 1 << 30        // maximum size in bytes of a lost session's data, and of the logs of all sessions
-	keepData = 24 * time.Hour // how long the data of a lost session is kept, unless another session begins earlier
-	keepDays = 7              // how long logs are kept; older logs are removed when the agent starts or a session ends
+	maxKeptBytes = 1 << 30        // maximum size in bytes of a lost session's data, and of the logs of all sessions
+	keepDataFor  = 24 * time.Hour // how long the data of a lost session is kept, unless another session begins earlier
+	keepDays     = 7              // how long logs are kept; older logs are removed when the agent starts or a session ends
 )
 
 // sessionPrefix is the prefix of the names of session folders.
@@ -32,17 +32,17 @@ const sessionPrefix = "quorumbench-session-"
 // writes its first file. It stays locked until the session's data is released, so that another
 // agent with the same --dir does not remove it.
 type sessionFolder struct {
-	in   *host.Folder
-	path string
-	mu   sync.Mutex
-	lock *os.File // nil until the folder is created
+	parent *host.Folder
+	path   string
+	mu     sync.Mutex
+	lock   *os.File // nil until the folder is created
 }
 
 // choosePath chooses a path that does not exist yet.
-func (r *sessionFolder) choosePath(in *host.Folder, now time.Time) {
+func (r *sessionFolder) choosePath(parent *host.Folder, now time.Time) {
 	var unique [4]byte
 	_, _ = rand.Read(unique[:]) // it never fails
-	r.in, r.path = in, filepath.Join(in.Path(), sessionPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
+	r.parent, r.path = parent, filepath.Join(parent.Path(), sessionPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
 }
 
 // open creates and locks the folder. It has no effect when called again.
@@ -53,10 +53,10 @@ func (r *sessionFolder) open() error {
 		return nil
 	}
 	name := filepath.Base(r.path)
-	_, err := r.in.Make(name)
+	_, err := r.parent.CreateFolder(name)
 	if err == nil {
 		var made *host.Folder
-		if made, err = r.in.Sub(name); err == nil {
+		if made, err = r.parent.Sub(name); err == nil {
 			r.lock, err = made.Lock()
 			made.Close()
 		}
@@ -72,7 +72,7 @@ func (r *sessionFolder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock != nil {
-		r.in.RemoveEmpty(filepath.Base(r.path))
+		r.parent.RemoveEmpty(filepath.Base(r.path))
 		_ = r.lock.Close()
 	}
 }
@@ -84,83 +84,83 @@ type lostData struct {
 	claims  []host.Claim
 }
 
-// tidy removes the folders that killed agents left, and reports each removal.
-func (s *Server) tidy() error {
+// removeAbandonedFolders removes the folders that killed agents left, and reports each removal.
+func (s *Server) removeAbandonedFolders() error {
 	removed, err := host.CleanOrphans(string(s.folder), host.AnyDepth)
 	for _, orphan := range removed {
-		s.o.Say("%s", orphan)
+		s.options.Logf("%s", orphan)
 	}
 	if err != nil {
-		s.o.Say("%v", err) // the agent tries again at its next start
+		s.options.Logf("%v", err) // the agent tries again at its next start
 	}
 	return s.removeOld()
 }
 
-// keep retains the data that a session has not released. The data is removed when the next session
-// begins or when keepData has passed. If the data exceeds mostKept bytes, keep removes it
+// keepUnreleasedData retains the data that a session has not released. The data is removed when the next session
+// begins or when keepDataFor has passed. If the data exceeds maxKeptBytes bytes, keep removes it
 // immediately. The caller must hold mu.
-func (s *Server) keep(ctx context.Context, now *session) {
-	k := &lostData{session: now}
+func (s *Server) keepUnreleasedData(ctx context.Context, current *session) {
+	k := &lostData{session: current}
 	var paths []string
-	for path, c := range now.data {
+	for path, c := range current.openClaims {
 		k.claims = append(k.claims, c)
 		paths = append(paths, path)
 	}
 	bytes := int64(0)
-	sizes, _, _ := s.host.Weigh(ctx, paths) // a folder whose size is unknown counts as empty
+	sizes, _, _ := s.host.MeasureFolders(ctx, paths) // a folder whose size is unknown counts as empty
 	for _, size := range sizes {
 		bytes += max(0, size)
 	}
 	if len(k.claims) == 0 {
-		now.files.close()
-	} else if s.lost = k; bytes > s.mostKept {
-		s.dropLost(fmt.Sprintf(": its size of %s exceeds the limit of %s", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
+		current.files.close()
+	} else if s.lostData = k; bytes > s.maxKeptBytes {
+		s.dropLostData(fmt.Sprintf(": its size of %s exceeds the limit of %s", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.maxKeptBytes))))
 	} else {
-		over := s.o.Clock.After(keepData)
+		expired := s.options.Clock.After(keepDataFor)
 		go func() {
 			select {
-			case <-over:
+			case <-expired:
 			case <-ctx.Done(): // the agent removes the data at its next start
 				return
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.lost == k {
-				s.dropLost("")
+			if s.lostData == k {
+				s.dropLostData("")
 			}
 		}()
 	}
 	if err := s.removeOld(); err != nil {
-		s.o.Say("%v", err)
+		s.options.Logf("%v", err)
 	}
 }
 
-// dropLost removes the lost session's data and reports this. The caller must hold mu.
-func (s *Server) dropLost(why string) {
-	if s.lost == nil {
+// dropLostData removes the lost session's data and reports this. The caller must hold mu.
+func (s *Server) dropLostData(reason string) {
+	if s.lostData == nil {
 		return
 	}
-	for _, c := range s.lost.claims {
+	for _, c := range s.lostData.claims {
 		if err := c.Release(context.Background()); err != nil {
-			s.o.Say("%v", err)
+			s.options.Logf("%v", err)
 			continue
 		}
-		s.o.Say("removed %s, the data that controller %s left%s", c.Path(), s.lost.session.controller, why)
+		s.options.Logf("removed %s, the data that controller %s left%s", c.Path(), s.lostData.session.controller, reason)
 	}
-	s.lost.session.files.close()
-	s.lost = nil
+	s.lostData.session.files.close()
+	s.lostData = nil
 }
 
 // endedSession is the folder of a session that has ended.
 type endedSession struct {
-	name  string
-	lock  *os.File
-	since time.Time
-	bytes int64
+	name    string
+	lock    *os.File
+	endedAt time.Time
+	bytes   int64
 }
 
 // removeOld removes the folders of sessions that ended more than keepDays ago. If the others
-// contain more than mostKept bytes, it then removes the oldest of them. These folders contain only
+// contain more than maxKeptBytes bytes, it then removes the oldest of them. These folders contain only
 // logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
@@ -173,37 +173,39 @@ func (s *Server) removeOld() error {
 		if !strings.HasPrefix(name, sessionPrefix) {
 			continue
 		}
-		of, err := s.files.Sub(name)
+		sessionDir, err := s.files.Sub(name)
 		if err != nil {
 			continue // not a session folder
 		}
-		o := endedSession{name: name, since: of.Changed()}
-		if o.lock, err = of.Lock(); err == nil {
+		o := endedSession{name: name, endedAt: sessionDir.ModifiedAt()}
+		if o.lock, err = sessionDir.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
 			s.files.RemoveEmpty(name) // removes the folder if it has no files left, because a killed agent's data was removed
-			o.bytes = max(0, of.Bytes())
+			o.bytes = max(0, sessionDir.DiskUsage())
 		}
-		of.Close()
+		sessionDir.Close()
 		if err != nil {
 			continue // the session is still running
 		}
 		total += o.bytes
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b endedSession) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b endedSession) int {
+		return cmp.Or(a.endedAt.Compare(b.endedAt), strings.Compare(a.name, b.name))
+	})
 	for _, o := range all {
-		age := s.o.Clock.Now().Sub(o.since)
-		if age <= keepDays*24*time.Hour && total <= s.mostKept {
+		age := s.options.Clock.Now().Sub(o.endedAt)
+		if age <= keepDays*24*time.Hour && total <= s.maxKeptBytes {
 			break
 		}
 		path := filepath.Join(s.files.Path(), o.name)
 		if err := s.files.RemoveAll(o.name); err != nil {
-			s.o.Say("cannot remove the folder %s of an earlier session: %v", text.Line(path, longestPath), host.Cause(err))
+			s.options.Logf("cannot remove the folder %s of an earlier session: %v", text.Line(path, maxPathBytes), host.Cause(err))
 			continue
 		}
 		total -= o.bytes
-		s.o.Say("removed %s, the logs of an earlier session: logs are kept for %d days and up to a total size of %s",
-			text.Line(path, longestPath), keepDays, text.Bytes(uint64(s.mostKept)))
+		s.options.Logf("removed %s, the logs of an earlier session: logs are kept for %d days and up to a total size of %s",
+			text.Line(path, maxPathBytes), keepDays, text.Bytes(uint64(s.maxKeptBytes)))
 	}
 	return nil
 }

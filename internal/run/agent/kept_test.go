@@ -22,7 +22,7 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 		defer mu.Unlock()
 		return strings.Contains(strings.Join(said, "\n"), text)
 	}
-	o := Options{Folder: filepath.Join(t.TempDir(), "agent"), Clock: m.clock(), Say: func(format string, args ...any) {
+	o := Options{Folder: filepath.Join(t.TempDir(), "agent"), Clock: m.clock(), Logf: func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		said = append(said, fmt.Sprintf(format, args...))
@@ -31,11 +31,11 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.mostKept = 1 << 20
+	s.maxKeptBytes = 1 << 20
 	// session runs a session that leaves files with the given sizes in KiB: data that was not
 	// released, and a log.
 	session := func(data, log int) (claimed, room string) {
-		now, err := s.enter(t.Context(), "c")
+		now, err := s.beginSession(t.Context(), "c")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,14 +54,14 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			now.claimed(c)
+			now.addClaim(c)
 			claimed = c.Path()
 			write(filepath.Join(claimed, "file"), data)
 		}
 		if log > 0 {
 			write(filepath.Join(now.files.path, "log"), log)
 		}
-		if err := s.depart(t.Context(), now, errBye); err != nil {
+		if err := s.endSession(t.Context(), now, errBye); err != nil {
 			t.Fatal(err)
 		}
 		return claimed, now.files.path
@@ -75,7 +75,7 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 	if !there(data) {
 		t.Error("little data is not kept")
 	}
-	m.advance(keepData)
+	m.advance(keepDataFor)
 	settle.Eventually(t, "data of a day ago is gone", func() bool { return !there(room) })
 	if !says("removed " + data + ", the data that controller c left") {
 		t.Errorf("said %q", said)

@@ -30,9 +30,9 @@ type launcher struct {
 	execs  []string // paths of binaries that may be requested
 }
 
-// word matches permitted names of clusters and processes. These names appear in configuration files
+// safeName matches permitted names of clusters and processes. These names appear in configuration files
 // and file names.
-var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // command returns the command to start and the files that it needs. The map marks contains the
 // environment entry of each claimed folder, by path.
@@ -46,7 +46,7 @@ func (l *launcher) command(c host.Command, marks map[string]string) (host.Comman
 	}
 	mark := ""
 	for path, env := range marks {
-		if folder(path).holds(p.Dir) && p.Dir != path {
+		if folder(path).contains(p.Dir) && p.Dir != path {
 			mark = env
 		}
 	}
@@ -76,37 +76,37 @@ func keysOf[T any](m map[string]T) (keys []string) {
 }
 
 // process returns the process of the launch that the controller requests.
-func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
-	if !word.MatchString(of.Process) {
-		return none, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", of.Cluster, of.Process)
+func (l *launcher) process(launch *host.Launch) (noProcess store.Process, err error) {
+	if !safeName.MatchString(launch.Process) {
+		return noProcess, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Cluster, launch.Process)
 	}
-	st, made, err := l.buildLaunch(of)
+	st, built, err := l.buildLaunch(launch)
 	if err != nil {
-		return none, err
+		return noProcess, err
 	}
-	for i, p := range made.Processes {
-		for _, one := range append(slices.Clone(p.Behind), p) {
-			if one.Name == of.Process {
-				return one, cmp.Or(l.checkProgram(st, of, one.Path), checkFiles(one, folder(of.Members[i].Dir)))
+	for i, p := range built.Processes {
+		for _, one := range append(slices.Clone(p.Backends), p) {
+			if one.Name == launch.Process {
+				return one, cmp.Or(l.checkProgram(st, launch, one.Path), checkFiles(one, folder(launch.Members[i].Dir)))
 			}
 		}
 	}
-	return none, fmt.Errorf("the cluster has no process %q", of.Process)
+	return noProcess, fmt.Errorf("the cluster has no process %q", launch.Process)
 }
 
-// launchable returns nil if the cluster's processes can be started here, and otherwise the reason.
-func (l *launcher) launchable(of *host.Launch) error {
-	st, made, err := l.buildLaunch(of)
+// checkLaunch returns nil if the cluster's processes can be started here, and otherwise the reason.
+func (l *launcher) checkLaunch(launch *host.Launch) error {
+	st, built, err := l.buildLaunch(launch)
 	if err != nil {
 		return err
 	}
-	first := made.Processes[0] // all members run the same programs as the first
-	for _, p := range append(slices.Clone(first.Behind), first) {
-		if err := l.checkProgram(st, of, p.Path); err != nil {
+	first := built.Processes[0] // all members run the same programs as the first
+	for _, p := range append(slices.Clone(first.Backends), first) {
+		if err := l.checkProgram(st, launch, p.Path); err != nil {
 			return err
 		}
 		if _, err := exec.LookPath(p.Path); err != nil {
-			return fmt.Errorf("cannot start a member of %s: %w", of.Store, err)
+			return fmt.Errorf("cannot start a member of %s: %w", launch.Store, err)
 		}
 	}
 	return nil
@@ -114,51 +114,51 @@ func (l *launcher) launchable(of *host.Launch) error {
 
 // buildLaunch returns the store and its launch, which the store's package builds from the
 // description in the request.
-func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Launch, err error) {
-	if err := checkPlaces(of); err != nil {
-		return nil, made, err
+func (l *launcher) buildLaunch(launch *host.Launch) (st store.Store, built store.Launch, err error) {
+	if err := checkPlaces(launch); err != nil {
+		return nil, built, err
 	}
-	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
-		return nil, made, fmt.Errorf("the server %q was specified by its path, but an agent starts only servers that are installed on its machine or permitted with --exec; specify a version instead, or start the agent with --exec and this path", of.Exec)
+	if launch.Exec != "" && !slices.Contains(l.execs, launch.Exec) {
+		return nil, built, fmt.Errorf("the server %q was specified by its path, but an agent starts only servers that are installed on its machine or permitted with --exec; specify a version instead, or start the agent with --exec and this path", launch.Exec)
 	}
-	if st, err = l.stores(of.Store); err != nil {
-		return nil, made, err
+	if st, err = l.stores(launch.Store); err != nil {
+		return nil, built, err
 	}
-	spec := store.LaunchSpec{Cluster: of.Cluster, Members: of.Members, Self: l.self, Joining: of.Joining, Credentials: of.Credentials}
-	if spec.Settings, err = settings(st, of.Settings); err != nil {
-		return nil, made, err
+	spec := store.LaunchSpec{Cluster: launch.Cluster, Members: launch.Members, Self: l.self, JoiningMember: launch.Joining, Credentials: launch.Credentials}
+	if spec.Settings, err = decodeSettings(st, launch.Settings); err != nil {
+		return nil, built, err
 	}
-	if spec.Exec = of.Exec; of.Exec == "" {
-		spec.Exec, err = install.Version(st, of.Version)
+	if spec.Exec = launch.Exec; launch.Exec == "" {
+		spec.Exec, err = install.Version(st, launch.Version)
 	}
 	if err != nil {
-		return nil, made, err
+		return nil, built, err
 	}
-	made, err = st.Launch(spec)
-	return st, made, err
+	built, err = st.Launch(spec)
+	return st, built, err
 }
 
 // checkPlaces returns an error if a name, an address, a port or a folder in the launch is not
 // permitted. The error is one sentence.
-func checkPlaces(of *host.Launch) error {
-	if !word.MatchString(of.Cluster) {
-		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots, underscores and dashes", of.Cluster)
+func checkPlaces(launch *host.Launch) error {
+	if !safeName.MatchString(launch.Cluster) {
+		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Cluster)
 	}
-	if len(of.Members) > kv.MaxMembers {
-		return fmt.Errorf("a cluster has at most %d members, not %d", kv.MaxMembers, len(of.Members))
+	if len(launch.Members) > kv.MaxMembers {
+		return fmt.Errorf("a cluster has at most %d members, not %d", kv.MaxMembers, len(launch.Members))
 	}
-	for _, m := range of.Members {
+	for _, m := range launch.Members {
 		bad := slices.ContainsFunc(m.Ports, func(port int) bool { return port < 1 || port > 65535 })
-		if !word.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
+		if !safeName.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
 			return fmt.Errorf("the member %q at %q is invalid: a member requires a name of letters, digits, dots, underscores and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
 		}
 	}
 	return nil
 }
 
-// settings decodes the store's settings. It rejects settings that must not come from another
+// decodeSettings decodes the store's settings. It rejects settings that must not come from another
 // machine.
-func settings(st store.Store, text json.RawMessage) (any, error) {
+func decodeSettings(st store.Store, text json.RawMessage) (any, error) {
 	if len(text) == 0 {
 		return st.DecodeSettings(nil)
 	}
@@ -181,18 +181,18 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 
 // checkProgram returns an error unless the program is our binary, a permitted binary that was
 // requested by path, an installed server, or a program that the store's server needs.
-func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) error {
-	if path == l.self || path == of.Exec {
+func (l *launcher) checkProgram(st store.Store, launch *host.Launch, path string) error {
+	if path == l.self || path == launch.Exec {
 		return nil
 	}
-	source, err := st.Server(of.Version)
+	source, err := st.Server(launch.Version)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(source.Tools, func(t store.Tool) bool { return t.Running && t.Name == path }) {
+	if slices.ContainsFunc(source.Tools, func(t store.Tool) bool { return t.NeededToRun && t.Name == path }) {
 		return nil
 	}
-	if installed, ok, err := install.Installed(source); err == nil && ok && folder(installed).holds(path) {
+	if installed, ok, err := install.Installed(source); err == nil && ok && folder(installed).contains(path) {
 		return nil
 	}
 	return fmt.Errorf("the program %s is not an installed server of %s", path, st.Name())
@@ -201,7 +201,7 @@ func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) er
 // checkFiles returns an error if a process has files outside its member's folder.
 func checkFiles(p store.Process, member folder) error {
 	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
-		if path != "" && !member.holds(path) {
+		if path != "" && !member.contains(path) {
 			return fmt.Errorf("the path %s is outside the member's folder %s", path, member)
 		}
 	}

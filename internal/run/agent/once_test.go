@@ -18,7 +18,7 @@ func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := New(Options{
-		Folder: filepath.Join(dir, "agent"), Version: testVersion, Stores: registry.Lookup, Self: "/nowhere/quorumbench", Once: true,
+		Folder: filepath.Join(dir, "agent"), Version: testVersion, Stores: registry.Lookup, Self: "/nowhere/quorumbench", SingleSession: true,
 		Heartbeat: 20 * time.Second, Lease: time.Minute, Clock: m.clock(),
 	})
 	if err != nil {
@@ -69,10 +69,10 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 		t.Error(err)
 	}
 	settle.Eventually(t, "the controller is missed", func() bool {
-		now := s.present()
+		now := s.currentSession()
 		now.mu.Lock()
 		defer now.mu.Unlock()
-		return !now.until.IsZero()
+		return !now.killTime.IsZero()
 	})
 	select {
 	case err := <-ended:
@@ -80,12 +80,12 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	default:
 	}
 	m.advance(59 * time.Second)
-	if s.present() == nil {
+	if s.currentSession() == nil {
 		t.Error("the lease was over too early")
 	}
 	settle.Eventually(t, "the lease is over", func() bool {
 		m.advance(time.Second)
-		return s.present() == nil
+		return s.currentSession() == nil
 	})
 	awaitEnd(t, ended)
 }
@@ -99,7 +99,7 @@ func TestOnceWithoutAController(t *testing.T) {
 		defer m.mu.Unlock()
 		return len(m.waits) > 0
 	})
-	m.advance(AwaitController)
+	m.advance(FirstSessionTimeout)
 	awaitEnd(t, ended)
 	s, to, ended := once(t, &manual{now: epoch})
 	s.StopAfterSession()

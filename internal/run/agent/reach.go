@@ -13,42 +13,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reaching is the first message on a stream of reachMethod: the address to connect to.
-type reaching struct{ Address string }
+// connectRequest is the first message on a stream of reachMethod: the address to connect to.
+type connectRequest struct{ Address string }
 
-// reached is the reply to reaching. All later messages in both directions contain bytes of the
+// connectReply is the reply to reaching. All later messages in both directions contain bytes of the
 // connection. The stream ends when the connection ends.
-type reached struct {
+type connectReply struct {
 	Error string `json:",omitempty"`
 }
 
 const (
-	// reachWithin limits how long opening a connection may take.
-	reachWithin = 10 * time.Second
-	// mostCarried is the maximum number of a connection's bytes in one message.
-	mostCarried = 32 << 10
-	// lingers limits how long the last bytes may take to be sent after the connection was closed.
-	lingers = 10 * time.Second
+	// connectTimeout limits how long opening a connection may take.
+	connectTimeout = 10 * time.Second
+	// maxDataBytes is the maximum number of a connection's bytes in one message.
+	maxDataBytes = 32 << 10
+	// flushTimeout limits how long the last bytes may take to be sent after the connection was closed.
+	flushTimeout = 10 * time.Second
 )
 
 // serveReach opens a connection for the controller and forwards bytes in both directions.
 func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
-	to, err := receiveJSON[reaching](st)
+	request, err := receiveJSON[connectRequest](st)
 	if err != nil {
 		return err
 	}
-	conn, err := s.reach(ctx, to.Address)
+	conn, err := s.reach(ctx, request.Address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) { // the controller already knows the operation and the address
 			err = op.Err
 		}
-		return sendJSON(st, reached{err.Error()})
+		return sendJSON(st, connectReply{err.Error()})
 	}
 	shut := func() { _ = conn.Close() } // an error has no consequence
 	defer shut()
 	defer context.AfterFunc(ctx, shut)()
-	if err := sendJSON(st, reached{}); err != nil {
+	if err := sendJSON(st, connectReply{}); err != nil {
 		return err
 	}
 	go func() {
@@ -63,33 +63,33 @@ func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 			}
 		}
 	}()
-	carry(st, conn)
+	forwardBytes(st, conn)
 	return nil
 }
 
 func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
-	if !s.o.Reach {
+	if !s.options.AllowConnections {
 		return nil, errors.New("the agent opens no connections for its controller; start the agent with --reach")
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// carry sends the bytes that are read from a connection until the connection or the stream ends.
-func carry(st *stream, from net.Conn) {
-	b := make([]byte, mostCarried)
+// forwardBytes sends the bytes that are read from a connection until the connection or the stream ends.
+func forwardBytes(st *stream, conn net.Conn) {
+	b := make([]byte, maxDataBytes)
 	for {
-		n, err := from.Read(b)
+		n, err := conn.Read(b)
 		if n > 0 && st.Send(bytes.Clone(b[:n])) != nil || err != nil {
 			return
 		}
 	}
 }
 
-// Reach implements host.Reacher.
+// Reach implements host.EndpointDialer.
 func (h *remoteHost) Reach() func(context.Context, string) (net.Conn, error) {
-	if !h.r.reaches {
+	if !h.r.opensConnections {
 		return nil
 	}
 	return h.connect
@@ -102,13 +102,13 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	}
 	st, err := h.r.open(reachMethod)
 	if err != nil {
-		return nil, h.r.fail(err)
+		return nil, h.r.describeError(err)
 	}
 	release := context.AfterFunc(ctx, st.close)
-	err = sendJSON(st, reaching{endpoint})
-	var a reached
+	err = sendJSON(st, connectRequest{endpoint})
+	var a connectReply
 	if err == nil || errors.Is(err, errEOF) { // after EOF, the received status contains the reason
-		a, err = receiveJSON[reached](st)
+		a, err = receiveJSON[connectReply](st)
 	}
 	if !release() {
 		st.close()
@@ -117,7 +117,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	if err == nil && a.Error != "" {
 		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, text.Line(a.Error, text.MaxServerText))}
 	} else if err != nil {
-		err = h.r.fail(err)
+		err = h.r.describeError(err)
 	}
 	if err != nil {
 		st.close()
@@ -131,8 +131,8 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 func streamConn(st *stream) net.Conn {
 	near, far := net.Pipe()
 	go func() {
-		carry(st, far)
-		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then writes the remaining bytes and closes its side
+		forwardBytes(st, far)
+		_ = st.messageStream.(grpc.ClientStream).CloseSend() // the agent then writes the remaining bytes and closes its side
 	}()
 	go func() {
 		defer st.close()
@@ -147,17 +147,17 @@ func streamConn(st *stream) net.Conn {
 			}
 		}
 	}()
-	return &piped{near, st}
+	return &pipeConn{near, st}
 }
 
-// piped is our end of the pipe. Another goroutine copies between the other end and the stream.
-type piped struct {
+// pipeConn is our end of the pipe. Another goroutine copies between the other end and the stream.
+type pipeConn struct {
 	net.Conn
 	st *stream
 }
 
 // Close implements net.Conn.
-func (c *piped) Close() error {
-	time.AfterFunc(lingers, c.st.close) // a server that stops reading would otherwise keep the stream open
+func (c *pipeConn) Close() error {
+	time.AfterFunc(flushTimeout, c.st.close) // a server that stops reading would otherwise keep the stream open
 	return c.Conn.Close()
 }

@@ -20,14 +20,14 @@ import (
 // does not permit this.
 func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
-	dial := r.Host().(host.Reacher).Reach()
+	dial := r.Host().(host.EndpointDialer).Reach()
 	if dial == nil {
 		t.Fatal("the agent does not reach anything")
 	}
 	return dial
 }
 
-func reaches(o *Options) { o.Reach = true }
+func reaches(o *Options) { o.AllowConnections = true }
 
 // answering starts a server that calls serve with each connection and then closes the connection.
 func answering(t *testing.T, serve func(net.Conn)) (address string) {
@@ -54,7 +54,7 @@ func answering(t *testing.T, serve func(net.Conn)) (address string) {
 func TestReach(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
-	long := bytes.Repeat([]byte("0123456789abcdef"), 20*mostCarried/16)
+	long := bytes.Repeat([]byte("0123456789abcdef"), 20*maxDataBytes/16)
 	address := answering(t, func(c net.Conn) {
 		got := make([]byte, len(long))
 		if _, err := io.ReadFull(c, got); err == nil && bytes.Equal(got, long) {
@@ -144,11 +144,11 @@ func TestReachRefused(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
 	dial := reach(t, r)
-	if _, err := dial(t.Context(), nobody); !store.IsRefused(err) || !strings.Contains(err.Error(), "agent there") {
+	if _, err := dial(t.Context(), nobody); !store.IsConnectionRefused(err) || !strings.Contains(err.Error(), "agent there") {
 		t.Errorf("a closed port: %v", err)
 	}
 	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "unix:/run/socket", "no such host:1"} {
-		if _, err := dial(t.Context(), address); err == nil || store.IsRefused(err) || strings.Contains(err.Error(), "\n") {
+		if _, err := dial(t.Context(), address); err == nil || store.IsConnectionRefused(err) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestReachRefused(t *testing.T) {
 
 	_, to = served(t, nil)
 	h := dialled(t, to).Host()
-	if h.(host.Reacher).Reach() != nil {
+	if h.(host.EndpointDialer).Reach() != nil {
 		t.Error("an agent without --reach opens connections")
 	}
 	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start the agent with --reach") {

@@ -20,25 +20,25 @@ import (
 type remoteHost struct{ r *Remote }
 
 var (
-	_ host.Host     = (*remoteHost)(nil)
-	_ host.Clocked  = (*remoteHost)(nil)
-	_ host.Disker   = (*remoteHost)(nil)
-	_ host.Emptier  = (*remoteHost)(nil)
-	_ host.Renewer  = (*remoteHost)(nil)
-	_ host.Launcher = (*remoteHost)(nil)
-	_ host.Losable  = (*remoteHost)(nil)
-	_ host.Reacher  = (*remoteHost)(nil)
+	_ host.Host              = (*remoteHost)(nil)
+	_ host.ClockProvider     = (*remoteHost)(nil)
+	_ host.DiskProvider      = (*remoteHost)(nil)
+	_ host.FolderEmptier     = (*remoteHost)(nil)
+	_ host.CredentialRenewer = (*remoteHost)(nil)
+	_ host.Launcher          = (*remoteHost)(nil)
+	_ host.PresenceReporter  = (*remoteHost)(nil)
+	_ host.EndpointDialer    = (*remoteHost)(nil)
 )
 
-// Clock implements host.Clocked.
+// Clock implements host.ClockProvider.
 func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 
-// Presence implements host.Losable.
+// Presence implements host.PresenceReporter.
 func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
-// fail adds the agent's name to an error. If the agent is lost, it returns the reason for the loss
+// describeError adds the agent's name to an error. If the agent is lost, it returns the reason for the loss
 // instead, which already contains the name.
-func (r *Remote) fail(err error) error {
+func (r *Remote) describeError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -68,7 +68,7 @@ func (h *remoteHost) replyError(a reply, err error) error {
 	if err == nil && a.Error != "" {
 		err = errors.New(text.Line(a.Error, 4*text.MaxServerText))
 	}
-	return h.r.fail(err)
+	return h.r.describeError(err)
 }
 
 // open sends a request on a new stream. The subject of the request exists as long as the stream.
@@ -78,7 +78,7 @@ func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error
 	}
 	st, err := h.r.open(hostMethod)
 	if err != nil {
-		return nil, reply{}, h.r.fail(err)
+		return nil, reply{}, h.r.describeError(err)
 	}
 	a, err := h.ask(ctx, st, q)
 	if err != nil {
@@ -99,20 +99,20 @@ func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 
 // impossible returns an error about an impossible reply.
 func (h *remoteHost) impossible(what string) error {
-	return h.r.fail(errors.New("the agent sent an impossible reply: " + what))
+	return h.r.describeError(errors.New("the agent sent an impossible reply: " + what))
 }
 
-// cutOff ends the session with an agent that reports impossible measurements. If it only ignored
+// closeUntrusted ends the session with an agent that reports impossible measurements. If it only ignored
 // the sample, the run would continue and its figures would seem complete.
-func (h *remoteHost) cutOff(why error) error {
-	err := h.impossible(why.Error())
-	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", why))
+func (h *remoteHost) closeUntrusted(reason error) error {
+	err := h.impossible(reason.Error())
+	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", reason))
 	return err
 }
 
 // Describe implements host.Host.
 func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
-	a, err := h.call(ctx, request{Do: describe})
+	a, err := h.call(ctx, request{Action: describeAction})
 	if err != nil {
 		return host.Description{}, err
 	}
@@ -122,14 +122,14 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 	if err := text.CheckNumbers(a.Description); err != nil {
 		return host.Description{}, h.impossible(err.Error())
 	}
-	text.Fields(a.Description)
+	text.SanitizeFields(a.Description)
 	return *a.Description, nil
 }
 
 // Sample implements host.Host.
 func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host.Sample, error) {
-	asked := h.r.now()
-	a, err := h.call(ctx, request{Do: sample, PIDs: pids, Machine: machine})
+	requestSent := h.r.now()
+	a, err := h.call(ctx, request{Action: sampleAction, PIDs: pids, Machine: machine})
 	if err != nil {
 		return host.Sample{}, err
 	}
@@ -137,20 +137,20 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 		return host.Sample{}, h.impossible("the processes differ from the request")
 	}
 	if err := text.CheckNumbers(a.Sample); err != nil {
-		return host.Sample{}, h.cutOff(err)
+		return host.Sample{}, h.closeUntrusted(err)
 	}
-	a.Sample.At = h.r.toLocal(a.Sample.At, asked)
+	a.Sample.At = h.r.toLocal(a.Sample.At, requestSent)
 	return *a.Sample, nil
 }
 
 // Fsync implements host.Host.
 func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
-	a, err := h.call(ctx, request{Do: fsync, Paths: dirs, Count: writes})
+	a, err := h.call(ctx, request{Action: fsyncAction, Paths: dirs, Count: writes})
 	if err != nil {
 		return nil, err
 	}
 	for i := range a.Fsync {
-		text.Fields(&a.Fsync[i])
+		text.SanitizeFields(&a.Fsync[i])
 		if err := text.CheckNumbers(a.Fsync[i]); err != nil {
 			return nil, h.impossible(err.Error())
 		}
@@ -161,9 +161,9 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 	return a.Fsync, nil
 }
 
-// Weigh implements host.Host.
-func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
-	a, err := h.call(ctx, request{Do: weigh, Paths: dirs})
+// MeasureFolders implements host.Host.
+func (h *remoteHost) MeasureFolders(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
+	a, err := h.call(ctx, request{Action: measureFoldersAction, Paths: dirs})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -173,33 +173,33 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 	return a.Sizes, a.Cost, nil
 }
 
-// Launchable implements host.Launcher.
-func (h *remoteHost) Launchable(ctx context.Context, l host.Launch) error {
-	_, err := h.call(ctx, request{Do: launch, Launch: &l})
+// CheckLaunch implements host.Launcher.
+func (h *remoteHost) CheckLaunch(ctx context.Context, l host.Launch) error {
+	_, err := h.call(ctx, request{Action: checkLaunchAction, Launch: &l})
 	return err
 }
 
-// Renew implements host.Renewer.
+// Renew implements host.CredentialRenewer.
 func (h *remoteHost) Renew(ctx context.Context, l host.Launch) error {
-	_, err := h.call(ctx, request{Do: renew, Launch: &l})
+	_, err := h.call(ctx, request{Action: renewAction, Launch: &l})
 	return err
 }
 
 // MakeDir implements host.Host.
 func (h *remoteHost) MakeDir(ctx context.Context, path string) error {
-	_, err := h.call(ctx, request{Do: makeDir, Path: path})
+	_, err := h.call(ctx, request{Action: makeDirAction, Path: path})
 	return err
 }
 
 // WriteFile implements host.Host.
 func (h *remoteHost) WriteFile(ctx context.Context, path string, contents []byte) error {
-	_, err := h.call(ctx, request{Do: writeFile, Path: path, Contents: contents})
+	_, err := h.call(ctx, request{Action: writeFileAction, Path: path, Contents: contents})
 	return err
 }
 
 // Ports implements host.Host.
 func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) {
-	st, a, err := h.open(ctx, request{Do: ports, Count: count})
+	st, a, err := h.open(ctx, request{Action: portsAction, Count: count})
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) 
 
 // Claim implements host.Host.
 func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, error) {
-	st, a, err := h.open(ctx, request{Do: claim, Path: parent})
+	st, a, err := h.open(ctx, request{Action: claimAction, Path: parent})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (c *remoteClaim) Env() string { return c.env }
 func (c *remoteClaim) Note(ctx context.Context, process host.Identity) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.h.ask(ctx, c.st, request{Do: note, Process: &process})
+	_, err := c.h.ask(ctx, c.st, request{Action: noteProcessAction, Process: &process})
 	return err
 }
 
@@ -251,13 +251,13 @@ func (c *remoteClaim) Release(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.st.close()
-	_, err := c.h.ask(ctx, c.st, request{Do: release})
+	_, err := c.h.ask(ctx, c.st, request{Action: releaseAction})
 	return err
 }
 
 // Start implements host.Host.
 func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, error) {
-	st, a, err := h.open(ctx, request{Do: start, Command: &c})
+	st, a, err := h.open(ctx, request{Action: startAction, Command: &c})
 	if err != nil {
 		return nil, err
 	}
@@ -265,25 +265,25 @@ func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, e
 		st.close()
 		return nil, h.impossible("the process has no ID")
 	}
-	p := &remoteProcess{h: h, st: st, id: *a.Process, exited: make(chan struct{}), answers: make(chan reply, mostAnswers)}
+	p := &remoteProcess{h: h, st: st, id: *a.Process, exited: make(chan struct{}), signalReplies: make(chan reply, maxSignalReplies)}
 	go p.listen()
 	return p, nil
 }
 
 // remoteProcess is a process that an agent started.
 type remoteProcess struct {
-	h       *remoteHost
-	st      *stream
-	id      host.Identity
-	exited  chan struct{}
-	exit    host.Exit // written before exited is closed
-	sending sync.Mutex
-	answers chan reply // replies to signals
-	late    int        // number of expected replies whose callers no longer wait
+	h                *remoteHost
+	st               *stream
+	id               host.Identity
+	exited           chan struct{}
+	exit             host.Exit // written before exited is closed
+	sending          sync.Mutex
+	signalReplies    chan reply // replies to signals
+	abandonedReplies int        // number of expected replies whose callers no longer wait
 }
 
-// mostAnswers is the maximum number of queued replies to signals.
-const mostAnswers = 64
+// maxSignalReplies is the maximum number of queued replies to signals.
+const maxSignalReplies = 64
 
 // listen receives replies until the process has exited or is lost.
 func (p *remoteProcess) listen() {
@@ -293,18 +293,18 @@ func (p *remoteProcess) listen() {
 		a, err := receiveJSON[reply](p.st)
 		switch {
 		case err != nil:
-			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.r.fail(err).Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, LossReason: p.h.r.describeError(err).Error()}
 			return
 		case a.Exit != nil:
-			text.Fields(a.Exit)
+			text.SanitizeFields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.h.r.toLocal(p.exit.At, p.h.r.unheard()) // the agent reports an exit immediately
+			p.exit.At = p.h.r.toLocal(p.exit.At, p.h.r.earliestSendTime()) // the agent reports an exit immediately
 			return
 		}
 		select {
-		case p.answers <- a:
+		case p.signalReplies <- a:
 		default:
-			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.impossible("there are more replies than requests").Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, LossReason: p.h.impossible("there are more replies than requests").Error()}
 			return
 		}
 	}
@@ -328,7 +328,7 @@ func (p *remoteProcess) Exit() host.Exit {
 
 // Signal implements host.Process.
 func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
-	return p.request(ctx, request{Do: signal, Signal: s})
+	return p.request(ctx, request{Action: signalAction, Signal: s})
 }
 
 // request sends a request about the process and waits for the reply.
@@ -341,20 +341,20 @@ func (p *remoteProcess) request(ctx context.Context, q request) error {
 	default:
 	}
 	if err := sendJSON(p.st, q); err != nil && !errors.Is(err, errEOF) {
-		return p.h.r.fail(err)
+		return p.h.r.describeError(err)
 	}
 	for {
 		select {
-		case a := <-p.answers:
-			if p.late > 0 {
-				p.late--
+		case a := <-p.signalReplies:
+			if p.abandonedReplies > 0 {
+				p.abandonedReplies--
 				continue
 			}
 			return p.h.replyError(a, nil)
 		case <-p.exited:
 			return nil
 		case <-ctx.Done():
-			p.late++
+			p.abandonedReplies++
 			return context.Cause(ctx)
 		}
 	}

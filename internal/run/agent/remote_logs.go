@@ -9,7 +9,7 @@ import (
 
 // Follow implements host.Host.
 func (h *remoteHost) Follow(ctx context.Context, paths []string) (host.Logs, error) {
-	st, _, err := h.open(ctx, request{Do: follow, Paths: paths})
+	st, _, err := h.open(ctx, request{Action: followAction, Paths: paths})
 	if err != nil {
 		return nil, err
 	}
@@ -24,29 +24,29 @@ type remoteLogs struct {
 	jumps int // number of jumps of the agent's clock until the last Read
 }
 
-// mostLine is the maximum size of a line in bytes.
-const mostLine = 64 << 10
+// maxLineBytes is the maximum size of a line in bytes.
+const maxLineBytes = 64 << 10
 
 // Read implements host.Logs.
-func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, err error) {
-	asked := l.h.r.now()
-	a, err := l.h.ask(ctx, l.st, request{Do: more})
+func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, hasMore bool, err error) {
+	requestSent := l.h.r.now()
+	a, err := l.h.ask(ctx, l.st, request{Action: readLinesAction})
 	if err != nil {
 		return nil, false, err
 	}
 	for i := range a.Lines {
 		line := &a.Lines[i]
-		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
+		if line.File < 0 || line.File >= l.files || len(line.Text) > maxLineBytes {
 			return nil, false, l.h.impossible("a line belongs to an unknown file")
 		}
-		line.At = l.h.r.toLocal(line.At, asked)
+		line.At = l.h.r.toLocal(line.At, requestSent)
 	}
 	clock := l.h.Clock()
 	for i := range a.Lines {
-		a.Lines[i].Ahead, a.Lines[i].Unsure = clock.Ahead, clock.Jumps != l.jumps
+		a.Lines[i].Ahead, a.Lines[i].AheadUnknown = clock.Ahead, clock.Jumps != l.jumps
 	}
 	l.jumps = clock.Jumps
-	return a.Lines, a.More, nil
+	return a.Lines, a.HasMore, nil
 }
 
 // Close implements host.Logs.
@@ -55,27 +55,27 @@ func (l *remoteLogs) Close() error {
 	return nil
 }
 
-// mostCopied is the maximum size of a copied log in bytes, including the line that reports the
+// maxCopyBytes is the maximum size of a copied log in bytes, including the line that reports the
 // omitted part.
-const mostCopied = host.MostLog + 1<<10
+const maxCopyBytes = host.MaxLogBytes + 1<<10
 
 // CopyLog implements host.Host. If it returns an error, it may already have written a part of the
 // log.
-func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
+func (h *remoteHost) CopyLog(ctx context.Context, path string, dst io.Writer) (omitted int64, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	st, a, err := h.open(ctx, request{Do: copyLog, Path: path})
+	st, a, err := h.open(ctx, request{Action: copyLogAction, Path: path})
 	if err != nil {
 		return 0, err
 	}
 	defer st.close()
 	defer context.AfterFunc(ctx, st.close)()
-	for size := 0; a.More; {
-		if size += len(a.Text); size > mostCopied || len(a.Text) == 0 {
+	for size := 0; a.HasMore; {
+		if size += len(a.Text); size > maxCopyBytes || len(a.Text) == 0 {
 			return 0, h.impossible("the copy of the log is longer than requested")
 		}
-		if _, err := to.Write(a.Text); err != nil {
+		if _, err := dst.Write(a.Text); err != nil {
 			return 0, err
 		}
 		a, err = receiveJSON[reply](st)
@@ -86,8 +86,8 @@ func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (le
 			return 0, err
 		}
 	}
-	if a.Left < 0 {
+	if a.OmittedBytes < 0 {
 		return 0, h.impossible("the omitted part of the log has a negative size")
 	}
-	return a.Left, nil
+	return a.OmittedBytes, nil
 }

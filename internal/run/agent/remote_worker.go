@@ -19,146 +19,148 @@ type otherClock interface {
 	now() time.Time // time on our clock
 	// toLocal converts a time on the other clock to our clock. The time is from a reply that has just
 	// arrived. asked is the time at which the reply was requested.
-	toLocal(theirs, asked time.Time) time.Time
+	toLocal(remoteTime, requestSent time.Time) time.Time
 }
 
-// pretended is the clock that an agent uses in a test instead of the system's clock. The agent's
+// testClock is the clock that an agent uses in a test instead of the system's clock. The agent's
 // worker still uses the system's clock, because a load's clock must continue even if the system's
 // clock is set during the load.
-type pretended func() time.Time
+type testClock func() time.Time
 
 // Offset implements otherClock.
-func (p pretended) Offset() host.Clock {
+func (p testClock) Offset() host.Clock {
 	ahead := time.Since(p())
-	return host.Clock{Ahead: ahead, Set: ahead}
+	return host.Clock{Ahead: ahead, JumpSum: ahead}
 }
 
-func (p pretended) now() time.Time { return p() }
+func (p testClock) now() time.Time { return p() }
 
-func (p pretended) toLocal(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
+func (p testClock) toLocal(remoteTime, _ time.Time) time.Time {
+	return remoteTime.Add(-time.Since(p()))
+}
 
-// shifted is a worker whose clock differs from its caller's clock. It converts times in both
+// clockConverter is a worker whose clock differs from its caller's clock. It converts times in both
 // directions.
-type shifted struct {
+type clockConverter struct {
 	load.Worker
-	by otherClock
+	clock otherClock
 }
 
 // Clock implements load.Worker.
-func (w shifted) Clock(ctx context.Context) (time.Time, error) {
-	asked := w.by.now()
+func (w clockConverter) Clock(ctx context.Context) (time.Time, error) {
+	requestSent := w.clock.now()
 	at, err := w.Worker.Clock(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return w.by.toLocal(at, asked), nil
+	return w.clock.toLocal(at, requestSent), nil
 }
 
-// mostPrepares is the maximum number of attempts to prepare a load if the worker's clock is set
+// maxPrepares is the maximum number of attempts to prepare a load if the worker's clock is set
 // during the preparation.
-const mostPrepares = 3
+const maxPrepares = 3
 
 // Prepare implements load.Worker. A load's clock starts at the time of its preparation and
 // continues even if the machine's clock is set later. Prepare therefore tries again if the clock is
 // set during the preparation.
-func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	report, record := to.Mark, to.History
-	for range mostPrepares {
-		j := shiftedJob{by: w.by, from: w.by.Offset()}
+func (w clockConverter) Prepare(ctx context.Context, a *load.Assignment, reports load.Reports) (load.Job, error) {
+	report, record := reports.OnPhaseChange, reports.NewRecorder
+	for range maxPrepares {
+		j := convertedJob{clock: w.clock, offset: w.clock.Offset()}
 		if record != nil {
-			by := shiftedJob{by: w.by, from: j.from}
-			to.History = func(zero time.Time, within time.Duration) *history.Recorder {
+			by := convertedJob{clock: w.clock, offset: j.offset}
+			reports.NewRecorder = func(zero time.Time, within time.Duration) *history.Recorder {
 				return record(zero.Add(-by.clockAhead()), within+by.errorBound(a))
 			}
 		}
 		if report != nil {
-			by := shiftedJob{by: w.by, from: j.from} // a copy of j, because j.Job is written concurrently
-			to.Mark = func(m load.Mark) {
+			by := convertedJob{clock: w.clock, offset: j.offset} // a copy of j, because j.Job is written concurrently
+			reports.OnPhaseChange = func(m load.PhaseChange) {
 				m.At = m.At.Add(-by.clockAhead())
 				report(m)
 			}
 		}
 		var err error
-		if j.Job, err = w.Worker.Prepare(ctx, a, to); err != nil {
+		if j.Job, err = w.Worker.Prepare(ctx, a, reports); err != nil {
 			return nil, err
 		}
-		if _, err = w.Clock(ctx); err == nil && w.by.Offset().Jumps == j.from.Jumps {
+		if _, err = w.Clock(ctx); err == nil && w.clock.Offset().Jumps == j.offset.Jumps {
 			return j, nil
 		}
 		if j.Close(); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("the machine's clock was set while the load was being prepared, in each of %d attempts", mostPrepares)
+	return nil, fmt.Errorf("the machine's clock was set while the load was being prepared, in each of %d attempts", maxPrepares)
 }
 
-type shiftedJob struct {
+type convertedJob struct {
 	load.Job
-	by   otherClock
-	from host.Clock // the other clock's offset when the job was prepared
+	clock  otherClock
+	offset host.Clock // the other clock's offset when the job was prepared
 }
 
 // clockAhead returns how far the load's clock is ahead of the controller's. The load's clock drifts
 // like the other machine's clock, but does not jump when that clock is set.
-func (j shiftedJob) clockAhead() time.Duration {
-	now := j.by.Offset()
-	return now.Ahead - (now.Set - j.from.Set)
+func (j convertedJob) clockAhead() time.Duration {
+	now := j.clock.Offset()
+	return now.Ahead - (now.JumpSum - j.offset.JumpSum)
 }
 
-// drifts is the maximum rate at which two clocks may drift apart: the largest correction that
+// maxDriftRate is the maximum rate at which two clocks may drift apart: the largest correction that
 // systems apply.
-const drifts = 0.001
+const maxDriftRate = 0.001
 
 // errorBound returns the maximum error of a load's times, including the drift until the load has
 // ended.
-func (j shiftedJob) errorBound(a *load.Assignment) time.Duration {
-	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // the warm-up may be extended, and the load waits for the last responses
+func (j convertedJob) errorBound(a *load.Assignment) time.Duration {
+	maxDuration := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // the warm-up may be extended, and the load waits for the last responses
 	if a.Load.Duration == 0 {
-		lasts += time.Hour
+		maxDuration += time.Hour
 	}
-	now := j.by.Offset()
+	now := j.clock.Offset()
 	bound := now.Bound
 	if !now.At.IsZero() {
-		bound = now.ErrorBound(j.by.now())
+		bound = now.ErrorBound(j.clock.now())
 	}
-	return bound + time.Duration(drifts*float64(lasts))
+	return bound + time.Duration(maxDriftRate*float64(maxDuration))
 }
 
 // Run implements load.Job.
-func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+func (j convertedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	if !begin.IsZero() {
 		begin = begin.Add(j.clockAhead())
 	}
 	res, err := j.Job.Run(ctx, begin)
 	if res != nil && !res.Opened.IsZero() {
-		res.Opened, res.ClockBound = res.Opened.Add(-j.clockAhead()), int64(j.by.Offset().Bound)
+		res.Opened, res.ClockBound = res.Opened.Add(-j.clockAhead()), int64(j.clock.Offset().Bound)
 	}
 	return res, err
 }
 
-// wrapped is a worker that adapts each assignment and passes it to another worker. It also adapts
+// adaptedWorker is a worker that adapts each assignment and passes it to another worker. It also adapts
 // each error that the other worker returns.
-type wrapped struct {
+type adaptedWorker struct {
 	load.Worker
-	adapt func(*load.Assignment) (*load.Assignment, error)
-	fail  func(error) error // adapts an error; must return nil for nil
+	adapt      func(*load.Assignment) (*load.Assignment, error)
+	adaptError func(error) error // adapts an error; must return nil for nil
 }
 
-// carry wraps a worker on another machine. It reads the local files and environment variables to
+// wrapWorker wraps a worker on another machine. It reads the local files and environment variables to
 // which an assignment refers, and sends their contents with the assignment.
-func (r *Remote) carry(w load.Worker) load.Worker {
+func (r *Remote) wrapWorker(w load.Worker) load.Worker {
 	adapt := func(a *load.Assignment) (*load.Assignment, error) {
 		carried := *a
 		var err error
 		carried.Access, err = load.CarryAccess(&a.Access)
 		return &carried, err
 	}
-	return wrapped{w, adapt, r.nameError}
+	return adaptedWorker{w, adapt, r.nameError}
 }
 
 // nameError adds the agent's name to an error.
 func (r *Remote) nameError(err error) error {
-	if err == nil || errors.Is(err, load.ErrNeverOpened) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, load.ErrNoWindow) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if lost := r.lost(); lost != nil {
@@ -168,75 +170,75 @@ func (r *Remote) nameError(err error) error {
 }
 
 // execute adapts the assignment and calls the function do with it.
-func execute[T any](w wrapped, a *load.Assignment, do func(*load.Assignment) (T, error)) (result T, err error) {
+func execute[T any](w adaptedWorker, a *load.Assignment, call func(*load.Assignment) (T, error)) (result T, err error) {
 	if a, err = w.adapt(a); err == nil {
-		result, err = do(a)
+		result, err = call(a)
 	}
-	return result, w.fail(err)
+	return result, w.adaptError(err)
 }
 
 // Clock implements load.Worker.
-func (w wrapped) Clock(ctx context.Context) (time.Time, error) {
+func (w adaptedWorker) Clock(ctx context.Context) (time.Time, error) {
 	now, err := w.Worker.Clock(ctx)
-	return now, w.fail(err)
+	return now, w.adaptError(err)
 }
 
 // Check implements load.Worker.
-func (w wrapped) Check(ctx context.Context, a *load.Assignment) (int, error) {
+func (w adaptedWorker) Check(ctx context.Context, a *load.Assignment) (int, error) {
 	return execute(w, a, func(a *load.Assignment) (int, error) { return w.Worker.Check(ctx, a) })
 }
 
 // Preload implements load.Worker.
-func (w wrapped) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
+func (w adaptedWorker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
 	return execute(w, a, func(a *load.Assignment) (*load.Preloaded, error) { return w.Worker.Preload(ctx, a) })
 }
 
 // WriteVersions implements load.Worker.
-func (w wrapped) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
+func (w adaptedWorker) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
 	return execute(w, a, func(a *load.Assignment) (int64, error) { return w.Worker.WriteVersions(ctx, a) })
 }
 
 // ReadBack implements load.Worker.
-func (w wrapped) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
-	return execute(w, a, func(a *load.Assignment) (uint64, error) { return w.Worker.ReadBack(ctx, a, level, to) })
+func (w adaptedWorker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, callHistory load.RecorderFactory) (uint64, error) {
+	return execute(w, a, func(a *load.Assignment) (uint64, error) { return w.Worker.ReadBack(ctx, a, level, callHistory) })
 }
 
 // Prepare implements load.Worker.
-func (w wrapped) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	job, err := execute(w, a, func(a *load.Assignment) (load.Job, error) { return w.Worker.Prepare(ctx, a, to) })
+func (w adaptedWorker) Prepare(ctx context.Context, a *load.Assignment, reports load.Reports) (load.Job, error) {
+	job, err := execute(w, a, func(a *load.Assignment) (load.Job, error) { return w.Worker.Prepare(ctx, a, reports) })
 	if err != nil {
 		return nil, err
 	}
-	return wrappedJob{job, w.fail}, nil
+	return adaptedJob{job, w.adaptError}, nil
 }
 
-type wrappedJob struct {
+type adaptedJob struct {
 	load.Job
-	fail func(error) error
+	adaptError func(error) error
 }
 
 // Connect implements load.Job.
-func (j wrappedJob) Connect(ctx context.Context) error { return j.fail(j.Job.Connect(ctx)) }
+func (j adaptedJob) Connect(ctx context.Context) error { return j.adaptError(j.Job.Connect(ctx)) }
 
 // Run implements load.Job.
-func (j wrappedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+func (j adaptedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	res, err := j.Job.Run(ctx, begin)
-	return res, j.fail(err)
+	return res, j.adaptError(err)
 }
 
-// checked is a worker that validates assignments from another machine before it executes them.
-type checked struct {
-	wrapped
+// validatingWorker is a worker that validates assignments from another machine before it executes them.
+type validatingWorker struct {
+	adaptedWorker
 	stores func(name string) (store.Store, error)
 }
 
-func newChecked(w load.Worker, stores func(name string) (store.Store, error)) checked {
+func newValidatingWorker(w load.Worker, stores func(name string) (store.Store, error)) validatingWorker {
 	validate := func(a *load.Assignment) (*load.Assignment, error) { return a, a.Valid(stores) }
-	return checked{wrapped{w, validate, func(err error) error { return err }}, stores}
+	return validatingWorker{adaptedWorker{w, validate, func(err error) error { return err }}, stores}
 }
 
 // ReadBack implements load.Worker.
-func (w checked) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
+func (w validatingWorker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, callHistory load.RecorderFactory) (uint64, error) {
 	st, err := w.stores(a.Store)
 	if err == nil {
 		err = a.Valid(w.stores)
@@ -247,5 +249,5 @@ func (w checked) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 	if err != nil {
 		return 0, err
 	}
-	return w.Worker.ReadBack(ctx, a, level, to)
+	return w.Worker.ReadBack(ctx, a, level, callHistory)
 }

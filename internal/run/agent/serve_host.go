@@ -12,32 +12,32 @@ import (
 
 // Limits of a single request to a host.
 const (
-	mostPaths  = 1000
-	mostWrites = 100_000
+	maxPaths  = 1000
+	maxWrites = 100_000
 )
 
 // serveHost executes the stream's first request, and later requests about its subject.
-func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error {
+func (s *Server) serveHost(ctx context.Context, current *session, st *stream) error {
 	r, err := receiveJSON[request](st)
 	if err != nil {
 		return err
 	}
-	switch r.Do {
-	case start:
-		err = s.serveProcess(ctx, now, st, r.Command)
-	case ports:
+	switch r.Action {
+	case startAction:
+		err = s.serveProcess(ctx, current, st, r.Command)
+	case portsAction:
 		err = s.servePorts(ctx, st, r.Count)
-	case claim:
-		err = s.serveClaim(ctx, now, st, r.Path)
-	case follow:
+	case claimAction:
+		err = s.serveClaim(ctx, current, st, r.Path)
+	case followAction:
 		err = s.serveLogs(ctx, st, r.Paths)
-	case copyLog:
+	case copyLogAction:
 		err = s.serveCopy(ctx, st, r.Path)
-	case onDisk:
-		err = s.serveDisk(ctx, now, st, r.Path)
+	case serveDiskAction:
+		err = s.serveDisk(ctx, current, st, r.Path)
 	default:
 		var a reply
-		if a, err = s.answer(ctx, now, &r); err == nil {
+		if a, err = s.answer(ctx, current, &r); err == nil {
 			err = sendJSON(st, a)
 		}
 	}
@@ -48,71 +48,71 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 }
 
 // answer executes a request that has a single reply.
-func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply, err error) {
+func (s *Server) answer(ctx context.Context, current *session, r *request) (a reply, err error) {
 	paths := r.Paths
-	if r.Path != "" || r.Do == makeDir || r.Do == writeFile {
+	if r.Path != "" || r.Action == makeDirAction || r.Action == writeFileAction {
 		paths = append(slices.Clone(paths), r.Path)
 	}
 	if err := s.folder.checkAll(paths); err != nil {
 		return a, err
 	}
-	switch r.Do {
-	case describe:
+	switch r.Action {
+	case describeAction:
 		d, err := s.host.Describe(ctx)
-		d.Folder = now.files.path
+		d.Folder = current.files.path
 		return reply{Description: &d}, err
-	case makeDir:
-		if err := now.files.open(); err != nil {
+	case makeDirAction:
+		if err := current.files.open(); err != nil {
 			return a, err
 		}
 		return a, s.host.MakeDir(ctx, r.Path)
-	case writeFile:
-		return a, s.putFile(ctx, now, r)
-	case fsync:
-		if r.Count > mostWrites || len(r.Paths) > mostPaths {
-			return a, fmt.Errorf("a request can measure fdatasync with at most %d writes in at most %d folders", mostWrites, mostPaths)
+	case writeFileAction:
+		return a, s.putFile(ctx, current, r)
+	case fsyncAction:
+		if r.Count > maxWrites || len(r.Paths) > maxPaths {
+			return a, fmt.Errorf("a request can measure fdatasync with at most %d writes in at most %d folders", maxWrites, maxPaths)
 		}
 		a.Fsync, err = s.host.Fsync(ctx, r.Paths, r.Count)
 		return a, err
-	case sample:
-		if len(r.PIDs) > mostPaths {
-			return a, fmt.Errorf("a request can sample at most %d processes", mostPaths)
+	case sampleAction:
+		if len(r.PIDs) > maxPaths {
+			return a, fmt.Errorf("a request can sample at most %d processes", maxPaths)
 		}
 		got, err := s.host.Sample(ctx, r.PIDs, r.Machine)
 		return reply{Sample: &got}, err
-	case weigh:
-		if len(r.Paths) > mostPaths {
-			return a, fmt.Errorf("a request can measure at most %d folders", mostPaths)
+	case measureFoldersAction:
+		if len(r.Paths) > maxPaths {
+			return a, fmt.Errorf("a request can measure at most %d folders", maxPaths)
 		}
-		a.Sizes, a.Cost, err = s.host.Weigh(ctx, r.Paths)
+		a.Sizes, a.Cost, err = s.host.MeasureFolders(ctx, r.Paths)
 		return a, err
-	case empty:
-		e, ok := s.host.(host.Emptier)
-		if !ok || !now.claims(r.Path) {
-			return a, fmt.Errorf("the folder %s is not in a data folder of this session, so the agent does not empty it", text.Line(r.Path, longestPath))
+	case emptyAction:
+		e, ok := s.host.(host.FolderEmptier)
+		if !ok || !current.hasClaimed(r.Path) {
+			return a, fmt.Errorf("the folder %s is not in a data folder of this session, so the agent does not empty it", text.Line(r.Path, maxPathBytes))
 		}
 		return a, e.Empty(ctx, r.Path)
-	case launch, renew:
+	case checkLaunchAction, renewAction:
 		switch {
 		case r.Launch == nil:
 			return a, errors.New("the request contains no launch description")
-		case r.Do == renew:
-			return a, s.renew(ctx, now, r.Launch)
+		case r.Action == renewAction:
+			return a, s.renew(ctx, current, r.Launch)
 		}
-		return a, s.launchable(r.Launch)
+		return a, s.checkLaunch(r.Launch)
 	}
-	return a, fmt.Errorf("unknown host request %q", r.Do)
+	return a, fmt.Errorf("unknown host request %q", r.Action)
 }
 
 // putFile writes a file for the controller if the controller is allowed to write this file.
-func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
+func (s *Server) putFile(ctx context.Context, current *session, r *request) error {
 	if r.Path == string(s.folder) { // the temporary file would be outside the folder
 		return fmt.Errorf("the agent cannot write a file at %s, because that is its own folder; specify a file inside the folder", s.folder)
 	}
-	if now.everClaimed(r.Path) { // the file could be configuration or a class that a member executes
-		return fmt.Errorf("the file %s is in a data folder, where only the agent writes members' files", text.Line(r.Path, longestPath))
+	if current.hasEverClaimed(r.Path) { // the file could be configuration or a class that a member executes
+		return fmt.Errorf("the file %s is in a data folder, where only the agent writes members' files", text.Line(r.Path, maxPathBytes))
 	}
-	if err := now.files.open(); err != nil {
+	if err := current.files.open(); err != nil {
 		return err
 	}
 	return s.host.WriteFile(ctx, r.Path, r.Contents)
@@ -120,11 +120,11 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 
 // serveProcess starts a process and forwards signals until it has exited. If the stream ends first,
 // the process continues until the session ends.
-func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
+func (s *Server) serveProcess(ctx context.Context, current *session, st *stream, c *host.Command) error {
 	if c == nil {
 		return errors.New("the request contains no command")
 	}
-	command, files, err := s.launch(*c, now.folders())
+	command, files, err := s.launch(*c, current.claimMarks())
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 	if err != nil {
 		return err
 	}
-	if !now.hold(p) {
+	if !current.addProcess(p) {
 		_ = p.Signal(context.Background(), host.Kill) // the session has ended and will not kill the process
 		<-p.Exited()
 		return errors.New("the session has ended")
@@ -168,7 +168,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 
 // signalProcess sends a signal to a process.
 func (s *Server) signalProcess(ctx context.Context, p host.Process, r *request) error {
-	if r.Do != signal || r.Signal > host.Resume {
+	if r.Action != signalAction || r.Signal > host.Resume {
 		return errors.New("only SIGTERM, SIGKILL, SIGSTOP and SIGCONT can be sent to a process")
 	}
 	return p.Signal(ctx, r.Signal)
@@ -189,18 +189,18 @@ func (s *Server) servePorts(ctx context.Context, st *stream, count int) error {
 }
 
 // serveClaim claims a folder. If the stream ends without a release, the folder remains.
-func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, parent string) error {
+func (s *Server) serveClaim(ctx context.Context, current *session, st *stream, parent string) error {
 	if err := s.folder.check(parent); err != nil {
 		return err
 	}
-	if err := now.files.open(); err != nil {
+	if err := current.files.open(); err != nil {
 		return err
 	}
 	c, err := s.host.Claim(ctx, parent)
 	if err != nil {
 		return err
 	}
-	now.claimed(c)
+	current.addClaim(c)
 	if err := sendJSON(st, reply{Path: c.Path(), Env: c.Env()}); err != nil {
 		return nil
 	}
@@ -210,18 +210,18 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 			return nil
 		}
 		switch {
-		case r.Do == release:
-			now.released(c.Path())
+		case r.Action == releaseAction:
+			current.removeClaim(c.Path())
 			if err := c.Release(ctx); err != nil {
 				return err
 			}
 			return sendJSON(st, reply{})
-		case r.Do == note && r.Process != nil:
+		case r.Action == noteProcessAction && r.Process != nil:
 			if err := c.Note(ctx, *r.Process); err != nil {
 				return err
 			}
 		default:
-			return fmt.Errorf("unknown request %q about a claimed folder", r.Do)
+			return fmt.Errorf("unknown request %q about a claimed folder", r.Action)
 		}
 		if err := sendJSON(st, reply{}); err != nil {
 			return nil
@@ -234,8 +234,8 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 	if err := s.folder.checkAll(paths); err != nil {
 		return err
 	}
-	if len(paths) > mostPaths {
-		return fmt.Errorf("a request can follow at most %d files", mostPaths)
+	if len(paths) > maxPaths {
+		return fmt.Errorf("a request can follow at most %d files", maxPaths)
 	}
 	logs, err := s.host.Follow(ctx, paths)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 		if failed != nil {
 			return failed
 		}
-		err = sendJSON(st, reply{Lines: lines, More: more})
+		err = sendJSON(st, reply{Lines: lines, HasMore: more})
 	}
 	return nil
 }
@@ -261,19 +261,19 @@ func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
 	}
-	left, err := s.host.CopyLog(ctx, path, pieces{st})
+	left, err := s.host.CopyLog(ctx, path, messageWriter{st})
 	if err != nil {
 		return err
 	}
-	return sendJSON(st, reply{Left: left})
+	return sendJSON(st, reply{OmittedBytes: left})
 }
 
-// pieces is an io.Writer that sends each write as a message.
-type pieces struct{ to *stream }
+// messageWriter is an io.Writer that sends each write as a message.
+type messageWriter struct{ stream *stream }
 
 // Write implements io.Writer.
-func (p pieces) Write(b []byte) (int, error) {
-	if err := sendJSON(p.to, reply{Text: b, More: true}); err != nil {
+func (p messageWriter) Write(b []byte) (int, error) {
+	if err := sendJSON(p.stream, reply{Text: b, HasMore: true}); err != nil {
 		return 0, err
 	}
 	return len(b), nil

@@ -36,52 +36,52 @@ type Options struct {
 	Execs  []string
 	Stores func(name string) (store.Store, error)
 	Worker load.Worker // nil for a worker in this process
-	// Reach lets the agent open connections for its controller, to any address that this machine
+	// AllowConnections lets the agent open connections for its controller, to any address that this machine
 	// can reach.
-	Reach bool
-	TLS   *tls.Config // from ServerTLS; nil for a Unix socket
+	AllowConnections bool
+	TLS              *tls.Config // from ServerTLS; nil for a Unix socket
 	// Heartbeat is the interval between a controller's heartbeats. When two heartbeats are missing,
 	// the agent stops the controller's load. After the additional time Lease, it kills the
 	// controller's servers. Zero values mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
 	// If Once is set, the agent exits after its first session, including the lease of a lost
-	// controller. It also exits if no controller connects within AwaitController.
-	Once  bool
-	Clock Clock                            // the zero value means SystemClock
-	Say   func(format string, args ...any) // reports events; may be nil
+	// controller. It also exits if no controller connects within FirstSessionTimeout.
+	SingleSession bool
+	Clock         Clock                            // the zero value means SystemClock
+	Logf          func(format string, args ...any) // reports events; may be nil
 }
 
 // Default values of Options.
 const (
-	DefaultHeartbeat = time.Second
-	DefaultLease     = 10 * time.Second
-	AwaitController  = time.Minute
+	DefaultHeartbeat    = time.Second
+	DefaultLease        = 10 * time.Second
+	FirstSessionTimeout = time.Minute
 )
 
-// stopWithin limits how long clients may take to receive the last messages on their streams.
-const stopWithin = 5 * time.Second
+// stopTimeout limits how long clients may take to receive the last messages on their streams.
+const stopTimeout = 5 * time.Second
 
 // Server is an agent.
 type Server struct {
-	o      Options
-	host   host.Host
-	worker load.Worker
-	folder folder
-	files  *host.Folder // the same folder, held open
-	// mostKept is the maximum size in bytes of a lost session's data, and of the logs of all
+	options Options
+	host    host.Host
+	worker  load.Worker
+	folder  folder
+	files   *host.Folder // the same folder, held open
+	// maxKeptBytes is the maximum size in bytes of a lost session's data, and of the logs of all
 	// sessions.
-	mostKept int64
-	launch   func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
-	// launchable returns nil if a cluster can be started here, and otherwise the reason.
-	launchable func(of *host.Launch) error
-	launcher   *launcher
+	maxKeptBytes int64
+	launch       func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
+	// checkLaunch returns nil if a cluster can be started here, and otherwise the reason.
+	checkLaunch func(hostLaunch *host.Launch) error
+	launcher    *launcher
 
-	mu      sync.Mutex
-	current *session
-	lost    *lostData      // data of the last controller that was lost; may be nil
-	last    bool           // set if no further session may begin
-	over    chan struct{}  // closed when the last session has ended
-	running sync.WaitGroup // sessions that have not ended
+	mu       sync.Mutex
+	current  *session
+	lostData *lostData      // data of the last controller that was lost; may be nil
+	closing  bool           // set if no further session may begin
+	allEnded chan struct{}  // closed when the last session has ended
+	running  sync.WaitGroup // sessions that have not ended
 }
 
 // New returns an agent and creates its folder.
@@ -96,20 +96,20 @@ func New(o Options) (*Server, error) {
 	if o.Clock.Now == nil {
 		o.Clock = SystemClock()
 	} else {
-		worker = shifted{worker, pretended(o.Clock.Now)}
+		worker = clockConverter{worker, testClock(o.Clock.Now)}
 	}
-	var saying sync.Mutex
-	say := o.Say
-	o.Say = func(format string, args ...any) {
-		saying.Lock()
-		defer saying.Unlock()
-		if say != nil {
-			say(format, args...)
+	var logMutex sync.Mutex
+	logf := o.Logf
+	o.Logf = func(format string, args ...any) {
+		logMutex.Lock()
+		defer logMutex.Unlock()
+		if logf != nil {
+			logf(format, args...)
 		}
 	}
 	path, err := filepath.Abs(o.Folder)
 	if err == nil {
-		_, err = host.MakeFolders(path)
+		_, err = host.CreateFolders(path)
 	}
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -124,17 +124,17 @@ func New(o Options) (*Server, error) {
 	if err := opened.CheckOwner(); err != nil {
 		return nil, err
 	}
-	if err := nothingForeign(opened); err != nil {
+	if err := rejectForeignEntries(opened); err != nil {
 		return nil, err
 	}
 	local := host.NewLocal(o.Clock.Now, nil).WithFolder(opened)
 	if o.Address != "" {
 		local = local.WithAddress(o.Address)
 	}
-	s := &Server{o: o, host: local, folder: folder(path), files: opened, mostKept: mostKept, worker: newChecked(worker, o.Stores), over: make(chan struct{})}
+	s := &Server{options: o, host: local, folder: folder(path), files: opened, maxKeptBytes: maxKeptBytes, worker: newValidatingWorker(worker, o.Stores), allEnded: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
-	s.launch, s.launchable, s.launcher = l.command, l.launchable, l
-	return s, s.tidy()
+	s.launch, s.checkLaunch, s.launcher = l.command, l.checkLaunch, l
+	return s, s.removeAbandonedFolders()
 }
 
 // StopAfterSession makes Serve return when the current session, if any, has ended, including the
@@ -142,16 +142,16 @@ func New(o Options) (*Server, error) {
 func (s *Server) StopAfterSession() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.last {
-		s.last = true
-		s.endLast()
+	if !s.closing {
+		s.closing = true
+		s.signalIfEnded()
 	}
 }
 
-// endLast closes over if the last session has ended. The caller must hold mu.
-func (s *Server) endLast() {
-	if s.last && s.current == nil {
-		close(s.over)
+// signalIfEnded closes over if the last session has ended. The caller must hold mu.
+func (s *Server) signalIfEnded() {
+	if s.closing && s.current == nil {
+		close(s.allEnded)
 	}
 }
 
@@ -159,19 +159,19 @@ func (s *Server) endLast() {
 // that sessions started has been stopped.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
+		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes), grpc.MaxConcurrentStreams(1024),
 		grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 	}
-	if s.o.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.o.TLS)))
+	if s.options.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.options.TLS)))
 	}
 	g := grpc.NewServer(options...)
 	streams := []grpc.StreamDesc{
-		method(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(ctx, st) }),
-		method(hostMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveHost) }),
-		method(workMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveWork) }),
-		method(reachMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveReach) }),
+		newStreamDesc(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(ctx, st) }),
+		newStreamDesc(hostMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveHost) }),
+		newStreamDesc(workMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveWork) }),
+		newStreamDesc(reachMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveReach) }),
 	}
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: streams}, s)
 	stop := context.AfterFunc(ctx, func() {
@@ -193,65 +193,65 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // awaitEnd stops serving when the last session has ended and its controller has received the last
 // message.
 func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
-	if s.o.Once {
+	if s.options.SingleSession {
 		select {
-		case <-s.o.Clock.After(AwaitController):
+		case <-s.options.Clock.After(FirstSessionTimeout):
 			s.StopAfterSession() // has no effect if a controller has connected
-		case <-s.over:
+		case <-s.allEnded:
 		case <-ended:
 			return
 		}
 	}
 	select {
-	case <-s.over:
+	case <-s.allEnded:
 	case <-ended:
 		return
 	}
-	limit := time.AfterFunc(stopWithin, g.Stop)
+	limit := time.AfterFunc(stopTimeout, g.Stop)
 	defer limit.Stop()
 	g.GracefulStop()
 }
 
 // serveSession serves one controller's session.
 func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
-	in := &stream{ends: st, close: func() {}}
-	first, err := receiveJSON[hello](in)
+	sessionStream := &stream{messageStream: st, close: func() {}}
+	first, err := receiveJSON[hello](sessionStream)
 	if err != nil {
 		return err
 	}
-	if first.Version != s.o.Version {
+	if first.Version != s.options.Version {
 		return status.Errorf(codes.FailedPrecondition, "the agent runs quorumbench %s, but the controller runs %s; use the same version on all machines",
-			s.o.Version, text.Line(first.Version, 100))
+			s.options.Version, text.Line(first.Version, 100))
 	}
-	now, err := s.enter(ctx, text.Line(first.Controller, 200))
+	current, err := s.beginSession(ctx, text.Line(first.Controller, 200))
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
-	s.o.Say("controller %s has connected", now.controller)
-	beats, ended := make(chan beat), make(chan error, 1)
+	s.options.Logf("controller %s has connected", current.controller)
+	beats, ended := make(chan heartbeat), make(chan error, 1)
 	go func() {
 		for {
-			b, err := receiveJSON[beat](in)
+			b, err := receiveJSON[heartbeat](sessionStream)
 			if err != nil {
 				ended <- err
 				return
 			}
-			b.Received = s.o.Clock.Now()
+			b.RequestReceived = s.options.Clock.Now()
 			select {
 			case beats <- b:
 			case <-st.Context().Done():
 			}
 		}
 	}()
-	err = sendJSON(in, welcome{Token: now.token, Heartbeat: s.o.Heartbeat, Reaches: s.o.Reach})
+	err = sendJSON(sessionStream, welcome{Token: current.token, Heartbeat: s.options.Heartbeat, OpensConnections: s.options.AllowConnections})
 	if err == nil {
-		err = now.attend(beats, ended, func(b beat) error { return sendJSON(in, b) }, s.o.Heartbeat, s.o.Clock)
+		err = current.answerHeartbeats(beats, ended, func(b heartbeat) error { return sendJSON(sessionStream, b) }, s.options.Heartbeat, s.options.Clock)
 	}
-	return s.depart(ctx, now, err)
+	return s.endSession(ctx, current, err)
 }
 
-// enter begins a session. It returns an error if another session exists or the agent is stopping.
-func (s *Server) enter(ctx context.Context, controller string) (*session, error) {
+// beginSession begins a session. It returns an error if another session exists or the agent is stopping.
+func (s *Server) beginSession(ctx context.Context, controller string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
@@ -260,51 +260,51 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	switch {
 	case s.current != nil:
 		return nil, s.current.busy()
-	case s.last:
+	case s.closing:
 		return nil, errors.New("the agent is stopping")
 	}
-	s.last = s.o.Once
-	s.dropLost("")
-	s.current = newSession(ctx, controller, s.o.Clock.Now())
-	s.current.files.choosePath(s.files, s.current.since)
+	s.closing = s.options.SingleSession
+	s.dropLostData("")
+	s.current = newSession(ctx, controller, s.options.Clock.Now())
+	s.current.files.choosePath(s.files, s.current.beganAt)
 	s.running.Add(1)
 	return s.current, nil
 }
 
-// depart ends a session. It stops the load immediately. It also stops the servers immediately if
+// endSession ends a session. It stops the load immediately. It also stops the servers immediately if
 // the controller requested the end of the session or if the agent is stopping. Otherwise it stops
 // them when the lease expires.
-func (s *Server) depart(ctx context.Context, now *session, why error) error {
-	now.leave(fmt.Errorf("the agent ended the session: %w", why))
+func (s *Server) endSession(ctx context.Context, current *session, reason error) error {
+	current.endStreams(fmt.Errorf("the agent ended the session: %w", reason))
 	finish := func() {
 		defer s.running.Done()
-		now.loads.Wait()
-		ran := now.end()
-		if ran == 0 {
-			s.o.Say("controller %s has disconnected and all its processes have exited; its logs are in %s", now.controller, now.files.path)
+		current.streams.Wait()
+		stillRunning := current.end()
+		if stillRunning == 0 {
+			s.options.Logf("controller %s has disconnected and all its processes have exited; its logs are in %s", current.controller, current.files.path)
 		} else {
-			s.o.Say("controller %s: stopped %d servers; their data and logs are in %s", now.controller, ran, now.files.path)
+			s.options.Logf("controller %s: stopped %d servers; their data and logs are in %s", current.controller, stillRunning, current.files.path)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.keep(ctx, now)
+		s.keepUnreleasedData(ctx, current)
 		s.current = nil
-		s.endLast()
+		s.signalIfEnded()
 	}
-	if errors.Is(why, errBye) || ctx.Err() != nil {
+	if errors.Is(reason, errBye) || ctx.Err() != nil {
 		finish()
 		return nil
 	}
-	now.lost(s.o.Clock.Now().Add(s.o.Lease))
-	s.o.Say("controller %s is lost (%v): its load is stopped now, and its servers will be stopped in %v", now.controller, why, s.o.Lease)
+	current.recordLoss(s.options.Clock.Now().Add(s.options.Lease))
+	s.options.Logf("controller %s is lost (%v): its load is stopped now, and its servers will be stopped in %v", current.controller, reason, s.options.Lease)
 	go func() {
 		select {
-		case <-s.o.Clock.After(s.o.Lease):
+		case <-s.options.Clock.After(s.options.Lease):
 		case <-ctx.Done():
 		}
 		finish()
 	}()
-	return status.Errorf(codes.Aborted, "the agent ended the session: %v", why)
+	return status.Errorf(codes.Aborted, "the agent ended the session: %v", reason)
 }
 
 // serveStream serves a stream of the current session. It returns when the stream or the session has
@@ -317,23 +317,23 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 		}
 	}
 	s.mu.Lock()
-	now := s.current
+	current := s.current
 	s.mu.Unlock()
-	if now == nil || !now.begin(token) {
+	if current == nil || !current.begin(token) {
 		return status.Error(codes.PermissionDenied, "the session with the agent has ended, or never began")
 	}
 	ctx, cancel := context.WithCancel(st.Context())
-	defer context.AfterFunc(now.ctx, cancel)()
+	defer context.AfterFunc(current.ctx, cancel)()
 	closed := make(chan error, 1)
-	over := func() error { return context.Cause(now.ctx) }
-	in := &stream{ends: st, close: cancel, open: over, why: func(error) error { return over() }}
+	checkOpen := func() error { return context.Cause(current.ctx) }
+	callStream := &stream{messageStream: st, close: cancel, checkOpen: checkOpen, endReason: func(error) error { return checkOpen() }}
 	go func() {
-		defer now.loads.Done()
-		closed <- serve(ctx, now, in)
+		defer current.streams.Done()
+		closed <- serve(ctx, current, callStream)
 		cancel()
 	}()
 	<-ctx.Done()
-	if err := over(); err != nil {
+	if err := checkOpen(); err != nil {
 		return status.Error(codes.Aborted, err.Error())
 	}
 	select {
@@ -351,17 +351,17 @@ func (s *Server) serveWork(ctx context.Context, _ *session, st *stream) error {
 
 // Listen listens at HOST:PORT or unix:PATH. A Unix socket gets mode 0600.
 func Listen(address string) (net.Listener, error) {
-	of, at := network(address)
-	if of == "unix" {
+	networkName, socketAddress := network(address)
+	if networkName == "unix" {
 		before := syscall.Umask(0o777 &^ socketMode)
-		l, err := net.Listen(of, at)
+		l, err := net.Listen(networkName, socketAddress)
 		syscall.Umask(before)
 		if err != nil {
 			return nil, fmt.Errorf("the agent cannot listen at %s: %w", address, host.Cause(err))
 		}
 		return l, nil
 	}
-	l, err := net.Listen(of, at)
+	l, err := net.Listen(networkName, socketAddress)
 	if err != nil {
 		return nil, fmt.Errorf("the agent cannot listen: %w", err)
 	}

@@ -25,7 +25,7 @@ type manual struct {
 
 type manualWait struct {
 	until time.Time
-	to    chan time.Time
+	fired chan time.Time
 }
 
 func (m *manual) clock() Clock { return Clock{Now: m.read, After: m.after} }
@@ -41,7 +41,7 @@ func (m *manual) after(d time.Duration) <-chan time.Time {
 	defer m.mu.Unlock()
 	w := manualWait{m.now.Add(d), make(chan time.Time, 1)}
 	m.waits = append(m.waits, w)
-	return w.to
+	return w.fired
 }
 
 func (m *manual) advance(d time.Duration) {
@@ -51,7 +51,7 @@ func (m *manual) advance(d time.Duration) {
 	for _, w := range m.waits {
 		if !w.until.After(m.now) {
 			select {
-			case w.to <- m.now:
+			case w.fired <- m.now:
 			default:
 			}
 		}
@@ -64,8 +64,8 @@ func silent() Clock {
 	return Clock{Now: time.Now, After: func(time.Duration) <-chan time.Time { return nil }}
 }
 
-// present returns the agent's current session, or nil.
-func (s *Server) present() *session {
+// currentSession returns the agent's current session, or nil.
+func (s *Server) currentSession() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
@@ -90,7 +90,7 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 func TestEndsServersOfALostController(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
 		"its connection ended":      func(r *Remote, _ *manual) { _ = r.conn.Close() },
-		"no heartbeat was received": func(_ *Remote, m *manual) { m.advance(missed * time.Second) },
+		"no heartbeat was received": func(_ *Remote, m *manual) { m.advance(missedHeartbeats * time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &manual{now: epoch}
@@ -99,7 +99,7 @@ func TestEndsServersOfALostController(t *testing.T) {
 			w := endless{began: make(chan struct{}), ended: make(chan struct{})}
 			s, to := served(t, func(o *Options) {
 				o.Clock, o.Heartbeat, o.Lease, o.Worker = m.clock(), time.Second, time.Minute, w
-				o.Say = func(format string, args ...any) {
+				o.Logf = func(format string, args ...any) {
 					mu.Lock()
 					defer mu.Unlock()
 					said = append(said, format)
@@ -122,7 +122,7 @@ func TestEndsServersOfALostController(t *testing.T) {
 				loadEnded <- err
 			}()
 			<-w.began
-			server := s.present().processes[0]
+			server := s.currentSession().processes[0]
 			settle.Eventually(t, "the load is stopped", func() bool {
 				lose(r, m)
 				select {
@@ -136,10 +136,10 @@ func TestEndsServersOfALostController(t *testing.T) {
 				t.Errorf("the load ended with: %v", err)
 			}
 			<-p.Exited()
-			if e := p.Exit(); e.Lost == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
+			if e := p.Exit(); e.LossReason == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
 				t.Errorf("the process's exit is %+v", e)
 			}
-			settle.Eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
+			settle.Eventually(t, "the lease runs", func() bool { return !s.currentSession().leaseEnd().IsZero() })
 			if !server.Identity().Running() {
 				t.Error("the server did not live until the lease was over")
 			}
@@ -148,7 +148,7 @@ func TestEndsServersOfALostController(t *testing.T) {
 			}
 			settle.Eventually(t, "the session is over", func() bool {
 				m.advance(time.Minute)
-				return s.present() == nil
+				return s.currentSession() == nil
 			})
 			<-server.Exited()
 			if e := server.Exit(); e.Signal != "killed" {
@@ -176,7 +176,7 @@ func TestEndsServersOfALostController(t *testing.T) {
 func (s *session) leaseEnd() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.until
+	return s.killTime
 }
 
 // When a controller has ended its session, none of the processes that it started remains.
@@ -303,8 +303,8 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 		return r.Offset().Jumps > 0
 	})
 	look(-time.Hour)
-	if o := r.Offset(); (o.Moved + 2*time.Hour).Abs() > time.Minute {
-		t.Errorf("moved by %v", o.Moved)
+	if o := r.Offset(); (o.ChangeSinceFirst + 2*time.Hour).Abs() > time.Minute {
+		t.Errorf("moved by %v", o.ChangeSinceFirst)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -326,8 +326,8 @@ func TestStreamsNeedTheSession(t *testing.T) {
 	if _, err := r.Host().Describe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	now := s.present()
-	now.leave(errors.New("x"))
+	now := s.currentSession()
+	now.endStreams(errors.New("x"))
 	if now.begin(now.token) {
 		t.Error("a session that is over takes a stream")
 	}

@@ -18,10 +18,10 @@ type twoClocks struct {
 	offsets Offsets
 }
 
-func (c *twoClocks) otherNow() time.Time { return c.time.Add(c.ahead) }
+func (c *twoClocks) remoteNow() time.Time { return c.time.Add(c.ahead) }
 
 func (c *twoClocks) beat() {
-	c.offsets.Add(Exchange{c.time, c.otherNow(), c.otherNow(), c.time})
+	c.offsets.Add(Exchange{c.time, c.remoteNow(), c.remoteNow(), c.time})
 }
 
 func (c *twoClocks) Offset() host.Clock { return c.offsets.Estimate(c.time) }
@@ -39,7 +39,7 @@ type counting struct {
 	*twoClocks
 	prepare func() // called by Prepare
 	closed  int
-	mark    func(load.Mark)
+	mark    func(load.PhaseChange)
 }
 
 type countingJob struct {
@@ -50,12 +50,12 @@ type countingJob struct {
 	begins time.Duration
 }
 
-func (w *counting) Clock(context.Context) (time.Time, error) { return w.otherNow(), nil }
+func (w *counting) Clock(context.Context) (time.Time, error) { return w.remoteNow(), nil }
 
 func (w *counting) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
 	w.prepare()
-	w.mark = to.Mark
-	return &countingJob{w: w, base: w.otherNow(), since: w.time}, nil
+	w.mark = to.OnPhaseChange
+	return &countingJob{w: w, base: w.remoteNow(), since: w.time}, nil
 }
 
 func (j *countingJob) Close() { j.w.closed++ }
@@ -64,7 +64,7 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 	j.begins = begin.Sub(j.base)
 	opened := j.base.Add(j.begins)
 	j.w.time = j.since.Add(j.begins)
-	j.w.mark(load.Mark{Phase: measure.Measured, At: opened})
+	j.w.mark(load.PhaseChange{Phase: measure.Measured, At: opened})
 	return &load.Result{Ending: load.Ending{Opened: opened}}, nil
 }
 
@@ -91,11 +91,11 @@ func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 					tt.prepare(c)
 				}
 			}}
-			w := shifted{there, c}
+			w := clockConverter{there, c}
 			var marked time.Time
-			job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{Mark: func(m load.Mark) { marked = m.At }})
+			job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{OnPhaseChange: func(m load.PhaseChange) { marked = m.At }})
 			if tt.fails {
-				if err == nil || !strings.Contains(err.Error(), "clock was set while the load was being prepared") || there.closed != mostPrepares {
+				if err == nil || !strings.Contains(err.Error(), "clock was set while the load was being prepared") || there.closed != maxPrepares {
 					t.Errorf("%v, %d jobs were closed", err, there.closed)
 				}
 				return

@@ -2,9 +2,9 @@ package agent
 
 import "time"
 
-// ticks is the number of equal parts into which the wait is divided. It also limits how many late
+// ticksPerInterval is the number of equal parts into which the wait is divided. It also limits how many late
 // ticks are not counted.
-const ticks = 4
+const ticksPerInterval = 4
 
 // silence waits for a message from the other side. It counts only the time in which our process was
 // able to run. If our process was suspended or our machine was overloaded, timers have expired and
@@ -14,29 +14,29 @@ const ticks = 4
 type silence struct {
 	clock         Clock
 	tick          time.Duration
-	began         time.Time // start of the current tick
-	over          <-chan time.Time
+	tickStart     time.Time // start of the current tick
+	tickEnded     <-chan time.Time
 	counted, ours int
 }
 
 // newSilence begins the wait for a message. The wait lasts as many heartbeat intervals as the
 // constant missed.
 func newSilence(c Clock, every time.Duration) *silence {
-	s := &silence{clock: c, tick: missed * every / ticks}
+	s := &silence{clock: c, tick: missedHeartbeats * every / ticksPerInterval}
 	s.next()
 	return s
 }
 
 // next begins the next tick.
-func (s *silence) next() { s.began, s.over = s.clock.Now(), s.clock.After(s.tick) }
+func (s *silence) next() { s.tickStart, s.tickEnded = s.clock.Now(), s.clock.After(s.tick) }
 
 // lost ends the current tick, and reports whether the other side has been silent for too long.
 func (s *silence) lost() bool {
-	if s.clock.Now().Sub(s.began) > 2*s.tick && s.ours < ticks {
+	if s.clock.Now().Sub(s.tickStart) > 2*s.tick && s.ours < ticksPerInterval {
 		s.ours++
 	} else {
 		s.counted++
 	}
 	s.next()
-	return s.counted == ticks
+	return s.counted == ticksPerInterval
 }

@@ -10,16 +10,16 @@ import (
 // A wait ends after two heartbeat intervals. Time in which our process could not run is not
 // counted, but the wait ends even if our process never runs on time.
 func TestSilenceCountsOnlyRunningTime(t *testing.T) {
-	const tick = missed * time.Second / ticks
+	const tick = missedHeartbeats * time.Second / ticksPerInterval
 	for name, c := range map[string]struct {
 		took []time.Duration // durations of the ticks in order; the last is repeated
 		want time.Duration
 	}{
-		"always on time":       {[]time.Duration{tick}, missed * time.Second},
-		"a little late":        {[]time.Duration{2 * tick}, 2 * missed * time.Second},
-		"stopped for a minute": {[]time.Duration{tick, time.Minute, tick}, time.Minute + missed*time.Second},
-		"never on time":        {[]time.Duration{3 * tick}, 2 * ticks * 3 * tick},
-		"a clock set back":     {[]time.Duration{-time.Hour, tick}, -time.Hour + (ticks-1)*tick},
+		"always on time":       {[]time.Duration{tick}, missedHeartbeats * time.Second},
+		"a little late":        {[]time.Duration{2 * tick}, 2 * missedHeartbeats * time.Second},
+		"stopped for a minute": {[]time.Duration{tick, time.Minute, tick}, time.Minute + missedHeartbeats*time.Second},
+		"never on time":        {[]time.Duration{3 * tick}, 2 * ticksPerInterval * 3 * tick},
+		"a clock set back":     {[]time.Duration{-time.Hour, tick}, -time.Hour + (ticksPerInterval-1)*tick},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &manual{now: epoch}
@@ -29,7 +29,7 @@ func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 				if s.lost() {
 					break
 				}
-				if i > 2*ticks {
+				if i > 2*ticksPerInterval {
 					t.Fatal("it does not end")
 				}
 			}
@@ -44,15 +44,15 @@ func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 // keeps its controller, whether it sees the timer or the heartbeats first.
 func TestStoppedAgentKeepsItsController(t *testing.T) {
 	m := &manual{now: epoch}
-	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)
+	beats, answered, ended := make(chan heartbeat, 1), make(chan uint64), make(chan error)
 	left := make(chan error)
 	s := newSession(t.Context(), "c", epoch)
 	go func() {
-		left <- s.attend(beats, ended, func(b beat) error { answered <- b.N; return nil }, time.Second, m.clock())
+		left <- s.answerHeartbeats(beats, ended, func(b heartbeat) error { answered <- b.Number; return nil }, time.Second, m.clock())
 	}()
 	for n := range uint64(100) {
 		m.advance(time.Minute)
-		beats <- beat{N: n}
+		beats <- heartbeat{Number: n}
 		select {
 		case got := <-answered:
 			if got != n {

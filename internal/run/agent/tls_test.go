@@ -56,7 +56,7 @@ func TestRefusesControllersCertificates(t *testing.T) {
 // A controller without a certificate receives nothing, whatever it sends.
 func TestRefusesControllersWithoutACertificate(t *testing.T) {
 	_, to := served(t, nil)
-	pool, err := trusted(to.CACert)
+	pool, err := readAuthority(to.CACert)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 	}
 	w := signer{opened.Create, of}
 	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	if err := errors.Join(opened.Create("ca.crt", of.PEM), w.pair("both", client)); err != nil {
+	if err := errors.Join(opened.Create("ca.crt", of.PEM), w.writePair("both", client)); err != nil {
 		t.Fatal(err)
 	}
 	mute, err := net.Listen("tcp", "127.0.0.1:0")

@@ -38,23 +38,23 @@ func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 func TestWakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p := &late{rng: rng, by: func() int64 { return rng.Int64N(100_000) }}
-	w, err := wakes(t.Context(), p, 3)
+	w, err := measureWakeups(t.Context(), p, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var p50, p99 []float64
-	for round := range slices.Chunk(p.lateness, perRound) {
+	for round := range slices.Chunk(p.lateness, waitsPerRound) {
 		slices.Sort(round)
 		p50, p99 = append(p50, float64(round[499])), append(p99, float64(round[989]))
 	}
 	slices.Sort(p50)
 	slices.Sort(p99)
-	if w.Count != 3*perRound || w.P50NS.Lowest != p50[0] || w.P50NS.Median != p50[1] || w.P50NS.Highest != p50[2] || w.P99NS.Median != p99[1] {
+	if w.Count != 3*waitsPerRound || w.P50NS.Lowest != p50[0] || w.P50NS.Median != p50[1] || w.P50NS.Highest != p50[2] || w.P99NS.Median != p99[1] {
 		t.Errorf("%+v %+v %d, not %v %v", w.P50NS, w.P99NS, w.Count, p50, p99)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := wakes(ctx, p, 1); !errors.Is(err, context.Canceled) {
+	if _, err := measureWakeups(ctx, p, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -62,24 +62,24 @@ func TestWakes(t *testing.T) {
 // The lengths of the waits are spread evenly between the two limits.
 func TestWaitsAreSpread(t *testing.T) {
 	var counts [10]int
-	for i := range perRound {
-		w := waitOf(i)
-		if w < shortest || w >= longest {
+	for i := range waitsPerRound {
+		w := waitLength(i)
+		if w < shortestWait || w >= longestWait {
 			t.Fatalf("the wait %d is of %d ns", i, w)
 		}
-		counts[10*(w-shortest)/(longest-shortest)]++
+		counts[10*(w-shortestWait)/(longestWait-shortestWait)]++
 	}
 	for i, n := range counts {
 		if n < 95 || n > 105 {
-			t.Errorf("the %d. tenth has %d of %d", i+1, n, perRound)
+			t.Errorf("the %d. tenth has %d of %d", i+1, n, waitsPerRound)
 		}
 	}
 }
 
 // The real poller never wakes up too early.
 func TestWakesOfThisMachine(t *testing.T) {
-	w, err := Wakes(t.Context(), 1)
-	if err != nil || w.Count != perRound || w.P50NS == nil || w.P50NS.Median <= 0 || w.P99NS.Median < w.P50NS.Median {
+	w, err := MeasureWakeups(t.Context(), 1)
+	if err != nil || w.Count != waitsPerRound || w.P50NS == nil || w.P50NS.Median <= 0 || w.P99NS.Median < w.P50NS.Median {
 		t.Errorf("%+v, %v", w, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestRoundTrips(t *testing.T) {
 		return cost + time.Duration(next), nil
 	}
 	r, err := roundTrip(t.Context(), "x", 3, connect)
-	if err != nil || r.To != "x" || r.Count != 3*connects || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
+	if err != nil || r.Address != "x" || r.Count != 3*minConnections || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
 		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
 	}
 	next, cost = 0, time.Minute // each round makes at least one connection, even if this takes longer than its share of the time
@@ -105,8 +105,8 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestLoopback(t *testing.T) {
-	r, err := Loopback(t.Context(), 2)
-	if err != nil || r.To != "loopback" || r.Count < 2 || r.LowestNS <= 0 || r.P50NS.Lowest < r.LowestNS {
+	r, err := MeasureLoopback(t.Context(), 2)
+	if err != nil || r.Address != "loopback" || r.Count < 2 || r.LowestNS <= 0 || r.P50NS.Lowest < r.LowestNS {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -21,8 +21,8 @@ type NullServer struct {
 	lease   *host.Lease
 }
 
-// startWithin limits how long the null server may take to accept connections.
-const startWithin = 20 * time.Second
+// startTimeout limits how long the null server may take to accept connections.
+const startTimeout = 20 * time.Second
 
 // StartNullServer starts the quorumbench binary at self as a null server for a store's protocol. It
 // returns when the server accepts connections. The server's log is in the folder dir. On Linux, the
@@ -44,7 +44,7 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the null server: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("the null server accepted no connection within %v", startWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the null server accepted no connection within %v", startTimeout))
 	defer cancel()
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Endpoint)
@@ -57,20 +57,20 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 		case <-s.process.Exited():
 			e := s.process.Exit()
 			return nil, fmt.Errorf("the null server exited (%s): %s", e, strings.Join(e.Tail, "; "))
-		case <-time.After(askAgain):
+		case <-time.After(retryPause):
 		}
 	}
 }
 
-// askAgain is the pause after the null server refused a connection.
-const askAgain = 5 * time.Millisecond
+// retryPause is the pause after the null server refused a connection.
+const retryPause = 5 * time.Millisecond
 
 // Bind controls on which processors this process and the server run, until undo is called. If
 // together is set, both run on one processor, so that neither has to wait for another processor to
 // wake up. Otherwise each runs on its own processor. Bind returns an error if the system does not
 // support this.
-func (s *NullServer) Bind(together bool) (undo func(), err error) {
-	return bind(os.Getpid(), s.process.Identity().PID, together)
+func (s *NullServer) Bind(sameProcessor bool) (undo func(), err error) {
+	return bind(os.Getpid(), s.process.Identity().PID, sameProcessor)
 }
 
 // Stop kills the server and waits until it has exited.

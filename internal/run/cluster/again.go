@@ -15,7 +15,7 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range m.running() {
+	for _, p := range m.startedProcesses() {
 		select {
 		case <-p.Exited():
 		case <-ctx.Done():
@@ -25,39 +25,39 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartAgain implements Running. It does not start a member if the cluster has been stopped.
-func (c *Cluster) StartAgain(ctx context.Context, name string) error {
+// Restart implements Running. It does not start a member if the cluster has been stopped.
+func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(*member, int) error { return nil })
 }
 
-// StartAs implements Running.
-func (c *Cluster) StartAs(ctx context.Context, name string, s Server) error {
+// RestartWithServer implements Running.
+func (c *Cluster) RestartWithServer(ctx context.Context, name string, s Server) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
-		m.asked.Exec = s.Exec
-		if m.of.Version, m.of.Exec = s.Version, ""; s.Version == "" {
-			m.of.Exec = s.Exec
+		m.spec.Exec = s.Exec
+		if m.hostLaunch.Version, m.hostLaunch.Exec = s.Version, ""; s.Version == "" {
+			m.hostLaunch.Exec = s.Exec
 		}
-		return c.launchAgain(m, i)
+		return c.relaunch(m, i)
 	})
 }
 
-// StartEmpty implements Running.
-func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
+// RestartEmpty implements Running.
+func (c *Cluster) RestartEmpty(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
-		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
+		if slices.ContainsFunc(m.startedProcesses(), func(p startedProcess) bool { return !p.hasExited() }) {
 			return errors.New("the member is still running, so its data cannot be removed")
 		}
 		if err := c.emptyFolder(ctx, m); err != nil {
 			return err
 		}
-		m.asked.Joining, m.of.Joining = name, name
-		return c.launchAgain(m, i)
+		m.spec.JoiningMember, m.hostLaunch.Joining = name, name
+		return c.relaunch(m, i)
 	})
 }
 
 // emptyFolder removes everything in a member's data folder.
 func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
-	emptier, ok := m.place.host.(host.Emptier)
+	emptier, ok := m.place.host.(host.FolderEmptier)
 	if !ok {
 		return errors.New("the member's host does not support emptying folders")
 	}
@@ -85,9 +85,9 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	return nil
 }
 
-// launchAgain asks the store for the new command of the i-th member.
-func (c *Cluster) launchAgain(m *member, i int) error {
-	l, err := c.store.Launch(m.asked)
+// relaunch asks the store for the new command of the i-th member.
+func (c *Cluster) relaunch(m *member, i int) error {
+	l, err := c.store.Launch(m.spec)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 var errNotOurs = errors.New("quorumbench did not start the cluster and does not know the members' processes")
 
 // Attached is a cluster that quorumbench did not start.
-type Attached struct{ Via store.Access }
+type Attached struct{ StoreAccess store.Access }
 
 // Access implements Running.
-func (a Attached) Access() store.Access { return a.Via }
+func (a Attached) Access() store.Access { return a.StoreAccess }
 
 // Members implements Running. It returns nil, because the members' machines are unknown.
 func (Attached) Members() []Member { return nil }
@@ -33,21 +33,21 @@ func (Attached) AwaitEnd(_ context.Context, member string) error {
 	return fmt.Errorf("cannot wait until member %s has exited: %w", member, errNotOurs)
 }
 
-// StartAgain implements Running. It returns an error, because it is unknown how the member was
+// Restart implements Running. It returns an error, because it is unknown how the member was
 // started.
-func (Attached) StartAgain(_ context.Context, member string) error {
+func (Attached) Restart(_ context.Context, member string) error {
 	return fmt.Errorf("cannot restart member %s: %w", member, errNotOurs)
 }
 
-// StartAs implements Running. It returns an error, because it is unknown how the member was
+// RestartWithServer implements Running. It returns an error, because it is unknown how the member was
 // started.
-func (a Attached) StartAs(ctx context.Context, member string, _ Server) error {
-	return a.StartAgain(ctx, member)
+func (a Attached) RestartWithServer(ctx context.Context, member string, _ Server) error {
+	return a.Restart(ctx, member)
 }
 
-// StartEmpty implements Running. It returns an error, because the data belongs to the user.
-func (a Attached) StartEmpty(ctx context.Context, member string) error {
-	return a.StartAgain(ctx, member)
+// RestartEmpty implements Running. It returns an error, because the data belongs to the user.
+func (a Attached) RestartEmpty(ctx context.Context, member string) error {
+	return a.Restart(ctx, member)
 }
 
 // Disk implements Running. It returns an error, because the member's disk is unknown.

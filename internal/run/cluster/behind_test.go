@@ -35,14 +35,14 @@ func (s proxied) Launch(spec store.LaunchSpec) (store.Launch, error) {
 		l.Processes[i] = store.Process{
 			Name: place.Name, Endpoint: net.JoinHostPort(place.Host, strconv.Itoa(place.Ports[2])),
 			Path: s.front[0], Args: s.front[1:], Dir: place.Dir, DataDir: server.DataDir,
-			LogFile: filepath.Join(place.Dir, place.Name+".log"), Behind: []store.Process{server},
+			LogFile: filepath.Join(place.Dir, place.Name+".log"), Backends: []store.Process{server},
 		}
 	}
 	return l, err
 }
 
 func (s proxied) Admin(a store.Access) (store.Admin, error) {
-	a.Endpoints = slices.Sorted(maps.Values(a.Behind))
+	a.Endpoints = slices.Sorted(maps.Values(a.Backends))
 	return s.Store.Admin(a)
 }
 
@@ -66,14 +66,14 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 		}
 	}()
 	m := c.Members()[0]
-	if len(m.Behind) != 1 || m.Behind[0].Name != "m1-etcd" || m.Behind[0].PID == m.PID || m.ID == 0 {
+	if len(m.Backends) != 1 || m.Backends[0].Name != "m1-etcd" || m.Backends[0].PID == m.PID || m.ID == 0 {
 		t.Fatalf("%+v", m)
 	}
-	if got := c.Access(); got.Endpoints[0] != m.Endpoint || got.Behind[m.Endpoint] != m.Behind[0].Endpoint {
+	if got := c.Access(); got.Endpoints[0] != m.Endpoint || got.Backends[m.Endpoint] != m.Backends[0].Endpoint {
 		t.Errorf("access %+v", got)
 	}
-	if filepath.Base(m.LogFile) != "m1.log" || filepath.Base(m.Behind[0].LogFile) != "m1-etcd.log" {
-		t.Errorf("logs %s, %s", m.LogFile, m.Behind[0].LogFile)
+	if filepath.Base(m.LogFile) != "m1.log" || filepath.Base(m.Backends[0].LogFile) != "m1-etcd.log" {
+		t.Errorf("logs %s, %s", m.LogFile, m.Backends[0].LogFile)
 	}
 	if err := c.Signal(t.Context(), "m1", host.Kill); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 	ended := []Exit{exit(t, c), exit(t, c)}
 	names := []string{ended[0].Process, ended[1].Process}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{"m1", "m1-etcd"}) || ended[0].Member != "m1" || ended[1].Member != "m1" || !ended[0].Asked {
+	if !slices.Equal(names, []string{"m1", "m1-etcd"}) || ended[0].Member != "m1" || ended[1].Member != "m1" || !ended[0].Requested {
 		t.Errorf("ended %+v", ended)
 	}
 }
@@ -119,7 +119,7 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	}
 	settle.Eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
 	stopped, err := Down(t.Context(), dir)
-	if err != nil || !slices.Equal(stopped.Ended, []string{"m1"}) {
+	if err != nil || !slices.Equal(stopped.StoppedMembers, []string{"m1"}) {
 		t.Errorf("stopped %+v, %v", stopped, err)
 	}
 	for _, process := range found.Members[0].processes() {

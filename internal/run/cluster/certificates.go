@@ -23,11 +23,11 @@ const (
 	validAfter  = 365 * 24 * time.Hour
 )
 
-// shownWithin limits the wait until a member presents a new certificate. The certificate is read at
-// intervals of shownEvery.
+// certificateTimeout limits the wait until a member presents a new certificate. The certificate is read at
+// intervals of certificatePollInterval.
 const (
-	shownWithin = 10 * time.Second
-	shownEvery  = 50 * time.Millisecond
+	certificateTimeout      = 10 * time.Second
+	certificatePollInterval = 50 * time.Millisecond
 )
 
 // makeCredentials creates certificates for the members if they use TLS.
@@ -41,31 +41,31 @@ func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Cr
 		return nil, err
 	}
 	all = map[string]kv.Credentials{}
-	for _, at := range places {
-		if all[at.Name], err = c.issue(at); err != nil {
+	for _, memberPlace := range places {
+		if all[memberPlace.Name], err = c.issueCredentials(memberPlace); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// securedPeers reports whether members use TLS when they connect to each other.
-func (c *Cluster) securedPeers() bool {
+// peersUseTLS reports whether members use TLS when they connect to each other.
+func (c *Cluster) peersUseTLS() bool {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	return ok && s.SecuredPeers()
 }
 
-// issue creates a certificate for a member.
-func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
-	made.Authority = c.authority.PEM
-	addresses := []net.IP{net.ParseIP(at.Host)}
+// issueCredentials creates a certificate for a member.
+func (c *Cluster) issueCredentials(memberPlace kv.MemberPlace) (credentials kv.Credentials, err error) {
+	credentials.Authority = c.authority.PEM
+	addresses := []net.IP{net.ParseIP(memberPlace.Host)}
 	if addresses[0].IsLoopback() { // members connect to each other from these addresses, and etcd checks that the certificate contains them
 		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
 	}
-	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
+	credentials.Certificate, credentials.Key, err = c.authority.Issue(memberPlace.Name, &x509.Certificate{
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: addresses,
 	})
-	return made, err
+	return credentials, err
 }
 
 // trust adds the authority of the members' certificates, if they have any, so that clients with
@@ -85,38 +85,38 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	at := m.asked.Members[i]
-	of, ok := c.store.(store.Embedded)
+	memberPlace := m.spec.Members[i]
+	embedded, ok := c.store.(store.Embedded)
 	if c.authority == nil || !ok {
 		return fmt.Errorf("member %s has no certificate, because it does not use TLS", name)
 	}
-	made, err := c.issue(at)
+	credentials, err := c.issueCredentials(memberPlace)
 	if err != nil {
 		return err
 	}
-	certificate, key := of.CertificateFiles(at)
-	again := c.keep(m, name, certificate, key, made)
-	if r, itself := m.place.host.(host.Renewer); itself {
-		err = r.Renew(ctx, again)
+	certificate, key := embedded.CertificateFiles(memberPlace)
+	newLaunch := c.storeCredentials(m, name, certificate, key, credentials)
+	if r, itself := m.place.host.(host.CredentialRenewer); itself {
+		err = r.Renew(ctx, newLaunch)
 	} else {
-		err = replaceFiles(ctx, m.place.host, certificate, key, made)
+		err = replaceFiles(ctx, m.place.host, certificate, key, credentials)
 	}
 	if err != nil {
 		return err
 	}
-	return c.awaitShown(ctx, m, at, made)
+	return c.awaitCertificate(ctx, m, memberPlace, credentials)
 }
 
-// keep stores the new credentials of the member for its later starts. It returns the launch for
+// storeCredentials stores the new credentials of the member for its later starts. It returns the launch for
 // these starts.
-func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credentials) host.Launch {
+func (c *Cluster) storeCredentials(m *member, name, certificate, key string, credentials kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
-	m.asked.Credentials[name] = made // this map is shared by all members
-	m.launch.Files[certificate], m.launch.Files[key] = made.Certificate, made.Key
-	of := m.of
+	m.spec.Credentials[name] = credentials // this map is shared by all members
+	m.launch.Files[certificate], m.launch.Files[key] = credentials.Certificate, credentials.Key
+	of := m.hostLaunch
 	of.Process, of.Credentials = name, map[string]kv.Credentials{}
-	maps.Copy(of.Credentials, m.asked.Credentials)
+	maps.Copy(of.Credentials, m.spec.Credentials)
 	return of
 }
 
@@ -127,38 +127,38 @@ func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c k
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// awaitShown waits until a member presents a certificate to clients and, if members use TLS between
+// awaitCertificate waits until a member presents a certificate to clients and, if members use TLS between
 // each other, also to other members.
-func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
-	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
+func (c *Cluster) awaitCertificate(ctx context.Context, m *member, memberPlace kv.MemberPlace, credentials kv.Credentials) error {
+	pair, err := tls.X509KeyPair(credentials.Certificate, credentials.Key)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, shownWithin)
+	ctx, cancel := context.WithTimeout(ctx, certificateTimeout)
 	defer cancel()
-	ticker := time.NewTicker(shownEvery)
+	ticker := time.NewTicker(certificatePollInterval)
 	defer ticker.Stop()
 	access, endpoints := c.Access(), []string{m.description().Endpoint}
 	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
-		endpoints = append(endpoints, at.Address(s.PeerPort()))
+		endpoints = append(endpoints, memberPlace.Address(s.PeerPort()))
 		access.TLS.Certificates = []tls.Certificate{pair} // the client certificate; that of any other member would also be accepted
 	}
 	for {
-		if err = checkShown(ctx, &access, endpoints, pair.Leaf); err == nil {
+		if err = checkCertificates(ctx, &access, endpoints, pair.Leaf); err == nil {
 			return nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not present its new certificate within %s: %w", m.description().Name, shownWithin, err)
+			return fmt.Errorf("%s did not present its new certificate within %s: %w", m.description().Name, certificateTimeout, err)
 		}
 	}
 }
 
-// checkShown returns an error unless all endpoints present the certificate.
-func checkShown(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
+// checkCertificates returns an error unless all endpoints present the certificate.
+func checkCertificates(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
 	for _, endpoint := range endpoints {
-		shown, err := certificateOf(ctx, a, endpoint)
+		shown, err := fetchCertificate(ctx, a, endpoint)
 		if err != nil {
 			return err
 		}
@@ -169,8 +169,8 @@ func checkShown(ctx context.Context, a *store.Access, endpoints []string, want *
 	return nil
 }
 
-// certificateOf returns the certificate that an endpoint presents.
-func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509.Certificate, error) {
+// fetchCertificate returns the certificate that an endpoint presents.
+func fetchCertificate(ctx context.Context, a *store.Access, endpoint string) (*x509.Certificate, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
 		return nil, err

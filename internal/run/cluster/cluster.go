@@ -35,10 +35,10 @@ type Spec struct {
 	Env      []string // KEY=VALUE, added to the environment of every process
 	Settings any      // result of the store's DecodeSettings, or nil for the defaults
 	// Disks puts each member's data on a disk on which faults can be injected. The hosts must
-	// support this (host.Disker).
+	// support this (host.DiskProvider).
 	Disks bool
 	// Network gives each member its own network, with links on which faults can be injected. All
-	// members then run on the first host, which must support this (host.Networker).
+	// members then run on the first host, which must support this (host.NetworkProvider).
 	Network bool
 	// Spare reserves a place for one more member, which joins on request.
 	Spare bool
@@ -54,11 +54,11 @@ type Spec struct {
 
 // Member is a member of a running cluster.
 type Member struct {
-	ID      uint64 // the store's ID for the member, or 0 if the store reports no IDs
-	Host    host.Host
-	DataDir string    // contains the member's data; fdatasync is measured here
-	Process           // the process that clients connect to; it has the member's name
-	Behind  []Process // the member's other processes, such as the server behind a proxy
+	ID       uint64 // the store's ID for the member, or 0 if the store reports no IDs
+	Host     host.Host
+	DataDir  string    // contains the member's data; fdatasync is measured here
+	Process            // the process that clients connect to; it has the member's name
+	Backends []Process // the member's other processes, such as the server behind a proxy
 	// DiskServer is the process that serves the disk with injected faults, or nil if there is no
 	// such disk.
 	DiskServer *Process
@@ -68,7 +68,7 @@ type Member struct {
 }
 
 // Processes returns all processes of the member, starting with the process that clients connect to.
-func (m *Member) Processes() []Process { return append([]Process{m.Process}, m.Behind...) }
+func (m *Member) Processes() []Process { return append([]Process{m.Process}, m.Backends...) }
 
 // Process describes a process of a member.
 type Process struct {
@@ -92,14 +92,14 @@ type Running interface {
 	Signal(ctx context.Context, member string, s host.Signal) error
 	// AwaitEnd waits until all processes of the member have exited.
 	AwaitEnd(ctx context.Context, member string) error
-	// StartAgain restarts those processes of the member that have exited, with the same data, ports
+	// Restart restarts those processes of the member that have exited, with the same data, ports
 	// and logs. It does not wait until they are ready.
-	StartAgain(ctx context.Context, member string) error
-	// StartAs is like StartAgain, but uses another server for this start and all later ones.
-	StartAs(ctx context.Context, member string, s Server) error
-	// StartEmpty removes the data of a member whose processes have all exited, and starts it as a
+	Restart(ctx context.Context, member string) error
+	// RestartWithServer is like Restart, but uses another server for this start and all later ones.
+	RestartWithServer(ctx context.Context, member string, s Server) error
+	// RestartEmpty removes the data of a member whose processes have all exited, and starts it as a
 	// member that joins the others.
-	StartEmpty(ctx context.Context, member string) error
+	RestartEmpty(ctx context.Context, member string) error
 	// Disk returns the disk with the member's data. It returns an error if faults cannot be
 	// injected on it.
 	Disk(member string) (host.Disk, error)
@@ -124,8 +124,8 @@ type Exit struct {
 	Member  string // the member's name
 	Process string // the process's name
 	host.Exit
-	// Asked is set if the process was killed or asked to exit, by Stop or by Signal.
-	Asked bool
+	// Requested is set if the process was killed or asked to exit, by Stop or by Signal.
+	Requested bool
 }
 
 // Cluster is a running cluster. Its methods are safe for concurrent use.
@@ -152,11 +152,11 @@ var _ Running = (*Cluster)(nil)
 
 // place contains the resources that a cluster uses on one of its hosts.
 type place struct {
-	host  host.Host
-	in    host.Host // the same host, or the host from inside a member's network
-	root  string    // contains all files on the host; empty if files may be anywhere
-	data  host.Claim
-	lease *host.Lease // ports of all members on the host
+	host        host.Host
+	networkHost host.Host // the same host, or the host from inside a member's network
+	root        string    // contains all files on the host; empty if files may be anywhere
+	data        host.Claim
+	lease       *host.Lease // ports of all members on the host
 }
 
 // member is a member of the cluster with its processes.
@@ -165,41 +165,41 @@ type member struct {
 	disk  host.Disk // nil if faults cannot be injected on the member's disk
 
 	mu        sync.Mutex // guards the following fields, which change when the member is restarted
-	about     Member
-	processes []running // the last process is the one that clients connect to
+	details   Member
+	processes []startedProcess // the last process is the one that clients connect to
 
 	// The following fields describe the member's next start. They are guarded by Cluster.stopping.
-	asked  store.LaunchSpec // the request to the store
-	launch store.Process
-	of     host.Launch // the launch of the member's processes; Process is set for each of them
+	spec       store.LaunchSpec // the request to the store
+	launch     store.Process
+	hostLaunch host.Launch // the launch of the member's processes; Process is set for each of them
 }
 
 // description returns the current description of the member.
 func (m *member) description() Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := m.about
-	out.Behind = slices.Clone(out.Behind)
+	out := m.details
+	out.Backends = slices.Clone(out.Backends)
 	return out
 }
 
-// running returns the processes of the member that have been started.
-func (m *member) running() []running {
+// startedProcesses returns the processes of the member that have been started.
+func (m *member) startedProcesses() []startedProcess {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.processes)
 }
 
-// running is a started process.
-type running struct {
-	name    string
-	logFile string       // empty if the log is going to be removed
-	asked   *atomic.Bool // whether the process was killed or asked to exit
+// startedProcess is a started process.
+type startedProcess struct {
+	name          string
+	logFile       string       // empty if the log is going to be removed
+	exitRequested *atomic.Bool // whether the process was killed or asked to exit
 	host.Process
 }
 
-// ended reports whether the process has exited.
-func (p *running) ended() bool {
+// hasExited reports whether the process has exited.
+func (p *startedProcess) hasExited() bool {
 	select {
 	case <-p.Exited():
 		return true
@@ -209,10 +209,10 @@ func (p *running) ended() bool {
 }
 
 // processes returns the started processes of all members.
-func (c *Cluster) processes() []running {
-	var out []running
+func (c *Cluster) processes() []startedProcess {
+	var out []startedProcess
 	for _, m := range c.members {
-		out = append(out, m.running()...)
+		out = append(out, m.startedProcesses()...)
 	}
 	return out
 }
@@ -237,7 +237,7 @@ func (c *Cluster) Notes() []string {
 	}
 	switch {
 	case c.authority == nil:
-	case c.securedPeers():
+	case c.peersUseTLS():
 		notes = append(notes, "clients and members use TLS with each other, with certificates that were created for the run")
 	default:
 		notes = append(notes, "clients use TLS with the members, with certificates that were created for the run; members do not use TLS with each other")
@@ -253,8 +253,8 @@ func (c *Cluster) Access() store.Access {
 	var a store.Access
 	for _, m := range c.Members() {
 		a.Endpoints = append(a.Endpoints, m.Endpoint)
-		for _, b := range m.Behind {
-			setBehind(&a, m.Endpoint, b.Endpoint)
+		for _, b := range m.Backends {
+			addBackend(&a, m.Endpoint, b.Endpoint)
 		}
 	}
 	a.Dial = c.hostDialer()
@@ -265,28 +265,28 @@ func (c *Cluster) Access() store.Access {
 // hostDialer returns a function that connects to members from their own hosts, or nil if no host
 // supports this.
 func (c *Cluster) hostDialer() store.Dial {
-	ways := map[string]store.Dial{}
+	dialers := map[string]store.Dial{}
 	for _, p := range c.places {
-		if r, ok := p.host.(host.Reacher); ok && p.lease != nil && r.Reach() != nil {
-			ways[p.lease.Address] = r.Reach()
+		if r, ok := p.host.(host.EndpointDialer); ok && p.lease != nil && r.Reach() != nil {
+			dialers[p.lease.Address] = r.Reach()
 		}
 	}
-	if len(ways) == 0 {
+	if len(dialers) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, endpoint string) (net.Conn, error) {
 		address, _, _ := net.SplitHostPort(endpoint)
-		a := store.Access{Dial: ways[address]}
+		a := store.Access{Dial: dialers[address]}
 		return a.Connect(ctx, endpoint)
 	}
 }
 
-// setBehind records the server behind a member that is a proxy.
-func setBehind(a *store.Access, endpoint, behind string) {
-	if a.Behind == nil {
-		a.Behind = map[string]string{}
+// addBackend records the server behind a member that is a proxy.
+func addBackend(a *store.Access, endpoint, backend string) {
+	if a.Backends == nil {
+		a.Backends = map[string]string{}
 	}
-	a.Behind[endpoint] = behind
+	a.Backends[endpoint] = backend
 }
 
 // Admin returns an administration connection that remains open until the cluster is stopped.
@@ -302,7 +302,7 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 		var dirs []string
 		for _, m := range c.members {
 			if m.place == p {
-				dirs = append(dirs, m.about.DataDir)
+				dirs = append(dirs, m.details.DataDir)
 			}
 		}
 		results, err := p.host.Fsync(ctx, dirs, writes)
@@ -321,7 +321,7 @@ func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
 // AllRunning reports whether all processes are running.
 func (c *Cluster) AllRunning() bool {
-	return !slices.ContainsFunc(c.processes(), func(p running) bool { return p.ended() })
+	return !slices.ContainsFunc(c.processes(), func(p startedProcess) bool { return p.hasExited() })
 }
 
 // Signal implements Running.
@@ -346,9 +346,9 @@ func (c *Cluster) find(name string) (*member, int, error) {
 
 func (m *member) signal(ctx context.Context, s host.Signal) error {
 	var errs []error
-	for _, p := range m.running() {
+	for _, p := range m.startedProcesses() {
 		if s == host.Kill || s == host.Terminate {
-			p.asked.Store(true)
+			p.exitRequested.Store(true)
 		}
 		errs = append(errs, p.Signal(ctx, s))
 	}
@@ -356,12 +356,12 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 }
 
 // reportExit sends an event to exits when a process exits.
-func (c *Cluster) reportExit(m *member, p running) {
+func (c *Cluster) reportExit(m *member, p startedProcess) {
 	name := m.description().Name
 	c.waiters.Go(func() {
 		<-p.Exited()
 		select {
-		case c.exits <- Exit{Member: name, Process: p.name, Exit: p.Exit(), Asked: p.asked.Load()}:
+		case c.exits <- Exit{Member: name, Process: p.name, Exit: p.Exit(), Requested: p.exitRequested.Load()}:
 		default: // the buffer is full
 		}
 	})

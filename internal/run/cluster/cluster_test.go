@@ -167,7 +167,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Unready(&status); err != nil {
+	if err := CheckReady(&status); err != nil {
 		t.Fatalf("started and not ready: %v", err)
 	}
 	if !strings.HasPrefix(status.Version, "3.") {
@@ -195,14 +195,14 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	}
 	settle.Eventually(t, "the leadership is moved", func() bool {
 		s, err := c.Status(t.Context())
-		return err == nil && Unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
+		return err == nil && CheckReady(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
 	})
 
 	if err := c.Signal(t.Context(), leader.Name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
 	e := exit(t, c)
-	if e.Member != leader.Name || e.Signal != "killed" || !e.Asked || e.At.IsZero() {
+	if e.Member != leader.Name || e.Signal != "killed" || !e.Requested || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
 	settle.Eventually(t, "another member leads", func() bool {
@@ -217,7 +217,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e := range c.Exits() { // closed after the last event
-		if !e.Asked {
+		if !e.Requested {
 			t.Errorf("exit %+v", e)
 		}
 	}
@@ -241,7 +241,7 @@ func TestUnexpectedExitIsNotAsked(t *testing.T) {
 	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // without the cluster's knowledge
 		t.Fatal(err)
 	}
-	if e := exit(t, c); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
+	if e := exit(t, c); e.Requested || e.Member != "m1" || len(e.Tail) == 0 {
 		t.Errorf("exit %+v", e)
 	}
 }
@@ -254,7 +254,7 @@ func TestPausedMemberIsStopped(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := exit(t, c); e.Code != 0 || !e.Asked {
+	if e := exit(t, c); e.Code != 0 || !e.Requested {
 		t.Errorf("the member did not end in good order: %+v", e)
 	}
 	if err := c.Stop(t.Context()); err != nil {

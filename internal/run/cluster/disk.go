@@ -7,20 +7,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// giveDisk puts the member's data on a disk on which faults can be injected, if the spec requires
+// mountDisk puts the member's data on a disk on which faults can be injected, if the spec requires
 // this.
-func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
+func (c *Cluster) mountDisk(ctx context.Context, m *member) (err error) {
 	if !c.spec.Disks {
 		return nil
 	}
-	disks, ok := m.place.host.(host.Disker)
+	disker, ok := m.place.host.(host.DiskProvider)
 	if !ok {
-		return fmt.Errorf("cannot put the data of %s on a disk with injected faults: the member's host does not support such disks", m.about.Name)
+		return fmt.Errorf("cannot put the data of %s on a disk with injected faults: the member's host does not support such disks", m.details.Name)
 	}
-	if m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir); err != nil {
+	if m.disk, err = disker.Disk(ctx, c.spec.Self, m.details.DataDir); err != nil {
 		return err
 	}
-	m.about.DiskServer = &Process{Name: m.about.Name + "-disk", PID: m.disk.PID()}
+	m.details.DiskServer = &Process{Name: m.details.Name + "-disk", PID: m.disk.PID()}
 	return nil
 }
 

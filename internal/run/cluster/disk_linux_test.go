@@ -92,7 +92,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 		lost += n
 	}
 	for _, m := range c.Members() {
-		if err := c.StartAgain(t.Context(), m.Name); err != nil {
+		if err := c.Restart(t.Context(), m.Name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	acknowledged, lost := powerLoss(t, c)
 	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
-		return err == nil && Unready(&status) == nil
+		return err == nil && CheckReady(&status) == nil
 	})
 	client := clientOf(t, c.Access().Endpoints...)
 	defer func() { _ = client.Close() }()

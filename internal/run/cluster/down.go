@@ -14,10 +14,10 @@ import (
 
 // Stopped is the result of Down.
 type Stopped struct {
-	Found bool     // whether there was a cluster to stop
-	Store string   // the cluster's store
-	Ended []string // members that were running and have been stopped
-	Gone  []string // members that were not running
+	Existed        bool     // whether there was a cluster to stop
+	Store          string   // the cluster's store
+	StoppedMembers []string // members that were running and have been stopped
+	ExitedMembers  []string // members that were not running
 }
 
 // Down stops the playground in a folder and removes its data. If there is no playground, it does
@@ -39,12 +39,12 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 	if err := p.stoppable(folder); err != nil {
 		return Stopped{}, err
 	}
-	found := p.look()
+	found := p.findProcesses()
 	defer found.release()
-	if err := p.proven(found); err != nil {
+	if err := p.checkProven(found); err != nil {
 		return Stopped{}, err
 	}
-	s := Stopped{Found: true, Store: p.Store, Ended: found.ended, Gone: found.gone}
+	s := Stopped{Existed: true, Store: p.Store, StoppedMembers: found.runningMembers, ExitedMembers: found.exitedMembers}
 	if err := p.stop(ctx, found); err != nil {
 		return s, err
 	}
@@ -67,63 +67,63 @@ func (p *Playground) stoppable(folder *host.Folder) error {
 func (p *Playground) removable(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
-		id, ours, err := folder.Look(m.Name)
+		id, ours, err := folder.Inspect(m.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("cannot read the folder of member %s in %s: %w", m.Name, p.Dir, host.Cause(err))
-		case !ours || !p.isSameFile(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
+		case !ours || !p.isSameFile(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.IsEmpty(m.Name)):
 			return fmt.Errorf("%w: %s in %s is not the folder that `cluster up` created; nothing was stopped or removed", ErrForeign, m.Name, p.Dir)
 		}
 	}
 	return nil
 }
 
-// seen contains the running processes of a cluster.
-type seen struct {
-	processes []*host.Held
-	ended     []string // members with a running process
-	gone      []string // all other members
+// liveProcesses contains the running processes of a cluster.
+type liveProcesses struct {
+	processes      []*host.ProcessHandle
+	runningMembers []string // members with a running process
+	exitedMembers  []string // all other members
 }
 
-func (s *seen) release() {
+func (s *liveProcesses) release() {
 	for _, h := range s.processes {
 		h.Release()
 	}
 }
 
-// look finds the running processes that certainly belong to the cluster, whether the state file
+// findProcesses finds the running processes that certainly belong to the cluster, whether the state file
 // lists them or not. It also finds out which members have such a process.
-func (p *Playground) look() *seen {
-	s := &seen{}
-	if p.Place.Reach() == host.SamePlace {
+func (p *Playground) findProcesses() *liveProcesses {
+	s := &liveProcesses{}
+	if p.Place.Visibility() == host.SamePlace {
 		s.processes = host.FindMarked(p.Mark, p.Dir)
 	}
 	for i := range p.Members {
 		m := &p.Members[i]
-		if slices.ContainsFunc(s.processes, func(h *host.Held) bool { return p.member(h) == m.Name }) {
-			s.ended = append(s.ended, m.Name)
+		if slices.ContainsFunc(s.processes, func(h *host.ProcessHandle) bool { return p.memberOf(h) == m.Name }) {
+			s.runningMembers = append(s.runningMembers, m.Name)
 		} else {
-			s.gone = append(s.gone, m.Name)
+			s.exitedMembers = append(s.exitedMembers, m.Name)
 		}
 	}
 	return s
 }
 
-// member returns the name of the member to which a process belongs.
-func (p *Playground) member(h *host.Held) string {
+// memberOf returns the name of the member to which a process belongs.
+func (p *Playground) memberOf(h *host.ProcessHandle) string {
 	for i := range p.Members {
 		if slices.Contains(p.Members[i].processes(), h.Identity) {
 			return p.Members[i].Name
 		}
 	}
-	name, _, _ := strings.Cut(h.At, "/")
+	name, _, _ := strings.Cut(h.Path, "/")
 	return name
 }
 
-// proven returns an error if the state file lists a running process that is not certain to belong
+// checkProven returns an error if the state file lists a running process that is not certain to belong
 // to the cluster.
-func (p *Playground) proven(found *seen) error {
+func (p *Playground) checkProven(found *liveProcesses) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		if foreign := host.FindUnproven(m.processes(), found.processes); foreign != nil {
@@ -136,21 +136,21 @@ func (p *Playground) proven(found *seen) error {
 
 // stop asks the members to exit and then kills those that are still running. It also kills
 // processes that the members start in the meantime.
-func (p *Playground) stop(ctx context.Context, found *seen) error {
+func (p *Playground) stop(ctx context.Context, found *liveProcesses) error {
 	if err := found.signal(host.Terminate, host.Resume); err != nil {
 		return err
 	}
-	p.awaitGone(ctx, found, defaultStopTimeout, lonelyGrace)
+	p.awaitExit(ctx, found, defaultStopTimeout, lonelyGrace)
 	for range killRounds {
-		left := p.look()
-		if len(left.processes) == 0 {
+		remaining := p.findProcesses()
+		if len(remaining.processes) == 0 {
 			return nil
 		}
-		err := left.signal(host.Kill)
-		if err == nil && !p.awaitGone(context.Background(), left, killTimeout, killTimeout) {
+		err := remaining.signal(host.Kill)
+		if err == nil && !p.awaitExit(context.Background(), remaining, killTimeout, killTimeout) {
 			err = fmt.Errorf("a member of the cluster in %s was killed but has not exited", p.Dir)
 		}
-		left.release()
+		remaining.release()
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (p *Playground) stop(ctx context.Context, found *seen) error {
 // were killed.
 const killRounds = 5
 
-func (s *seen) signal(signals ...host.Signal) error {
+func (s *liveProcesses) signal(signals ...host.Signal) error {
 	for _, h := range s.processes {
 		for _, signal := range signals {
 			if err := h.Signal(signal); err != nil {
@@ -173,10 +173,10 @@ func (s *seen) signal(signals ...host.Signal) error {
 	return nil
 }
 
-// awaitGone polls until none of the processes is running, and reports whether they have all exited.
+// awaitExit polls until none of the processes is running, and reports whether they have all exited.
 // It polls because the processes are not our children. It waits for at most limit. Once fewer
 // members than a quorum are running, it waits only for the duration grace.
-func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace time.Duration) bool {
+func (p *Playground) awaitExit(ctx context.Context, found *liveProcesses, limit, grace time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	ticker := time.NewTicker(firstPause)
@@ -186,7 +186,7 @@ func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace ti
 		members, running := map[string]bool{}, 0
 		for _, h := range found.processes {
 			if h.Running() {
-				members[p.member(h)] = true
+				members[p.memberOf(h)] = true
 				running++
 			}
 		}
@@ -223,15 +223,15 @@ func (p *Playground) remove(folder *host.Folder) error {
 			return fmt.Errorf("cannot remove the folder of member %s in %s: %w", m.Name, p.Dir, host.Cause(err))
 		}
 	}
-	_ = folder.Remove(stateFile + host.Unfinished) // exists if Up was killed while it wrote the state
+	_ = folder.Remove(stateFile + host.TemporarySuffix) // exists if Up was killed while it wrote the state
 	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the state of the cluster in %s: %w", p.Dir, host.Cause(err))
 	}
-	for i := range p.Made {
-		if p.Made[i].ID == p.Folder {
-			p.Made[i].Path = p.Dir // the folder may have been moved after it was created
+	for i := range p.CreatedFolders {
+		if p.CreatedFolders[i].ID == p.Folder {
+			p.CreatedFolders[i].Path = p.Dir // the folder may have been moved after it was created
 		}
 	}
-	host.RemoveMade(p.Made)
+	host.RemoveCreatedFolders(p.CreatedFolders)
 	return nil
 }

@@ -31,7 +31,7 @@ func bystander(t *testing.T, dir, mark string) host.Process {
 func refused(t *testing.T, dir string, says string) {
 	t.Helper()
 	s, err := Down(t.Context(), dir)
-	if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") || len(s.Ended)+len(s.Gone) > 0 {
+	if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") || len(s.StoppedMembers)+len(s.ExitedMembers) > 0 {
 		t.Errorf("down in %s: %+v, %v", dir, s, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, stateFile)); err != nil {
@@ -118,11 +118,11 @@ func TestDownEndsUnrecordedMembers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	p := asLeft(t, dir, 3)
 	member := bystander(t, filepath.Join(dir, "m2"), p.Mark.Env())
-	if err := vacant(dir); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "1 of 3 members") {
+	if err := checkVacant(dir); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "1 of 3 members") {
 		t.Errorf("up while a member runs: %v", err)
 	}
 	s, err := Down(t.Context(), dir)
-	if err != nil || strings.Join(s.Ended, ",") != "m2" || strings.Join(s.Gone, ",") != "m1,m3" {
+	if err != nil || strings.Join(s.StoppedMembers, ",") != "m2" || strings.Join(s.ExitedMembers, ",") != "m1,m3" {
 		t.Errorf("down: %+v, %v", s, err)
 	}
 	<-member.Exited()
@@ -138,7 +138,7 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	p.Place.PIDs = "pid:[1]"
 	rewrite(t, p)
 	refused(t, dir, "another PID namespace")
-	if err := vacant(dir); !errors.Is(err, ErrAlreadyRunning) {
+	if err := checkVacant(dir); !errors.Is(err, ErrAlreadyRunning) {
 		t.Errorf("up: %v", err)
 	}
 	p.Place = host.Place{Machine: "other", Boot: "other"}
@@ -157,7 +157,7 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	p.Starter = nil
 	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change when the machine is rebooted
 	rewrite(t, p)
-	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.Gone, ",") != "m1" {
+	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.ExitedMembers, ",") != "m1" {
 		t.Errorf("down after a boot: %+v, %v", s, err)
 	}
 }
@@ -242,7 +242,7 @@ func FuzzStateFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		s, err := Down(t.Context(), dir)
-		if len(s.Ended) > 0 || err == nil && !s.Found {
+		if len(s.StoppedMembers) > 0 || err == nil && !s.Existed {
 			t.Errorf("down: %+v, %v", s, err)
 		}
 		for _, path := range []string{filepath.Join(dir, "thesis"), filepath.Join(parent, "thesis")} {

@@ -15,13 +15,13 @@ import (
 const (
 	FastInterval = 100 * time.Millisecond
 	SlowInterval = time.Second
-	// alert is the time after an event for which FastInterval is used.
-	alert = 15 * time.Second
+	// alertPeriod is the time after an event for which FastInterval is used.
+	alertPeriod = 15 * time.Second
 )
 
-// within is the time limit for one request to one member. It is long enough for a healthy member
+// requestTimeout is the time limit for one request to one member. It is long enough for a healthy member
 // under load.
-const within = time.Second
+const requestTimeout = time.Second
 
 // Config configures a Follower.
 type Config struct {
@@ -29,48 +29,48 @@ type Config struct {
 	Admin store.Admin
 	// Members is the number of Admin's endpoints.
 	Members int
-	// Every is FastInterval or SlowInterval.
-	Every time.Duration
-	// Done returns the number of operations that the load has completed. It may be nil. If this number
+	// Interval is FastInterval or SlowInterval.
+	Interval time.Duration
+	// CompletedOperations returns the number of operations that the load has completed. It may be nil. If this number
 	// rises, the leader is serving, and members are asked only at SlowInterval: at FastInterval, ten
 	// requests per second to each member would add to the load.
-	Done func() uint64
-	// Take is called with each response. i is the index of the member. asked and ended are the times
+	CompletedOperations func() uint64
+	// OnResponse is called with each response. i is the index of the member. asked and ended are the times
 	// at which the request was sent and answered. Calls of Take are not concurrent.
-	Take func(i int, asked, ended time.Time, m store.Member)
+	OnResponse func(i int, asked, ended time.Time, m store.Member)
 }
 
 // Follower asks the members for their roles at intervals.
 type Follower struct {
-	cfg   Config
-	lines []*line
-	mu    sync.Mutex // held during Take
+	cfg     Config
+	pollers []*poller
+	mu      sync.Mutex // held during Take
 }
 
-// line is the state of one goroutine that sends requests.
-type line struct {
-	ask   func(ctx context.Context) []store.Member // returns the state of the members with the index first and above
-	first int
-	poked chan struct{}
-	done  uint64 // result of Config.Done in the last call of needless
+// poller is the state of one goroutine that sends requests.
+type poller struct {
+	ask           func(ctx context.Context) []store.Member // returns the state of the members with the index first and above
+	first         int
+	wakeups       chan struct{}
+	lastCompleted uint64 // result of Config.Done in the last call of needless
 }
 
-// needless reports whether the next request can be skipped because the load makes progress.
-func (f *Follower) needless(l *line, asked, often time.Time) bool {
-	if f.cfg.Done == nil {
+// canSkip reports whether the next request can be skipped because the load makes progress.
+func (f *Follower) canSkip(l *poller, asked, often time.Time) bool {
+	if f.cfg.CompletedOperations == nil {
 		return false
 	}
-	before := l.done
-	l.done = f.cfg.Done()
+	before := l.lastCompleted
+	l.lastCompleted = f.cfg.CompletedOperations()
 	now := measure.Now()
-	return l.done > before && now.After(often) && now.Sub(asked) < SlowInterval
+	return l.lastCompleted > before && now.After(often) && now.Sub(asked) < SlowInterval
 }
 
 // NewFollower returns a Follower. Call Run to start it.
 func NewFollower(cfg Config) *Follower {
 	f := &Follower{cfg: cfg}
 	add := func(first int, ask func(context.Context) []store.Member) {
-		f.lines = append(f.lines, &line{ask: ask, first: first, poked: make(chan struct{}, 1)})
+		f.pollers = append(f.pollers, &poller{ask: ask, first: first, wakeups: make(chan struct{}, 1)})
 	}
 	for i := range cfg.Members {
 		add(i, func(ctx context.Context) []store.Member { return []store.Member{cfg.Admin.Role(ctx, i)} })
@@ -81,9 +81,9 @@ func NewFollower(cfg Config) *Follower {
 // Refresh makes the Follower ask the members immediately, and for a while at FastInterval. It is
 // called after an event such as a lost connection. It does not block.
 func (f *Follower) Refresh() {
-	for _, l := range f.lines {
+	for _, l := range f.pollers {
 		select {
-		case l.poked <- struct{}{}:
+		case l.wakeups <- struct{}{}:
 		default: // a poke is already pending
 		}
 	}
@@ -93,7 +93,7 @@ func (f *Follower) Refresh() {
 // goroutines first calls begin, which may be nil.
 func (f *Follower) Run(ctx context.Context, begin func()) {
 	var running sync.WaitGroup
-	for _, l := range f.lines {
+	for _, l := range f.pollers {
 		running.Go(func() {
 			if begin != nil {
 				begin()
@@ -104,7 +104,7 @@ func (f *Follower) Run(ctx context.Context, begin func()) {
 	running.Wait()
 }
 
-func (f *Follower) follow(ctx context.Context, l *line) {
+func (f *Follower) follow(ctx context.Context, l *poller) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var asked, often time.Time // time of the last request; time until which members are asked often
@@ -112,20 +112,20 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.poked:
+		case <-l.wakeups:
 			now := measure.Now()
-			often = now.Add(alert)
+			often = now.Add(alertPeriod)
 			timer.Reset(max(0, FastInterval-now.Sub(asked))) // several pokes at once cause only one request
 			continue
 		case <-timer.C:
 		}
-		if f.needless(l, asked, often) {
-			timer.Reset(f.cfg.Every)
+		if f.canSkip(l, asked, often) {
+			timer.Reset(f.cfg.Interval)
 			continue
 		}
 		asked = measure.Now()
 		f.round(ctx, l, asked)
-		every := f.cfg.Every
+		every := f.cfg.Interval
 		if measure.Now().Before(often) {
 			every = min(every, FastInterval)
 		}
@@ -134,8 +134,8 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 }
 
 // round sends one request and passes the response to Take.
-func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
-	limited, cancel := context.WithTimeout(ctx, within)
+func (f *Follower) round(ctx context.Context, l *poller, asked time.Time) {
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	members := l.ask(limited)
 	cancel()
 	ended := measure.Now()
@@ -145,7 +145,7 @@ func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range members {
-		members[i] = members[i].Bounded()
-		f.cfg.Take(l.first+i, asked, ended, members[i])
+		members[i] = members[i].Sanitized()
+		f.cfg.OnResponse(l.first+i, asked, ended, members[i])
 	}
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// world is a cluster whose first member can stop responding.
-type world struct {
-	leader atomic.Int64
-	mute   atomic.Bool
-	asked  [3]atomic.Int64
+// followedCluster is a cluster whose first member can stop responding.
+type followedCluster struct {
+	leader   atomic.Int64
+	silent   atomic.Bool
+	requests [3]atomic.Int64
 }
 
-func (w *world) Status(context.Context) (store.Status, error) {
+func (w *followedCluster) Status(context.Context) (store.Status, error) {
 	return store.Status{}, errors.New("Status must not be called")
 }
-func (*world) Members(context.Context) ([]store.Member, error) { return nil, nil }
-func (*world) Close() error                                    { return nil }
-func (*world) UserUnchecked(context.Context) (string, error)   { return "", nil }
+func (*followedCluster) Members(context.Context) ([]store.Member, error)     { return nil, nil }
+func (*followedCluster) Close() error                                        { return nil }
+func (*followedCluster) UncheckedUserReason(context.Context) (string, error) { return "", nil }
 
-func (w *world) Role(ctx context.Context, i int) store.Member {
-	w.asked[i].Add(1)
-	if i == 0 && w.mute.Load() {
+func (w *followedCluster) Role(ctx context.Context, i int) store.Member {
+	w.requests[i].Add(1)
+	if i == 0 && w.silent.Load() {
 		<-ctx.Done()
 		return store.Member{Err: ctx.Err()}
 	}
@@ -48,8 +48,8 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 	synctest.Test(t, func(t *testing.T) {
 		v := NewView(3)
 		led := make(chan Change, 100)
-		f := NewFollower(Config{Admin: admin, Members: 3, Every: every, Take: func(i int, asked, ended time.Time, m store.Member) {
-			for _, c := range v.Update(i, asked, ended, m) {
+		f := NewFollower(Config{Admin: admin, Members: 3, Interval: every, OnResponse: func(i int, requests, ended time.Time, m store.Member) {
+			for _, c := range v.Update(i, requests, ended, m) {
 				led <- c
 			}
 		}})
@@ -57,7 +57,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 		ended := make(chan struct{})
 		go func() { f.Run(ctx, nil); close(ended) }()
 		synctest.Wait()
-		if c := <-led; c.What != LeaderSeen || c.Member != 0 {
+		if c := <-led; c.Kind != LeaderElected || c.Member != 0 {
 			t.Errorf("at first %+v", c)
 		}
 		test(f, led)
@@ -69,43 +69,43 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 // A leader that does not respond does not delay the responses of the other members: the next leader
 // is known within the pause between two requests, and the silent leader is lost after LostAfter.
 func TestASilentMemberDelaysNoOther(t *testing.T) {
-	w := &world{}
+	w := &followedCluster{}
 	run(t, w, FastInterval, func(_ *Follower, led <-chan Change) {
-		w.mute.Store(true)
+		w.silent.Store(true)
 		time.Sleep(1450 * time.Millisecond)
 		w.leader.Store(1)
 		elected := time.Now()
-		if c := <-led; c.What != LeaderSeen || c.Member != 1 || c.At.Sub(elected) > FastInterval {
+		if c := <-led; c.Kind != LeaderElected || c.Member != 1 || c.At.Sub(elected) > FastInterval {
 			t.Errorf("after %v comes %+v", time.Since(elected), c)
 		}
-		if c := <-led; c.What != Lost || c.Member != 0 || c.At.After(elected) || time.Since(c.At) < LostAfter {
+		if c := <-led; c.Kind != MemberLost || c.Member != 0 || c.At.After(elected) || time.Since(c.At) < LostAfter {
 			t.Errorf("after %v comes %+v", time.Since(elected), c)
 		}
 	})
 }
 
 func TestPollingIntervals(t *testing.T) {
-	w := &world{}
+	w := &followedCluster{}
 	run(t, w, SlowInterval, func(f *Follower, _ <-chan Change) {
 		time.Sleep(10*time.Second + SlowInterval/2)
-		if n := w.asked[1].Load(); n != 11 {
+		if n := w.requests[1].Load(); n != 11 {
 			t.Errorf("asked %d times in 10 s", n)
 		}
 		for range 1000 { // a burst of pokes
 			f.Refresh()
 		}
 		synctest.Wait()
-		if n := w.asked[1].Load(); n != 12 {
+		if n := w.requests[1].Load(); n != 12 {
 			t.Errorf("asked %d times after a burst of pokes", n-11)
 		}
 		time.Sleep(10 * time.Second)
-		if n := w.asked[1].Load(); n < 110 || n > 113 {
+		if n := w.requests[1].Load(); n < 110 || n > 113 {
 			t.Errorf("asked %d times in the 10 s after something happened", n-12)
 		}
-		time.Sleep(alert)
-		before := w.asked[1].Load()
+		time.Sleep(alertPeriod)
+		before := w.requests[1].Load()
 		time.Sleep(10 * time.Second)
-		if n := w.asked[1].Load() - before; n < 9 || n > 11 {
+		if n := w.requests[1].Load() - before; n < 9 || n > 11 {
 			t.Errorf("asked %d times in 10 s when all was calm again", n)
 		}
 	})
@@ -115,9 +115,9 @@ func TestPollingIntervals(t *testing.T) {
 // none, they are immediately asked at FastInterval.
 func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := &followedCluster{}
 		var done atomic.Uint64
-		f := NewFollower(Config{Admin: w, Members: 3, Every: FastInterval, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
+		f := NewFollower(Config{Admin: w, Members: 3, Interval: FastInterval, CompletedOperations: done.Load, OnResponse: func(int, time.Time, time.Time, store.Member) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx, nil); close(ended) }()
@@ -125,13 +125,13 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			done.Add(3)
 		}
-		if n := w.asked[1].Load(); n < 5 || n > 7 {
+		if n := w.requests[1].Load(); n < 5 || n > 7 {
 			t.Errorf("asked %d times in 5 s in which the load was served", n)
 		}
 		time.Sleep(FastInterval / 2) // so that no request is sent at the edges of the second
-		before := w.asked[1].Load()
+		before := w.requests[1].Load()
 		time.Sleep(time.Second)
-		if n := w.asked[1].Load() - before; n < 8 || n > 10 {
+		if n := w.requests[1].Load() - before; n < 8 || n > 10 {
 			t.Errorf("asked %d times in a second in which it was not", n)
 		}
 		cancel()

@@ -38,12 +38,12 @@ func (r *recorder) Claim(ctx context.Context, parent string) (host.Claim, error)
 
 type recorded struct {
 	host.Process
-	on  *recorder
-	log string
+	recorder *recorder
+	log      string
 }
 
 func (p *recorded) Signal(ctx context.Context, s host.Signal) error {
-	p.on.signals[p.log] = append(p.on.signals[p.log], s)
+	p.recorder.signals[p.log] = append(p.recorder.signals[p.log], s)
 	return p.Process.Signal(ctx, s)
 }
 
@@ -125,7 +125,7 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if e := exit(t, c); e.Member != "m2" || !e.Asked || e.Signal != "killed" {
+	if e := exit(t, c); e.Member != "m2" || !e.Requested || e.Signal != "killed" {
 		t.Errorf("exit %+v", e)
 	}
 	if len(a.signals) != 0 || !slices.Equal(b.signals["m2.log"], []host.Signal{host.Pause, host.Resume, host.Kill}) {
@@ -213,7 +213,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 
 // A cluster that quorumbench did not start can be used but not controlled.
 func TestAttachedClusterCannotBeControlled(t *testing.T) {
-	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
+	var c Running = Attached{StoreAccess: store.Access{Endpoints: []string{"a:1"}}}
 	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {
 		t.Errorf("%+v", c)
 	}

@@ -26,11 +26,11 @@ func (c *Cluster) LogNotes() []string {
 // collectLogs copies the logs from other machines to the folder that contains the logs on this
 // machine.
 func (c *Cluster) collectLogs(ctx context.Context) {
-	for _, m := range c.everybody() {
+	for _, m := range c.allMembers() {
 		if m.place.root == "" {
 			continue
 		}
-		for _, p := range m.running() {
+		for _, p := range m.startedProcesses() {
 			if note := c.collectLog(ctx, m, p); note != "" {
 				c.logNotes = append(c.logNotes, note)
 			}
@@ -39,7 +39,7 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 }
 
 // collectLog copies one log. It returns a sentence if the copy is missing or incomplete.
-func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
+func (c *Cluster) collectLog(ctx context.Context, m *member, p startedProcess) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("copying took longer than %v", copyTimeout))
 	defer cancel()
 	left, err := copyLog(ctx, m.place.host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
@@ -53,19 +53,19 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 }
 
 // copyLog copies a log. If it fails, the copy may contain a part of the log.
-func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, err error) {
-	if _, err := host.MakeFolders(filepath.Dir(to)); err != nil {
+func copyLog(ctx context.Context, source host.Host, path, destination string) (omitted int64, err error) {
+	if _, err := host.CreateFolders(filepath.Dir(destination)); err != nil {
 		return 0, err
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(destination, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	left, err = from.CopyLog(ctx, path, f)
+	omitted, err = source.CopyLog(ctx, path, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		if info, looking := os.Stat(to); looking == nil && info.Size() == 0 {
-			_ = os.Remove(to) // an empty file would look like the log of a silent server
+		if info, looking := os.Stat(destination); looking == nil && info.Size() == 0 {
+			_ = os.Remove(destination) // an empty file would look like the log of a silent server
 		}
 	}
-	return left, err
+	return omitted, err
 }

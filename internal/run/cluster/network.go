@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// giveNetwork creates a network for each member, if the spec requires this.
-func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
+// createNetwork creates a network for each member, if the spec requires this.
+func (c *Cluster) createNetwork(ctx context.Context) (err error) {
 	if !c.spec.Network {
 		return nil
 	}
-	on, ok := c.spec.Hosts[0].(host.Networker)
+	networker, ok := c.spec.Hosts[0].(host.NetworkProvider)
 	if !ok {
 		return errors.New("network faults require a network for each member, which is possible only on the machine on which quorumbench runs, not on other hosts")
 	}
@@ -20,7 +20,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	for i := range names {
 		names[i] = memberName(i)
 	}
-	c.network, err = on.Network(ctx, c.spec.Self, names)
+	c.network, err = networker.Network(ctx, c.spec.Self, names)
 	return err
 }
 

@@ -69,7 +69,7 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	}
 	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
-		return err == nil && Unready(&status) == nil
+		return err == nil && CheckReady(&status) == nil
 	})
 	if !strings.Contains(strings.Join(c.Notes(), " "), "has its own network") {
 		t.Errorf("the notes are %q", c.Notes())
@@ -86,12 +86,12 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	if err := c.AwaitEnd(t.Context(), m.Name); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.StartAgain(t.Context(), m.Name); err != nil {
+	if err := c.Restart(t.Context(), m.Name); err != nil {
 		t.Fatal(err)
 	}
 	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
-		return err == nil && Unready(&status) == nil
+		return err == nil && CheckReady(&status) == nil
 	})
 	addresses := map[string]bool{}
 	for _, m := range c.Members() {

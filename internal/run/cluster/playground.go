@@ -30,8 +30,8 @@ type Playground struct {
 	Place host.Place `json:"place"`
 	// Folder is the ID of Dir. A copy of the folder has another ID, so the copy's state is rejected.
 	Folder host.FileID `json:"folder"`
-	// Made contains the folders that Up created, including Dir unless it already existed.
-	Made []host.Made `json:"made,omitempty"`
+	// CreatedFolders contains the folders that Up created, including Dir unless it already existed.
+	CreatedFolders []host.CreatedFolder `json:"made,omitempty"`
 	// Mark is in the environment of all processes of the cluster.
 	Mark host.Mark `json:"mark"`
 	// Starter is the process that is starting the cluster, or nil when the cluster is ready.
@@ -48,12 +48,12 @@ type PlaygroundMember struct {
 	LogFile  string        `json:"log_file"`
 	Folder   host.FileID   `json:"folder"` // folder in Dir that has the member's name; zero if not created yet
 	Process  host.Identity `json:"process"`
-	// Behind contains the member's other processes, such as the server behind a proxy.
-	Behind []PlaygroundBacking `json:"behind,omitempty"`
+	// Backends contains the member's other processes, such as the server behind a proxy.
+	Backends []PlaygroundBackend `json:"behind,omitempty"`
 }
 
-// PlaygroundBacking is another process of a member.
-type PlaygroundBacking struct {
+// PlaygroundBackend is another process of a member.
+type PlaygroundBackend struct {
 	Name     string        `json:"name"`
 	Endpoint string        `json:"endpoint"` // HOST:PORT on which the process serves
 	Process  host.Identity `json:"process"`
@@ -72,7 +72,7 @@ func (m *PlaygroundMember) Running() bool {
 
 func (m *PlaygroundMember) processes() []host.Identity {
 	var out []host.Identity
-	for _, b := range m.Behind {
+	for _, b := range m.Backends {
 		out = append(out, b.Process)
 	}
 	if m.Process.PID != 0 { // 0 if Up was killed after it had started only the member's other processes
@@ -94,8 +94,8 @@ func (p *Playground) Endpoints() []string {
 func (p *Playground) access() store.Access {
 	a := store.Access{Endpoints: p.Endpoints()}
 	for _, m := range p.Members {
-		for _, b := range m.Behind {
-			setBehind(&a, m.Endpoint, b.Endpoint)
+		for _, b := range m.Backends {
+			addBackend(&a, m.Endpoint, b.Endpoint)
 		}
 	}
 	return a
@@ -103,7 +103,7 @@ func (p *Playground) access() store.Access {
 
 // CheckHere returns nil if the members' processes can be seen from here, and otherwise the reason.
 func (p *Playground) CheckHere() error {
-	switch p.Place.Reach() {
+	switch p.Place.Visibility() {
 	case host.OtherPIDNamespace:
 		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; this one is %s), so it is unknown whether they are running",
 			p.Dir, p.Place.PIDs, host.CurrentPlace().PIDs)

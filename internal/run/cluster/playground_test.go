@@ -25,7 +25,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Unready(&status); err != nil {
+	if err := CheckReady(&status); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {
@@ -57,7 +57,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !down.Found || strings.Join(down.Gone, ",") != "m1" || strings.Join(down.Ended, ",") != "m2,m3" {
+	if !down.Existed || strings.Join(down.ExitedMembers, ",") != "m1" || strings.Join(down.StoppedMembers, ",") != "m2,m3" {
 		t.Errorf("down: %+v", down)
 	}
 	if runningOf(loaded) != 0 {
@@ -66,7 +66,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is left: %v", err)
 	}
-	if down, err := Down(t.Context(), dir); err != nil || down.Found {
+	if down, err := Down(t.Context(), dir); err != nil || down.Existed {
 		t.Errorf("a second down: %+v, %v", down, err)
 	}
 	if _, err := Load(dir); !errors.Is(err, ErrNoPlayground) {
@@ -75,9 +75,9 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 }
 
 func runningOf(p *Playground) int {
-	s := p.look()
+	s := p.findProcesses()
 	defer s.release()
-	return len(s.ended)
+	return len(s.runningMembers)
 }
 
 // asLeft writes the state that Up leaves if it is killed: folders for the given number of members,
@@ -95,7 +95,7 @@ func asLeft(t *testing.T, dir string, members int) *Playground {
 	for i := range members {
 		commands = append(commands, store.Process{Name: memberName(i)})
 	}
-	if err := p.place(folder, commands); err != nil {
+	if err := p.placeMembers(folder, commands); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -127,7 +127,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 		t.Errorf("up on the remains of another cluster: %v", err)
 	}
 	down, err := Down(t.Context(), dir)
-	if err != nil || strings.Join(down.Gone, ",") != "m1" || len(down.Ended) != 0 {
+	if err != nil || strings.Join(down.ExitedMembers, ",") != "m1" || len(down.StoppedMembers) != 0 {
 		t.Errorf("down: %+v, %v", down, err)
 	}
 }
@@ -177,7 +177,7 @@ func TestPlaygroundWithoutStateIsCleared(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, stateFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if down, err := Down(t.Context(), dir); err != nil || !down.Found {
+	if down, err := Down(t.Context(), dir); err != nil || !down.Existed {
 		t.Errorf("%+v, %v", down, err)
 	}
 	if _, err := Load(dir); !errors.Is(err, ErrNoPlayground) {

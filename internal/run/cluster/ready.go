@@ -19,8 +19,8 @@ const (
 // defaultStartTimeout is the start timeout for a store that does not specify one.
 const defaultStartTimeout = time.Minute
 
-// errSlow is the cause with which a context is canceled when the start timeout expires.
-var errSlow = errors.New("the start timeout has expired")
+// errStartTimeout is the cause with which a context is canceled when the start timeout expires.
+var errStartTimeout = errors.New("the start timeout has expired")
 
 // awaitReady polls the members until all respond and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
@@ -29,66 +29,66 @@ func (c *Cluster) awaitReady(ctx context.Context, name string) error {
 		return fmt.Errorf("the %s cluster did not start: %w", name, err)
 	}
 	for i := range status.Members {
-		c.members[i].about.ID = status.Members[i].ID // no other goroutine uses the cluster yet
+		c.members[i].details.ID = status.Members[i].ID // no other goroutine uses the cluster yet
 	}
 	return nil
 }
 
 // poll asks for the status until the cluster is ready, one of its processes exits, the timeout
 // expires, or ctx is canceled.
-func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []running) (store.Status, error) {
+func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []startedProcess) (store.Status, error) {
 	if timeout <= 0 {
 		timeout = defaultStartTimeout
 	}
-	asking, cancel := context.WithTimeoutCause(ctx, timeout, errSlow)
+	requestCtx, cancel := context.WithTimeoutCause(ctx, timeout, errStartTimeout)
 	defer cancel()
-	asking, end := context.WithCancelCause(asking)
+	requestCtx, end := context.WithCancelCause(requestCtx)
 	defer end(nil)
 	for _, p := range processes {
 		go func() {
 			select {
 			case <-p.Exited():
 				end(&startError{member: p.name, logFile: p.logFile, exit: p.Exit()})
-			case <-asking.Done():
+			case <-requestCtx.Done():
 			}
 		}()
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	why := errors.New("no request has been sent yet")
-	for next := firstPause; ; next = min(next*3/2, lastPause) {
+	lastErr := errors.New("no request has been sent yet")
+	for nextPause := firstPause; ; nextPause = min(nextPause*3/2, lastPause) {
 		select {
-		case <-asking.Done():
-			if err := context.Cause(asking); err != errSlow {
+		case <-requestCtx.Done():
+			if err := context.Cause(requestCtx); err != errStartTimeout {
 				return store.Status{}, err
 			}
-			return store.Status{}, fmt.Errorf("the cluster was not ready after %v: %w", timeout, why)
+			return store.Status{}, fmt.Errorf("the cluster was not ready after %v: %w", timeout, lastErr)
 		case <-pause.C:
 		}
-		status, err := admin.Status(asking)
+		status, err := admin.Status(requestCtx)
 		if err == nil {
-			err = Unready(&status)
+			err = CheckReady(&status)
 		}
-		if asking.Err() == nil {
+		if requestCtx.Err() == nil {
 			if err == nil {
 				return status, nil
 			}
-			why = err
+			lastErr = err
 		}
-		pause.Reset(next)
+		pause.Reset(nextPause)
 	}
 }
 
-// Unready returns nil if a cluster with this status can serve, and otherwise the reason. All
+// CheckReady returns nil if a cluster with this status can serve, and otherwise the reason. All
 // members must respond, and exactly one must be leader, in a term that all members report.
-func Unready(s *store.Status) error {
+func CheckReady(s *store.Status) error {
 	leaders := 0
 	for i := range s.Members {
 		m := &s.Members[i]
 		switch {
 		case m.Err != nil:
 			return m.Err
-		case m.Role == kv.Unknown:
+		case m.Role == kv.UnknownRole:
 			return fmt.Errorf("%s knows no leader", m.Endpoint)
 		case m.Term != s.Term:
 			return fmt.Errorf("%s is in term %d, but another member is in term %d", m.Endpoint, m.Term, s.Term)

@@ -31,26 +31,26 @@ func (s *Spec) places() int {
 	return s.Members
 }
 
-// keepPlace reserves the last place for the spare member, if the spec requires this.
-func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.MemberPlace) error {
+// reservePlace reserves the last place for the spare member, if the spec requires this.
+func (c *Cluster) reservePlace(spec store.LaunchSpec, launch host.Launch, places []kv.MemberPlace) error {
 	if !c.spec.Spare {
 		return nil
 	}
-	at := places[c.spec.Members]
-	asked.Members, of.Members = places, places
-	asked.Joining, of.Joining = at.Name, at.Name
-	l, err := c.store.Launch(asked)
+	memberPlace := places[c.spec.Members]
+	spec.Members, launch.Members = places, places
+	spec.JoiningMember, launch.Joining = memberPlace.Name, memberPlace.Name
+	l, err := c.store.Launch(spec)
 	if err != nil {
 		return err
 	}
-	m := &member{place: c.placeOf(c.spec.Members), asked: asked, launch: l.Processes[c.spec.Members], of: of}
-	m.about = c.about(m)
-	c.spare = &spare{c, m, at}
+	m := &member{place: c.placeOfMember(c.spec.Members), spec: spec, launch: l.Processes[c.spec.Members], hostLaunch: launch}
+	m.details = c.describe(m)
+	c.spare = &spare{c, m, memberPlace}
 	return nil
 }
 
-// everybody returns all members including the spare member.
-func (c *Cluster) everybody() []*member {
+// allMembers returns all members including the spare member.
+func (c *Cluster) allMembers() []*member {
 	if c.spare == nil {
 		return c.members
 	}
@@ -67,37 +67,37 @@ func (c *Cluster) Spare() (Spare, error) {
 
 // spare implements Spare.
 type spare struct {
-	c  *Cluster
-	m  *member
-	at kv.MemberPlace
+	c           *Cluster
+	m           *member
+	memberPlace kv.MemberPlace
 }
 
 // Place implements Spare.
-func (s *spare) Place() kv.MemberPlace { return s.at }
+func (s *spare) Place() kv.MemberPlace { return s.memberPlace }
 
 // Start implements Spare.
 func (s *spare) Start(ctx context.Context) error {
 	s.c.stopping.Lock()
 	defer s.c.stopping.Unlock()
 	if s.c.stopped {
-		return fmt.Errorf("member %s is not started, because its cluster was stopped", s.at.Name)
+		return fmt.Errorf("member %s is not started, because its cluster was stopped", s.memberPlace.Name)
 	}
 	var err error
 	if s.m.disk == nil {
-		err = s.c.giveDisk(ctx, s.m)
+		err = s.c.mountDisk(ctx, s.m)
 	}
 	if err == nil {
 		err = s.c.startProcesses(ctx, s.m)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot start member %s: %w", s.at.Name, err)
+		return fmt.Errorf("cannot start member %s: %w", s.memberPlace.Name, err)
 	}
 	return nil
 }
 
 // End implements Spare.
 func (s *spare) End(ctx context.Context) error {
-	if len(s.m.running()) == 0 {
+	if len(s.m.startedProcesses()) == 0 {
 		return nil
 	}
 	if err := s.m.signal(ctx, host.Kill); err != nil {
@@ -105,11 +105,11 @@ func (s *spare) End(ctx context.Context) error {
 	}
 	limit := time.NewTimer(killTimeout)
 	defer limit.Stop()
-	for _, p := range s.m.running() {
+	for _, p := range s.m.startedProcesses() {
 		select {
 		case <-p.Exited():
 		case <-limit.C:
-			return fmt.Errorf("member %s was killed but has not exited", s.at.Name)
+			return fmt.Errorf("member %s was killed but has not exited", s.memberPlace.Name)
 		}
 	}
 	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // the member may have been killed before it created the folder

@@ -90,31 +90,31 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 			_ = c.stop(context.Background(), 0)
 		}
 	}()
-	if err := c.giveNetwork(ctx); err != nil {
+	if err := c.createNetwork(ctx); err != nil {
 		return nil, err
 	}
-	places, err := c.takePlaces(ctx)
+	places, err := c.claimPlaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places[:spec.Members:spec.Members])
-	asked.Elsewhere = !slices.ContainsFunc(c.places, func(p *place) bool { return p.root == "" })
-	if asked.Credentials, err = c.makeCredentials(places); err != nil {
+	request := launchSpec(spec, filepath.Base(c.places[0].data.Path()), places[:spec.Members:spec.Members])
+	request.Remote = !slices.ContainsFunc(c.places, func(p *place) bool { return p.root == "" })
+	if request.Credentials, err = c.makeCredentials(places); err != nil {
 		return nil, err
 	}
-	if c.launch, err = st.Launch(asked); err != nil {
+	if c.launch, err = st.Launch(request); err != nil {
 		return nil, err
 	}
-	of, err := launchOf(st, spec, asked)
+	hostLaunch, err := describeLaunch(st, spec, request)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.keepPlace(asked, of, places); err != nil {
+	if err := c.reservePlace(request, hostLaunch, places); err != nil {
 		return nil, err
 	}
 	c.exits = make(chan Exit, processes(&c.launch)) // the buffer has room for all processes
 	for i, p := range c.launch.Processes {
-		if err := c.startMember(ctx, &member{place: c.placeOf(i), asked: asked, launch: p, of: of}); err != nil {
+		if err := c.startMember(ctx, &member{place: c.placeOfMember(i), spec: request, launch: p, hostLaunch: hostLaunch}); err != nil {
 			return nil, err
 		}
 	}
@@ -131,50 +131,50 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 func processes(l *store.Launch) int {
 	n := 0
 	for _, p := range l.Processes {
-		n += len(p.Behind) + 1
+		n += len(p.Backends) + 1
 	}
 	return n
 }
 
-// takePlaces claims a folder and reserves ports on each host. It returns the place of each member.
-func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
+// claimPlaces claims a folder and reserves ports on each host. It returns the place of each member.
+func (c *Cluster) claimPlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	if c.network != nil {
 		for i := range c.spec.places() {
-			c.places = append(c.places, &place{host: c.spec.Hosts[0], in: c.network.Member(i)})
+			c.places = append(c.places, &place{host: c.spec.Hosts[0], networkHost: c.network.Member(i)})
 		}
 	} else {
 		for _, h := range c.spec.Hosts[:min(len(c.spec.Hosts), c.spec.Members)] {
-			c.places = append(c.places, &place{host: h, in: h})
+			c.places = append(c.places, &place{host: h, networkHost: h})
 		}
 	}
 	members := make([]kv.MemberPlace, c.spec.places())
 	for k, p := range c.places {
-		about, err := p.host.Describe(ctx)
+		description, err := p.host.Describe(ctx)
 		if err != nil {
 			return nil, err
 		}
-		p.root = about.Folder
+		p.root = description.Folder
 		if p.data, err = p.host.Claim(ctx, p.path(c.spec.Dir)); err != nil {
 			return nil, err
 		}
 		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // number of members on this host
-		if p.lease, err = p.in.Ports(ctx, n*store.PortsPerMember); err != nil {
+		if p.lease, err = p.networkHost.Ports(ctx, n*store.PortsPerMember); err != nil {
 			return nil, err
 		}
 		for i := range n {
 			at := k + i*len(c.places)
 			members[at] = memberPlace(at, p.data.Path(), p.lease.Address, p.lease.Ports[i*store.PortsPerMember:])
-			members[at].PeerTLS = c.securedPeers()
+			members[at].PeerTLS = c.peersUseTLS()
 		}
 	}
 	return members, nil
 }
 
-// placeOf returns the place of the i-th member.
-func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
+// placeOfMember returns the place of the i-th member.
+func (c *Cluster) placeOfMember(i int) *place { return c.places[i%len(c.places)] }
 
 // path converts a path in the spec to the path on the host.
-func (p *place) path(of string) string { return filepath.Join(p.root, of) }
+func (p *place) path(specPath string) string { return filepath.Join(p.root, specPath) }
 
 // memberPlace returns the place of the i-th member: a folder in dir, and the first PortsPerMember
 // ports.
@@ -192,82 +192,82 @@ func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.Launch
 	}
 }
 
-// launchOf returns a description of the launch for hosts that build the commands themselves.
-func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
-	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members, Credentials: asked.Credentials}
+// describeLaunch returns a description of the launch for hosts that build the commands themselves.
+func describeLaunch(st store.Store, spec Spec, request store.LaunchSpec) (host.Launch, error) {
+	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: request.Cluster, Members: request.Members, Credentials: request.Credentials}
 	if l.Version == "" {
 		l.Exec = spec.Exec
 	}
 	var err error
-	if asked.Settings != nil {
-		l.Settings, err = json.Marshal(asked.Settings)
+	if request.Settings != nil {
+		l.Settings, err = json.Marshal(request.Settings)
 	}
 	return l, err
 }
 
 func (c *Cluster) startMember(ctx context.Context, m *member) error {
-	m.about = c.about(m)
+	m.details = c.describe(m)
 	if c.network != nil && len(c.members) == 0 {
-		m.about.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
+		m.details.NetworkServer = &Process{Name: "network", PID: c.network.PID()}
 	}
 	c.members = append(c.members, m)
-	if err := c.giveDisk(ctx, m); err != nil {
+	if err := c.mountDisk(ctx, m); err != nil {
 		return err
 	}
 	return c.startProcesses(ctx, m)
 }
 
-// about returns the description of a member that is not started yet.
-func (c *Cluster) about(m *member) Member {
+// describe returns the description of a member that is not started yet.
+func (c *Cluster) describe(m *member) Member {
 	at, p := m.place, m.launch
 	known := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
-	for _, b := range p.Behind {
-		known.Behind = append(known.Behind, c.process(at, b))
+	for _, b := range p.Backends {
+		known.Backends = append(known.Backends, c.process(at, b))
 	}
 	return known
 }
 
 // process returns the description of a process that is not started yet.
-func (c *Cluster) process(at *place, p store.Process) Process {
-	return Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
+func (c *Cluster) process(hostPlace *place, p store.Process) Process {
+	return Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: hostPlace.path(c.spec.logFile(p))}
 }
 
 // startProcesses starts those processes of a member that are not running. The process that clients
 // connect to is started last.
 func (c *Cluster) startProcesses(ctx context.Context, m *member) error {
-	for i, b := range append(slices.Clone(m.launch.Behind), m.launch) {
-		now := m.running()
-		if i < len(now) && !now[i].ended() {
+	for i, b := range append(slices.Clone(m.launch.Backends), m.launch) {
+		now := m.startedProcesses()
+		if i < len(now) && !now[i].hasExited() {
 			continue
 		}
-		if err := c.startOne(ctx, m, i, b); err != nil {
+		if err := c.startMemberProcess(ctx, m, i, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startOne starts the i-th process of a member.
-func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Process) error {
+// startMemberProcess starts the i-th process of a member.
+func (c *Cluster) startMemberProcess(ctx context.Context, m *member, i int, p store.Process) error {
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	if m.place.root != "" {
 		p.Files = nil // the host creates the files itself
 	}
-	of := m.of
-	of.Process = p.Name
-	process, err := startProcess(ctx, m.place.in, p, m.place.data.Env(), &of)
+	hostLaunch := m.hostLaunch
+	hostLaunch.Process = p.Name
+	process, err := startProcess(ctx, m.place.networkHost, p, m.place.data.Env(), &hostLaunch)
 	if err != nil {
 		return err
 	}
-	started := running{p.Name, p.LogFile, &atomic.Bool{}, process}
+	started := startedProcess{p.Name, p.LogFile, &atomic.Bool{}, process}
 	m.setProcess(i, started)
 	c.reportExit(m, started)
 	return m.place.data.Note(ctx, process.Identity())
 }
 
 // setProcess records the i-th process of the member after its first start or a restart.
-func (m *member) setProcess(i int, p running) {
+func (m *member) setProcess(i int, p startedProcess) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i == len(m.processes) {
@@ -275,10 +275,10 @@ func (m *member) setProcess(i int, p running) {
 	} else {
 		m.processes[i] = p
 	}
-	if pid := p.Identity().PID; i < len(m.about.Behind) {
-		m.about.Behind[i].PID = pid
+	if pid := p.Identity().PID; i < len(m.details.Backends) {
+		m.details.Backends[i].PID = pid
 	} else {
-		m.about.PID = pid
+		m.details.PID = pid
 	}
 }
 
@@ -339,8 +339,8 @@ func (e *startError) portInUse() bool {
 
 // Limits for the end of a log in an error.
 const (
-	wordLines = 3
-	wordBytes = 400 // per line
+	maxErrorLines = 3
+	maxErrorBytes = 400 // per line
 )
 
 func lastLines(tail []string) string {
@@ -348,11 +348,11 @@ func lastLines(tail []string) string {
 		return "(nothing)"
 	}
 	var out []string
-	for _, line := range tail[max(0, len(tail)-wordLines):] {
+	for _, line := range tail[max(0, len(tail)-maxErrorLines):] {
 		// Only the server's developers need the stack trace. They find it in the log.
 		line, _, _ = strings.Cut(line, `,"stacktrace":`)
-		if len(line) > wordBytes {
-			line = strings.ToValidUTF8(line[:wordBytes], "") + "..."
+		if len(line) > maxErrorBytes {
+			line = strings.ToValidUTF8(line[:maxErrorBytes], "") + "..."
 		}
 		out = append(out, strings.TrimSpace(line))
 	}

@@ -49,8 +49,8 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 			folder.Close()
 		}
 	}()
-	if _, _, err := folder.Look(stateFile); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, absent(dir)
+	if _, _, err := folder.Inspect(stateFile); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, missingStateError(dir)
 	}
 	if err := folder.CheckOwner(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrForeign, err)
@@ -106,12 +106,12 @@ func (p *Playground) checkFolder(folder *host.Folder) error {
 
 // isSameFile reports whether two IDs, one recorded and one read now, belong to the same file.
 // Device numbers may change when the machine is rebooted.
-func (p *Playground) isSameFile(noted, now host.FileID) bool {
-	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
+func (p *Playground) isSameFile(recorded, now host.FileID) bool {
+	return recorded.Inode == now.Inode && (recorded.Device == now.Device || p.Place.Visibility() == host.Rebooted)
 }
 
-// absent returns the error for a folder without a state file.
-func absent(dir string) error {
+// missingStateError returns the error for a folder without a state file.
+func missingStateError(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) == 0:
@@ -130,10 +130,10 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 		return nil, err
 	}
 	p.Place, p.Mark, p.Starter = host.CurrentPlace(), host.NewMark(), &self
-	p.Made, err = host.MakeFolders(p.Dir)
+	p.CreatedFolders, err = host.CreateFolders(p.Dir)
 	defer func() {
 		if err != nil {
-			host.RemoveMade(p.Made)
+			host.RemoveCreatedFolders(p.CreatedFolders)
 		}
 	}()
 	if err != nil {

@@ -36,12 +36,12 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	c.stopped = true
 	var errs []error
 	// The clean-up must happen even if ctx has been canceled.
-	must := context.WithoutCancel(ctx)
+	uncanceled := context.WithoutCancel(ctx)
 	if grace > 0 {
-		errs = append(errs, c.signalAll(must, host.Terminate), c.signalAll(must, host.Resume))
+		errs = append(errs, c.signalAll(uncanceled, host.Terminate), c.signalAll(uncanceled, host.Resume))
 		c.awaitOrderly(ctx, grace)
 	}
-	errs = append(errs, c.signalAll(must, host.Kill))
+	errs = append(errs, c.signalAll(uncanceled, host.Kill))
 	if left := c.awaitExits(killTimeout); left != "" {
 		errs = append(errs, fmt.Errorf("member %s was killed but has not exited", left))
 	} else {
@@ -51,8 +51,8 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	if c.admin != nil {
 		errs = append(errs, c.admin.Close())
 	}
-	c.collectLogs(must)
-	for _, m := range c.everybody() {
+	c.collectLogs(uncanceled)
+	for _, m := range c.allMembers() {
 		if m.disk != nil {
 			m.disk.Close()
 		}
@@ -65,7 +65,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 			p.lease.Release()
 		}
 		if p.data != nil {
-			errs = append(errs, p.data.Release(must))
+			errs = append(errs, p.data.Release(uncanceled))
 		}
 	}
 	return errors.Join(errs...)
@@ -73,7 +73,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 
 func (c *Cluster) signalAll(ctx context.Context, s host.Signal) error {
 	var errs []error
-	for _, m := range c.everybody() {
+	for _, m := range c.allMembers() {
 		errs = append(errs, m.signal(ctx, s))
 	}
 	return errors.Join(errs...)
@@ -84,7 +84,7 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	ended := make(chan struct{}, len(c.members))
 	for _, m := range c.members {
 		go func() {
-			for _, p := range m.running() {
+			for _, p := range m.startedProcesses() {
 				<-p.Exited()
 			}
 			ended <- struct{}{}
@@ -92,10 +92,10 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
-	for left := len(c.members); left > 0; {
+	for remaining := len(c.members); remaining > 0; {
 		select {
 		case <-ended:
-			if left--; left == quorum(len(c.members))-1 {
+			if remaining--; remaining == quorum(len(c.members))-1 {
 				timer.Reset(min(grace, lonelyGrace))
 			}
 		case <-ctx.Done():
@@ -111,8 +111,8 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for _, m := range c.everybody() {
-		for _, p := range m.running() {
+	for _, m := range c.allMembers() {
+		for _, p := range m.startedProcesses() {
 			select {
 			case <-p.Exited():
 			case <-timer.C:

@@ -30,7 +30,7 @@ func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.
 	if err := spec.complete(); err != nil {
 		return nil, store.Status{}, err
 	}
-	if err := vacant(spec.Dir); err != nil {
+	if err := checkVacant(spec.Dir); err != nil {
 		return nil, store.Status{}, err
 	}
 	var err error
@@ -48,8 +48,8 @@ func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.
 	return nil, store.Status{}, err
 }
 
-// vacant returns nil if a playground can be started in the folder, and otherwise the reason.
-func vacant(dir string) error {
+// checkVacant returns nil if a playground can be started in the folder, and otherwise the reason.
+func checkVacant(dir string) error {
 	p, err := Load(dir)
 	switch {
 	case errors.Is(err, ErrNoPlayground):
@@ -60,13 +60,13 @@ func vacant(dir string) error {
 	if err := p.CheckHere(); err != nil {
 		return fmt.Errorf("%w: %w; use another folder", ErrAlreadyRunning, err)
 	}
-	s := p.look()
+	s := p.findProcesses()
 	defer s.release()
-	if len(s.ended) == 0 {
+	if len(s.runningMembers) == 0 {
 		return fmt.Errorf("%w, but none of its members is running; first remove the remains in %s with `cluster down`", ErrAlreadyRunning, dir)
 	}
 	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s are running, at %s; first stop the cluster with `cluster down`",
-		ErrAlreadyRunning, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
+		ErrAlreadyRunning, len(s.runningMembers), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
 // tryStart makes one attempt to start the playground. It records each member in the state file
@@ -78,7 +78,7 @@ func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store
 		return store.Status{}, err
 	}
 	defer folder.Close()
-	var processes []running
+	var processes []startedProcess
 	defer func() {
 		if err != nil {
 			err = p.discard(folder, processes, err)
@@ -97,7 +97,7 @@ func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store
 	if err != nil {
 		return store.Status{}, err
 	}
-	if err := p.place(folder, launch.Processes); err != nil {
+	if err := p.placeMembers(folder, launch.Processes); err != nil {
 		return store.Status{}, err
 	}
 	for i, command := range launch.Processes {
@@ -107,7 +107,7 @@ func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store
 			return store.Status{}, err
 		}
 	}
-	status, err := p.await(ctx, st, launch.StartTimeout, processes)
+	status, err := p.awaitReady(ctx, st, launch.StartTimeout, processes)
 	if err != nil {
 		return status, err
 	}
@@ -115,8 +115,8 @@ func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store
 	return status, p.save(folder)
 }
 
-// place records the members and creates their folders.
-func (p *Playground) place(folder *host.Folder, commands []store.Process) error {
+// placeMembers records the members and creates their folders.
+func (p *Playground) placeMembers(folder *host.Folder, commands []store.Process) error {
 	for _, c := range commands {
 		p.Members = append(p.Members, PlaygroundMember{Name: c.Name, Endpoint: c.Endpoint, DataDir: c.DataDir, LogFile: c.LogFile})
 	}
@@ -124,7 +124,7 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 		return err
 	}
 	for i := range p.Members {
-		id, err := folder.Make(p.Members[i].Name)
+		id, err := folder.CreateFolder(p.Members[i].Name)
 		if err != nil {
 			return fmt.Errorf("cannot create the folder for member %s in %s: %w", p.Members[i].Name, p.Dir, host.Cause(err))
 		}
@@ -135,17 +135,17 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 
 // startMember starts the processes of a member, and saves the state after each start. Even if it
 // fails, it returns the processes that it has started.
-func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
-	for _, c := range append(slices.Clone(command.Behind), command) {
+func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []startedProcess, err error) {
+	for _, c := range append(slices.Clone(command.Backends), command) {
 		process, err := startProcess(ctx, h, c, p.Mark.Env(), nil)
 		if err != nil {
 			return started, err
 		}
-		started = append(started, running{name: c.Name, Process: process})
-		if len(started) > len(command.Behind) {
+		started = append(started, startedProcess{name: c.Name, Process: process})
+		if len(started) > len(command.Backends) {
 			m.Process = process.Identity()
 		} else {
-			m.Behind = append(m.Behind, PlaygroundBacking{Name: c.Name, Endpoint: c.Endpoint, Process: process.Identity()})
+			m.Backends = append(m.Backends, PlaygroundBackend{Name: c.Name, Endpoint: c.Endpoint, Process: process.Identity()})
 		}
 		if err := p.save(folder); err != nil {
 			return started, err
@@ -154,7 +154,7 @@ func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *hos
 	return started, nil
 }
 
-func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Duration, processes []running) (store.Status, error) {
+func (p *Playground) awaitReady(ctx context.Context, st store.Store, timeout time.Duration, processes []startedProcess) (store.Status, error) {
 	admin, err := st.Admin(p.access())
 	if err != nil {
 		return store.Status{}, err
@@ -171,16 +171,16 @@ func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Dur
 
 // UndoError reports that a start failed and that some of its effects could not be undone.
 type UndoError struct {
-	Why  error // reason why the start failed
-	Left error // what remains, and why it could not be removed
+	Cause      error // reason why the start failed
+	RemovalErr error // what remains, and why it could not be removed
 }
 
-func (e *UndoError) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
-func (e *UndoError) Unwrap() []error { return []error{e.Why, e.Left} }
+func (e *UndoError) Error() string   { return fmt.Sprintf("%v; and %v", e.Cause, e.RemovalErr) }
+func (e *UndoError) Unwrap() []error { return []error{e.Cause, e.RemovalErr} }
 
 // discard undoes a failed start and returns the reason for the failure. It also removes the logs;
 // the reason contains their last lines.
-func (p *Playground) discard(folder *host.Folder, processes []running, why error) error {
+func (p *Playground) discard(folder *host.Folder, processes []startedProcess, cause error) error {
 	for _, process := range processes {
 		_ = process.Signal(context.Background(), host.Kill)
 	}
@@ -188,11 +188,11 @@ func (p *Playground) discard(folder *host.Folder, processes []running, why error
 		select {
 		case <-process.Exited():
 		case <-time.After(killTimeout):
-			return &UndoError{why, fmt.Errorf("process %d was killed but has not exited", process.Identity().PID)}
+			return &UndoError{cause, fmt.Errorf("process %d was killed but has not exited", process.Identity().PID)}
 		}
 	}
 	if err := p.remove(folder); err != nil {
-		return &UndoError{why, err}
+		return &UndoError{cause, err}
 	}
-	return why
+	return cause
 }

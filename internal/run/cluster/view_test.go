@@ -74,7 +74,7 @@ func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 	b := newBed(t, 3)
 	b.leads(-1, 0)
 	b.want(b.answer(0, 1, follows(2, 4, 1))) // it is not known yet which member has ID 1
-	b.want(b.answer(time.Millisecond, 0, leadsIn(1, 4)), Change{What: LeaderSeen, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
+	b.want(b.answer(time.Millisecond, 0, leadsIn(1, 4)), Change{Kind: LeaderElected, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
 	b.leads(0, 4)
 }
 
@@ -89,21 +89,21 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	if len(elected) != 1 || !elected[0].Since.Equal(b.timeAt(-10*time.Millisecond)) {
 		t.Errorf("the leader before was confirmed at the beginning for the last time: %+v", elected)
 	}
-	b.want(elected, Change{What: LeaderSeen, Member: 1, Term: 5, Before: 4, At: b.timeAt(1100 * time.Millisecond)})
+	b.want(elected, Change{Kind: LeaderElected, Member: 1, Term: 5, PreviousTerm: 4, At: b.timeAt(1100 * time.Millisecond)})
 	b.leads(1, 5)
 	if got := b.Followers(); !slices.Equal(got, []int{2}) {
 		t.Errorf("the followers that answer are %v", got)
 	}
 	b.want(b.silent(1500*time.Millisecond, 0))
-	b.want(b.silent(2500*time.Millisecond, 0), Change{What: Lost, Member: 0, At: b.timeAt(0)})
+	b.want(b.silent(2500*time.Millisecond, 0), Change{Kind: MemberLost, Member: 0, At: b.timeAt(0)})
 	b.want(b.silent(3500*time.Millisecond, 0))
 	if b.Members()[0].Err == nil || b.Members()[1].Err != nil {
 		t.Errorf("the members are %+v", b.Members())
 	}
 	// When the old leader continues, it believes at first that it is still leader.
 	b.want(b.answer(4000*time.Millisecond, 0, leadsIn(1, 4)),
-		Change{What: MemberBack, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
-		Change{What: Renewed, Member: 0, Term: 5, At: b.timeAt(4000 * time.Millisecond)})
+		Change{Kind: MemberBack, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
+		Change{Kind: LeaderRenewed, Member: 0, Term: 5, At: b.timeAt(4000 * time.Millisecond)})
 	b.leads(1, 5)
 	b.want(b.answer(4100*time.Millisecond, 0, follows(1, 5, 2)))
 	if got := b.Followers(); !slices.Equal(got, []int{0, 2}) {
@@ -121,9 +121,9 @@ func TestMemberIsLostAfterSilence(t *testing.T) {
 		b.want(b.silent(d+1900*time.Millisecond, 2))
 		b.want(b.answer(d+2500*time.Millisecond, 2, follows(3, 4, 1)))
 	}
-	gone := store.Member{Err: errors.New("nothing listens there"), Gone: true}
+	gone := store.Member{Err: errors.New("nothing listens there"), ProcessEnded: true}
 	at := b.timeAt(40 * time.Second)
-	b.want(b.Update(2, at, at, gone), Change{What: Lost, Member: 2, At: at})
+	b.want(b.Update(2, at, at, gone), Change{Kind: MemberLost, Member: 2, At: at})
 	b.want(b.Update(2, at, at, gone))
 	if got := b.Followers(); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("without an election the followers stay: %v", got)
@@ -136,7 +136,7 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 	for d := range 30 {
 		b.want(b.answer(time.Duration(d)*time.Second, 1, store.Member{}))
 	}
-	if m := b.Members()[1]; m.ID != 2 || m.Role != kv.Unknown || m.Err != nil {
+	if m := b.Members()[1]; m.ID != 2 || m.Role != kv.UnknownRole || m.Err != nil {
 		t.Errorf("it is %+v", m)
 	}
 }
@@ -144,10 +144,10 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 // If members report no terms, the periods of leadership are counted.
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
-	b.want(b.answer(0, 0, leadsIn(1, 0)), Change{What: LeaderSeen, Member: 0, Term: 1, At: b.timeAt(0)})
+	b.want(b.answer(0, 0, leadsIn(1, 0)), Change{Kind: LeaderElected, Member: 0, Term: 1, At: b.timeAt(0)})
 	b.want(b.answer(time.Second, 1, leadsIn(2, 0))) // it is unknown which of the two leaders is the current one
 	b.answer(2*time.Second, 0, follows(1, 0, 0))
-	b.want(b.answer(3*time.Second, 1, leadsIn(2, 0)), Change{What: LeaderSeen, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
+	b.want(b.answer(3*time.Second, 1, leadsIn(2, 0)), Change{Kind: LeaderElected, Member: 1, Term: 2, PreviousTerm: 1, At: b.timeAt(3 * time.Second)})
 	b.leads(1, 2)
 }
 
@@ -174,7 +174,7 @@ func TestTheHighestTermCounts(t *testing.T) {
 			}
 			highest = max(highest, term)
 			for _, c := range b.answer(time.Duration(k)*time.Millisecond, i, m) {
-				if c.What != LeaderSeen || c.Term <= before || c.Before != before {
+				if c.Kind != LeaderElected || c.Term <= before || c.PreviousTerm != before {
 					t.Fatalf("after term %d comes %+v", before, c)
 				}
 				before = c.Term

@@ -41,7 +41,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if e := exit(t, c); e.Member != lost || !e.Asked {
+		if e := exit(t, c); e.Member != lost || !e.Requested {
 			t.Errorf("ended %+v", e)
 		}
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badDisk returns the action that injects faults into members' disks. Healing also starts the
+// diskAction returns the action that injects faults into members' disks. Healing also starts the
 // members, because the faults may have made them exit.
-func badDisk(faults func(*fault.Happening) disk.Faults) *action {
+func diskAction(faults func(*fault.Injection) disk.Faults) *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
-			return o.forEachMember(func(m string) error { return o.setDisk(ctx, m, faults(o.what)) })
+			return o.forEachMember(func(m string) error { return o.setDisk(ctx, m, faults(o.happening)) })
 		},
 		heal: func(ctx context.Context, o *injection) error {
 			return o.forEachMember(func(m string) error {
-				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
+				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.Restart(ctx, m))
 			})
 		},
 		healed: "given a working disk",
@@ -40,20 +40,20 @@ func (o *injection) setDisk(ctx context.Context, member string, f disk.Faults) e
 // disks at the time `By` before the power loss. Only data that was written after that time can then
 // be lost.
 func powerLoss() *action {
-	a := ending(host.Kill)
-	a.ahead, a.then = writeBack, forget
+	a := exitAction(host.Kill)
+	a.prepare, a.afterBegin = writeBack, dropUnsynced
 	return a
 }
 
-// forget makes the disks of members that have exited lose the data that was not synced.
-func forget(ctx context.Context, o *injection) error {
+// dropUnsynced makes the disks of members that have exited lose the data that was not synced.
+func dropUnsynced(ctx context.Context, o *injection) error {
 	return o.forEachMember(func(m string) error {
 		d, err := o.Cluster.Disk(m)
 		if err != nil {
 			return err
 		}
 		lost, err := d.PowerLoss(ctx)
-		o.f.LostFiles += lost
+		o.result.LostFiles += lost
 		return err
 	})
 }
@@ -63,36 +63,36 @@ func forget(ctx context.Context, o *injection) error {
 func lyingDisk() *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
-			return o.atOnce(ctx, o.members, func(m string) error { return o.setDisk(ctx, m, disk.Faults{Lying: true}) })
+			return o.whileSuspended(ctx, o.members, func(m string) error { return o.setDisk(ctx, m, disk.Faults{Lying: true}) })
 		},
 		heal: func(ctx context.Context, o *injection) error {
 			var err error
-			if o.f.Done() { // no power loss if only some of the disks lied, because the fault was not injected
-				err = powerGoes(ctx, o)
+			if o.result.Injected() { // no power loss if only some of the disks lied, because the fault was not injected
+				err = losePower(ctx, o)
 			}
 			return errors.Join(err, o.forEachMember(func(m string) error {
-				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
+				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.Restart(ctx, m))
 			}))
 		},
 		healed: "restarted after the power loss, with working disks",
 	}
 }
 
-// powerGoes kills the members and makes their disks lose the data that was not synced.
-func powerGoes(ctx context.Context, o *injection) error {
-	if err := signal(host.Kill)(ctx, o); err != nil {
+// losePower kills the members and makes their disks lose the data that was not synced.
+func losePower(ctx context.Context, o *injection) error {
+	if err := signalMembers(host.Kill)(ctx, o); err != nil {
 		return err
 	}
-	if err := o.forEachMember(func(m string) error { return o.end(ctx, m) }); err != nil {
+	if err := o.forEachMember(func(m string) error { return o.awaitExit(ctx, m) }); err != nil {
 		return err
 	}
-	o.f.Ended = o.window(o.Clock.Now())
-	return forget(ctx, o)
+	o.result.EndedAt = o.windowSeconds(o.Clock.Now())
+	return dropUnsynced(ctx, o)
 }
 
 // writeBack writes all data of the members to their disks, so that the data survives a power loss.
 func writeBack(ctx context.Context, i *Injector) error {
-	return i.atOnce(ctx, slices.Sorted(maps.Values(i.Names)), func(m string) error {
+	return i.whileSuspended(ctx, slices.Sorted(maps.Values(i.Names)), func(m string) error {
 		d, err := i.Cluster.Disk(m)
 		if err != nil {
 			return err
@@ -101,10 +101,10 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// atOnce suspends all given members, calls do for each of them, and resumes them. Because no member
+// whileSuspended suspends all given members, calls do for each of them, and resumes them. Because no member
 // runs in between, the states of the disks are consistent with each other: no disk contains a write
 // that another disk would contain only later.
-func (i *Injector) atOnce(ctx context.Context, members []string, do func(member string) error) error {
+func (i *Injector) whileSuspended(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{
 		func(m string) error { return i.Cluster.Signal(ctx, m, host.Pause) }, do,

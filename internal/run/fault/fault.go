@@ -15,29 +15,29 @@ import (
 
 // Time limits for the phases of a fault.
 const (
-	// askAhead is how long before a fault the injector asks the cluster for its status and leader.
-	askAhead = 200 * time.Millisecond
-	// askEvery is the pause between two status requests. It is therefore also the resolution of the
+	// statusLeadTime is how long before a fault the injector asks the cluster for its status and leader.
+	statusLeadTime = 200 * time.Millisecond
+	// statusInterval is the pause between two status requests. It is therefore also the resolution of the
 	// recovery time.
-	askEvery = 20 * time.Millisecond
-	// askWithin limits one status request to all members.
-	askWithin = 3 * time.Second
-	// healthyWithin is the maximum time for which the injector waits for a healthy cluster before
+	statusInterval = 20 * time.Millisecond
+	// statusTimeout limits one status request to all members.
+	statusTimeout = 3 * time.Second
+	// healthyTimeout is the maximum time for which the injector waits for a healthy cluster before
 	// it injects a fault.
-	healthyWithin = 30 * time.Second
-	// readyWithin is the maximum time from the end of a fault until the cluster is ready again.
-	readyWithin = 60 * time.Second
-	// againEvery is the interval at which members that exited during startup are started again.
-	againEvery = time.Second
+	healthyTimeout = 30 * time.Second
+	// readyTimeout is the maximum time from the end of a fault until the cluster is ready again.
+	readyTimeout = 60 * time.Second
+	// restartInterval is the interval at which members that exited during startup are started again.
+	restartInterval = time.Second
 )
 
 // Cluster is the interface through which faults act on a cluster.
 type Cluster interface {
 	Signal(ctx context.Context, member string, s host.Signal) error
 	AwaitEnd(ctx context.Context, member string) error
-	StartAgain(ctx context.Context, member string) error
-	StartAs(ctx context.Context, member string, s cluster.Server) error
-	StartEmpty(ctx context.Context, member string) error
+	Restart(ctx context.Context, member string) error
+	RestartWithServer(ctx context.Context, member string, s cluster.Server) error
+	RestartEmpty(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
 	Network() (host.Network, error)
 	Spare() (cluster.Spare, error)
@@ -61,29 +61,29 @@ type Injector struct {
 	Admin func(endpoints []string) (store.Admin, error)
 	// Server returns the server software to which a rolling upgrade upgrades the members, as
 	// specified by the parameter `to`.
-	Server func(to string) (cluster.Server, error)
+	Server func(version string) (cluster.Server, error)
 	Names  map[string]string // member names by endpoint
 	Clock  Clock
 	// Event records an event.
 	Event func(record.Event)
 
-	opened time.Time
-	done   []record.Fault
-	taken  int // number of times that a follower was chosen as the target of a fault
+	windowStart     time.Time
+	results         []record.Fault
+	followerChoices int // number of times that a follower was chosen as the target of a fault
 }
 
-// healthy requests the status repeatedly until all members respond and agree on a leader, but at
+// awaitHealthy requests the status repeatedly until all members respond and agree on a leader, but at
 // most for the given time.
-func (i *Injector) healthy(ctx context.Context, within time.Duration) (status store.Status, err error) {
+func (i *Injector) awaitHealthy(ctx context.Context, within time.Duration) (status store.Status, err error) {
 	end := i.Clock.Now().Add(within)
 	for {
-		asked, cancel := context.WithTimeout(ctx, askWithin)
+		asked, cancel := context.WithTimeout(ctx, statusTimeout)
 		status, err = i.Ask(asked)
 		cancel()
 		if err == nil {
-			err = cluster.Unready(&status)
+			err = cluster.CheckReady(&status)
 		}
-		if err == nil || i.Clock.Now().After(end) || !i.Clock.SleepUntil(ctx, i.Clock.Now().Add(askEvery)) {
+		if err == nil || i.Clock.Now().After(end) || !i.Clock.SleepUntil(ctx, i.Clock.Now().Add(statusInterval)) {
 			return status, err
 		}
 	}
@@ -96,10 +96,10 @@ func (i *Injector) name(m *store.Member) string {
 	return m.Name
 }
 
-// window converts a time to seconds after the window opened.
-func (i *Injector) window(t time.Time) *float64 { return new(t.Sub(i.opened).Seconds()) }
+// windowSeconds converts a time to seconds after the window opened.
+func (i *Injector) windowSeconds(t time.Time) *float64 { return new(t.Sub(i.windowStart).Seconds()) }
 
-func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string) {
+func (i *Injector) recordEvent(f *record.Fault, kind string, at time.Time, text string) {
 	i.Event(record.Event{Time: at, Kind: kind, Member: f.Member, Text: text})
 }
 

@@ -23,15 +23,15 @@ import (
 // simulated simulates a cluster of three members, and a clock. A member responds again one second
 // after it was restarted.
 type simulated struct {
-	now     time.Time
-	leader  int
-	down    [3]bool
-	back    [3]time.Time // time at which the member responds again
-	said    []string
-	ignores bool   // whether members ignore SIGTERM
-	refuses int    // number of starts that fail
-	end     func() // called when the simulated time reaches endAt
-	endAt   time.Time
+	now              time.Time
+	leader           int
+	down             [3]bool
+	respondsAt       [3]time.Time // time at which the member responds again
+	actions          []string
+	ignoresTerminate bool   // whether members ignore SIGTERM
+	failingStarts    int    // number of starts that fail
+	end              func() // called when the simulated time reaches endAt
+	endAt            time.Time
 }
 
 func (s *simulated) Now() time.Time { return s.now }
@@ -53,12 +53,12 @@ func (s *simulated) SleepUntil(ctx context.Context, at time.Time) bool {
 func (s *simulated) member(name string) int { return int(name[1] - '1') }
 
 func (s *simulated) Signal(_ context.Context, name string, sig host.Signal) error {
-	s.said = append(s.said, fmt.Sprintf("%s %s", sig, name))
+	s.actions = append(s.actions, fmt.Sprintf("%s %s", sig, name))
 	i := s.member(name)
 	switch {
 	case sig == host.Resume:
-		s.down[i], s.back[i] = false, s.now
-	case sig == host.Terminate && s.ignores:
+		s.down[i], s.respondsAt[i] = false, s.now
+	case sig == host.Terminate && s.ignoresTerminate:
 	default:
 		s.down[i] = true
 		if s.leader == i {
@@ -75,15 +75,15 @@ func (s *simulated) AwaitEnd(ctx context.Context, name string) error {
 	return ctx.Err()
 }
 
-func (s *simulated) StartAgain(_ context.Context, name string) error {
+func (s *simulated) Restart(_ context.Context, name string) error {
 	i := s.member(name)
-	if s.refuses > 0 {
-		s.refuses--
+	if s.failingStarts > 0 {
+		s.failingStarts--
 		return errors.New("no")
 	}
 	if s.down[i] {
-		s.said = append(s.said, "start "+name)
-		s.down[i], s.back[i] = false, s.now.Add(time.Second)
+		s.actions = append(s.actions, "start "+name)
+		s.down[i], s.respondsAt[i] = false, s.now.Add(time.Second)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (n *simulatedNetwork) Set(_ context.Context, all []network.Fault) error {
 		l := all[0].Link
 		text += fmt.Sprintf(" %v %v %v %v %v", l.Cut, l.Delay, l.Loss, l.Reorder, l.Rate)
 	}
-	n.s.said = append(n.s.said, text)
+	n.s.actions = append(n.s.actions, text)
 	return nil
 }
 
@@ -116,12 +116,12 @@ type simulatedDisk struct {
 }
 
 func (d *simulatedDisk) Set(_ context.Context, f disk.Faults) error {
-	d.s.said = append(d.s.said, fmt.Sprintf("disk %s %v %v %v%s", d.name, f.SyncDelay, f.Full, f.Failing, map[bool]string{true: " lying"}[f.Lying]))
+	d.s.actions = append(d.s.actions, fmt.Sprintf("disk %s %v %v %v%s", d.name, f.SyncDelay, f.Full, f.Failing, map[bool]string{true: " lying"}[f.Lying]))
 	return nil
 }
 
 func (d *simulatedDisk) WriteBack(context.Context) error {
-	d.s.said = append(d.s.said, fmt.Sprintf("write back %s at %g", d.name, d.s.now.Sub(time.Unix(1000, 0)).Seconds()))
+	d.s.actions = append(d.s.actions, fmt.Sprintf("write back %s at %g", d.name, d.s.now.Sub(time.Unix(1000, 0)).Seconds()))
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (d *simulatedDisk) PowerLoss(context.Context) (int, error) {
 	if !d.s.down[d.s.member(d.name)] {
 		return 0, errors.New("a process still uses it")
 	}
-	d.s.said = append(d.s.said, "power "+d.name)
+	d.s.actions = append(d.s.actions, "power "+d.name)
 	return 2, nil
 }
 
@@ -144,7 +144,7 @@ func (s *simulated) ask(ctx context.Context) (store.Status, error) {
 		if i == s.leader {
 			m.Role = kv.Leader
 		}
-		if s.down[i] || s.now.Before(s.back[i]) {
+		if s.down[i] || s.now.Before(s.respondsAt[i]) {
 			m.Err = errors.New("it does not answer")
 		}
 		st.Members = append(st.Members, m)
@@ -152,8 +152,8 @@ func (s *simulated) ask(ctx context.Context) (store.Status, error) {
 	return st, ctx.Err()
 }
 
-// play injects the faults in simulated time, in a window of the given length.
-func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]record.Fault, []record.Event) {
+// injectFaults injects the faults in simulated time, in a window of the given length.
+func (s *simulated) injectFaults(t *testing.T, faults string, window time.Duration) ([]record.Fault, []record.Event) {
 	t.Helper()
 	list, err := fault.Parse(faults)
 	if err != nil {
@@ -168,20 +168,20 @@ func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]r
 	i := &Injector{Cluster: s, Ask: s.ask, Names: map[string]string{"e1": "m1", "e2": "m2", "e3": "m3"}, Clock: s,
 		Admin: s.admin, Server: func(to string) (cluster.Server, error) { return cluster.Server{Version: to}, nil },
 		Event: func(e record.Event) { events = append(events, e) }}
-	return i.Run(t.Context(), load, opened, l.Happenings()), events
+	return i.Run(t.Context(), load, opened, l.Injections()), events
 }
 
 func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 	s := &simulated{}
-	done, events := s.play(t, "kill leader at 2s for 3s every 10s repeat 2, terminate follower at 30s for 1s, pause m1 at 40s for 2s, restart leader at 50s", time.Minute)
+	done, events := s.injectFaults(t, "kill leader at 2s for 3s every 10s repeat 2, terminate follower at 30s for 1s, pause m1 at 40s for 2s, restart leader at 50s", time.Minute)
 	want := []string{"SIGKILL m1", "start m1", "SIGKILL m2", "start m2", "SIGTERM m1", "start m1", "SIGSTOP m1", "SIGCONT m1", "SIGTERM m3", "start m3"}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
+	if !slices.Equal(s.actions, want) {
+		t.Errorf("done was %q, not %q", s.actions, want)
 	}
 	for i, times := range [][3]float64{{2, 5, 6}, {12, 15, 16}, {30, 31, 32}, {40, 42, 42}, {50, 50, 51}} {
 		f := done[i]
-		if f.Failure != "" || *f.Began != times[0] || *f.Healed != times[1] || *f.Ready < times[2] || *f.Ready > times[2]+askEvery.Seconds() {
-			t.Errorf("fault %d: %+v began %g, healed %g, ready %g, not %v", i+1, f, *f.Began, *f.Healed, *f.Ready, times)
+		if f.Failure != "" || *f.BeganAt != times[0] || *f.HealedAt != times[1] || *f.RecoveredAt < times[2] || *f.RecoveredAt > times[2]+statusInterval.Seconds() {
+			t.Errorf("fault %d: %+v began %g, healed %g, ready %g, not %v", i+1, f, *f.BeganAt, *f.HealedAt, *f.RecoveredAt, times)
 		}
 	}
 	if len(events) != 3*len(done) {
@@ -192,7 +192,7 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 // There is an action for each kind of fault that a scenario can request.
 func TestEachKindHasAnAction(t *testing.T) {
 	for _, k := range fault.All() {
-		if a := actions[k]; a == nil || a.begin == nil && a.then == nil || a.heal == nil || a.healed == "" {
+		if a := actions[k]; a == nil || a.begin == nil && a.afterBegin == nil || a.heal == nil || a.healed == "" {
 			t.Errorf("%s: %+v", k, a)
 		}
 	}
@@ -200,7 +200,7 @@ func TestEachKindHasAnAction(t *testing.T) {
 
 func TestFaultsOfDisks(t *testing.T) {
 	s := &simulated{}
-	done, _ := s.play(t, "slow-disk leader by 200ms at 2s for 3s, full-disk m2 at 10s for 1s, failing-disk follower at 20s for 1s, power-loss all at 30s for 2s, kill all at 40s for 1s", time.Minute)
+	done, _ := s.injectFaults(t, "slow-disk leader by 200ms at 2s for 3s, full-disk m2 at 10s for 1s, failing-disk follower at 20s for 1s, power-loss all at 30s for 2s, kill all at 40s for 1s", time.Minute)
 	want := []string{
 		"disk m1 200ms false false", "disk m1 0s false false",
 		"disk m2 0s true false", "disk m2 0s false false",
@@ -208,15 +208,15 @@ func TestFaultsOfDisks(t *testing.T) {
 		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "power m1", "power m2", "power m3", "start m1", "start m2", "start m3",
 		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "start m1", "start m2", "start m3",
 	}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
+	if !slices.Equal(s.actions, want) {
+		t.Errorf("done was %q, not %q", s.actions, want)
 	}
 	for i, f := range done {
-		if f.Failure != "" || f.Ready == nil {
+		if f.Failure != "" || f.RecoveredAt == nil {
 			t.Errorf("fault %d: %+v", i+1, f)
 		}
 	}
-	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.Ended != 30 || *f.Healed != 32 {
+	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.EndedAt != 30 || *f.HealedAt != 32 {
 		t.Errorf("the power loss: %+v", f)
 	}
 }
@@ -225,7 +225,7 @@ func TestFaultsOfDisks(t *testing.T) {
 // the end of the fault, even if the load ends earlier.
 func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 	s := &simulated{}
-	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
+	done, events := s.injectFaults(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
 	want := []string{
 		"SIGSTOP m1", "SIGSTOP m2", "SIGSTOP m3", "write back m1 at 7", "write back m2 at 7", "write back m3 at 7", "SIGCONT m1", "SIGCONT m2", "SIGCONT m3",
 		"SIGKILL m2", "power m2", "start m2",
@@ -234,13 +234,13 @@ func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 		"disk m1 0s false false", "start m1", "disk m2 0s false false", "start m2", "disk m3 0s false false", "start m3",
 		"SIGSTOP m1", "disk m1 0s false false lying", "SIGCONT m1", "SIGKILL m1", "power m1", "disk m1 0s false false", "start m1",
 	}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
+	if !slices.Equal(s.actions, want) {
+		t.Errorf("done was %q, not %q", s.actions, want)
 	}
-	if f := done[1]; f.Failure != "" || *f.Began != 20 || *f.Ended != 25 || *f.Healed != 25 || f.LostFiles != 6 {
+	if f := done[1]; f.Failure != "" || *f.BeganAt != 20 || *f.EndedAt != 25 || *f.HealedAt != 25 || f.LostFiles != 6 {
 		t.Errorf("of disks that lied it says %+v", f)
 	}
-	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.Healed != 60 || f.LostFiles != 2 {
+	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.HealedAt != 60 || f.LostFiles != 2 {
 		t.Errorf("of a load that ended before it says %+v", f)
 	}
 	if e := events[0]; e.Kind != record.FaultStep || e.Text != "the data of all members was written to their disks; this suspended each member for at most 0 s (fault 1)" {
@@ -262,11 +262,11 @@ func TestFaultsOfLinks(t *testing.T) {
 		"slow-link m1 to 100KB/s from clients":     "links m1>clients clients>m1 false 0s 0 0 100000",
 	} {
 		s := &simulated{}
-		done, _ := s.play(t, fault+" at 2s for 3s", time.Minute)
-		if !slices.Equal(s.said, []string{want, "links"}) {
-			t.Errorf("%s: done was %q, not %q", fault, s.said, want)
+		done, _ := s.injectFaults(t, fault+" at 2s for 3s", time.Minute)
+		if !slices.Equal(s.actions, []string{want, "links"}) {
+			t.Errorf("%s: done was %q, not %q", fault, s.actions, want)
 		}
-		if f := done[0]; f.Failure != "" || *f.Began != 2 || *f.Healed != 5 || f.What != fault+" for 3s" {
+		if f := done[0]; f.Failure != "" || *f.BeganAt != 2 || *f.HealedAt != 5 || f.Description != fault+" for 3s" {
 			t.Errorf("%s: %+v", fault, f)
 		}
 	}
@@ -277,17 +277,17 @@ func TestFaultsOfLinks(t *testing.T) {
 func TestPartsOfLargerClusters(t *testing.T) {
 	for _, c := range []struct {
 		all    []string
-		halves []ends
-		others []ends
+		halves []linkEnds
+		others []linkEnds
 	}{
-		{[]string{"a", "b", "c", "d"}, []ends{{"c", "b"}, {"c", "d"}, {"a", "b"}, {"a", "d"}}, []ends{{"a", "b"}, {"a", "d"}}},
-		{[]string{"a", "b", "c", "d", "e"}, []ends{{"c", "b"}, {"c", "d"}, {"c", "e"}, {"a", "b"}, {"a", "d"}, {"a", "e"}}, []ends{{"a", "d"}, {"a", "e"}, {"b", "d"}, {"b", "e"}}},
+		{[]string{"a", "b", "c", "d"}, []linkEnds{{"c", "b"}, {"c", "d"}, {"a", "b"}, {"a", "d"}}, []linkEnds{{"a", "b"}, {"a", "d"}}},
+		{[]string{"a", "b", "c", "d", "e"}, []linkEnds{{"c", "b"}, {"c", "d"}, {"c", "e"}, {"a", "b"}, {"a", "d"}, {"a", "e"}}, []linkEnds{{"a", "d"}, {"a", "e"}, {"b", "d"}, {"b", "e"}}},
 	} {
-		o := &injection{members: []string{"c"}, all: c.all}
-		if got := halves(o); !slices.Equal(got, c.halves) {
+		o := &injection{members: []string{"c"}, allMembers: c.all}
+		if got := linksBetweenHalves(o); !slices.Equal(got, c.halves) {
 			t.Errorf("%v are split at %v", c.all, got)
 		}
-		if got := othersHalves(o); !slices.Equal(got, c.others) {
+		if got := linksBetweenOtherHalves(o); !slices.Equal(got, c.others) {
 			t.Errorf("of %v those besides c are split at %v", c.all, got)
 		}
 	}
@@ -295,24 +295,24 @@ func TestPartsOfLargerClusters(t *testing.T) {
 
 func TestFaultsAreHealedAfterErrors(t *testing.T) {
 	for name, c := range map[string]struct {
-		s      simulated
-		faults string
-		window time.Duration
-		want   []string
-		says   string
+		s         simulated
+		faults    string
+		window    time.Duration
+		want      []string
+		wantError string
 	}{
 		"the load ends in it":   {simulated{}, "pause leader at 2s for 30s", 10 * time.Second, []string{"SIGSTOP m1", "SIGCONT m1"}, "cut short"},
 		"the load ends before":  {simulated{}, "kill leader at 20s for 3s", 10 * time.Second, nil, "had already ended"},
-		"it does not terminate": {simulated{ignores: true}, "terminate leader at 2s for 3s", time.Minute, []string{"SIGTERM m1", "SIGKILL m1", "start m1"}, ""},
+		"it does not terminate": {simulated{ignoresTerminate: true}, "terminate leader at 2s for 3s", time.Minute, []string{"SIGTERM m1", "SIGKILL m1", "start m1"}, ""},
 		"it is not whole":       {simulated{down: [3]bool{true}, leader: 1}, "kill leader at 2s for 3s", time.Minute, nil, "not all members were running before"},
-		"it cannot be started":  {simulated{refuses: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1", "start m1"}, "not healed: no"},
+		"it cannot be started":  {simulated{failingStarts: 1}, "kill leader at 2s for 3s", time.Minute, []string{"SIGKILL m1", "start m1"}, "not healed: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, _ := c.s.play(t, c.faults, c.window)
-			if !slices.Equal(c.s.said, c.want) {
-				t.Errorf("done was %q, not %q", c.s.said, c.want)
+			done, _ := c.s.injectFaults(t, c.faults, c.window)
+			if !slices.Equal(c.s.actions, c.want) {
+				t.Errorf("done was %q, not %q", c.s.actions, c.want)
 			}
-			if (done[0].Failure == "") != (c.says == "") || !strings.Contains(done[0].Failure, c.says) {
+			if (done[0].Failure == "") != (c.wantError == "") || !strings.Contains(done[0].Failure, c.wantError) {
 				t.Errorf("it says %q", done[0].Failure)
 			}
 		})

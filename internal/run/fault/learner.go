@@ -11,56 +11,56 @@ import (
 // voter, and leaves.
 func addLearner() *action {
 	return &action{
-		then:   func(ctx context.Context, o *injection) error { return o.takeIn(ctx) },
-		heal:   func(ctx context.Context, o *injection) error { return o.dismiss(ctx) },
-		healed: "separated from the additional member again",
+		afterBegin: func(ctx context.Context, o *injection) error { return o.joinLearner(ctx) },
+		heal:       func(ctx context.Context, o *injection) error { return o.removeLearner(ctx) },
+		healed:     "separated from the additional member again",
 	}
 }
 
-// takeIn adds the additional member to the cluster as a learner, starts it, and promotes it to a
+// joinLearner adds the additional member to the cluster as a learner, starts it, and promotes it to a
 // voter.
-func (o *injection) takeIn(ctx context.Context) error {
-	ctx, cancelled := o.whileRun(ctx)
+func (o *injection) joinLearner(ctx context.Context) error {
+	ctx, cancelled := o.untilRunCanceled(ctx)
 	defer cancelled()
 	spare, err := o.Cluster.Spare()
 	if err != nil {
 		return err
 	}
 	at := spare.Place()
-	return o.enlarge(ctx, func(ctx context.Context, e store.Operator) error {
+	return o.changeMembership(ctx, func(ctx context.Context, e store.Operator) error {
 		if err := e.AddLearner(ctx, at); err != nil {
 			return err
 		}
 		if err := spare.Start(ctx); err != nil {
 			return err
 		}
-		o.step(at.Name, "joined as a learner")
+		o.recordStep(at.Name, "joined as a learner")
 		if err := e.Promote(ctx, at); err != nil {
 			return err
 		}
-		o.step(at.Name, "caught up and has a vote")
+		o.recordStep(at.Name, "caught up and has a vote")
 		return nil
 	})
 }
 
-// dismiss removes the additional member from the cluster, even if it joined only partly, and stops
+// removeLearner removes the additional member from the cluster, even if it joined only partly, and stops
 // it.
-func (o *injection) dismiss(ctx context.Context) error {
+func (o *injection) removeLearner(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {
 		return err
 	}
-	err = o.enlarge(ctx, func(ctx context.Context, e store.Operator) error { return e.Dismiss(ctx, spare.Place()) })
+	err = o.changeMembership(ctx, func(ctx context.Context, e store.Operator) error { return e.RemoveMember(ctx, spare.Place()) })
 	return errors.Join(err, spare.End(ctx))
 }
 
-// enlarge connects to the present members and calls the function `request`, which adds or removes
+// changeMembership connects to the present members and calls the function `request`, which adds or removes
 // the additional member.
-func (o *injection) enlarge(ctx context.Context, request func(context.Context, store.Operator) error) error {
+func (o *injection) changeMembership(ctx context.Context, request func(context.Context, store.Operator) error) error {
 	return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 		e, ok := a.(store.Operator)
 		if !ok {
-			return errNoWork
+			return errUnsupported
 		}
 		return request(ctx, e)
 	})

@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// workWithin is the time limit for each request to the store. Some requests transfer large amounts
+// maintenanceTimeout is the time limit for each request to the store. Some requests transfer large amounts
 // of data.
-const workWithin = 2 * time.Minute
+const maintenanceTimeout = 2 * time.Minute
 
 // requestAction returns the action that calls the function `request` once for each member, with an
 // Admin that is connected to this member. The effect of the request need not be undone.
 func requestAction(request func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
-			ctx, cancel := o.whileRun(ctx)
+			ctx, cancel := o.untilRunCanceled(ctx)
 			defer cancel()
-			for _, m := range o.chosen {
+			for _, m := range o.targets {
 				if err := o.withAdmin(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return request(ctx, a, m) }); err != nil {
 					return err
 				}
@@ -33,11 +33,11 @@ func requestAction(request func(ctx context.Context, a store.Admin, m *store.Mem
 	}
 }
 
-// whileRun returns a context that is also canceled when the run is canceled, so that an interrupted
+// untilRunCanceled returns a context that is also canceled when the run is canceled, so that an interrupted
 // run does not wait for the store.
-func (o *injection) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
+func (o *injection) untilRunCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(o.run, cancel)
+	stop := context.AfterFunc(o.runCtx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
@@ -49,28 +49,28 @@ func (o *injection) withAdmin(ctx context.Context, endpoints []string, request f
 		return err
 	}
 	defer func() { _ = admin.Close() }() // no request is pending
-	ctx, cancel := context.WithTimeout(ctx, workWithin)
+	ctx, cancel := context.WithTimeout(ctx, maintenanceTimeout)
 	defer cancel()
 	return request(ctx, admin)
 }
 
-// errNoWork reports that the store does not support a request, although its capabilities list the
+// errUnsupported reports that the store does not support a request, although its capabilities list the
 // corresponding feature.
-var errNoWork = errors.New("the store does not support this request")
+var errUnsupported = errors.New("the store does not support this request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
 	w, ok := a.(store.Operator)
 	if !ok {
-		return errNoWork
+		return errUnsupported
 	}
-	_, err := w.Work(ctx, kv.Snapshots, *m)
+	_, err := w.PerformMaintenance(ctx, kv.Snapshots, *m)
 	return err
 }
 
 func compact(ctx context.Context, a store.Admin, _ *store.Member) error {
 	m, ok := a.(store.Operator)
 	if !ok {
-		return errNoWork
+		return errUnsupported
 	}
 	_, err := m.Compact(ctx)
 	return err
@@ -79,7 +79,7 @@ func compact(ctx context.Context, a store.Admin, _ *store.Member) error {
 func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
 	m, ok := a.(store.Operator)
 	if !ok {
-		return errNoWork
+		return errUnsupported
 	}
 	return m.Defragment(ctx)
 }
@@ -88,36 +88,36 @@ func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
 func moveLeader() *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
-			to := o.chosen[0]
-			if to.Role == kv.Leader {
+			successor := o.targets[0]
+			if successor.Role == kv.Leader {
 				return fmt.Errorf("%s is already the leader", o.members[0])
 			}
 			return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 				mover, ok := a.(store.Operator)
 				if !ok {
-					return errNoWork
+					return errUnsupported
 				}
-				return mover.MoveLeader(ctx, to.ID)
+				return mover.MoveLeader(ctx, successor.ID)
 			})
 		},
 		heal: func(context.Context, *injection) error { return nil }, healed: "made the leader",
 	}
 }
 
-// worked returns the action that makes members perform the maintenance work of a feature, and later
+// maintenanceAction returns the action that makes members perform the maintenance work of a feature, and later
 // reverses this work (see store.Operator).
-func worked(what kv.Feature, undone string) *action {
+func maintenanceAction(feature kv.Feature, undone string) *action {
 	return &action{
-		begin:  func(ctx context.Context, o *injection) error { return o.work(ctx, what) },
-		heal:   func(ctx context.Context, o *injection) error { return o.undoWork(ctx) },
+		begin:  func(ctx context.Context, o *injection) error { return o.startMaintenance(ctx, feature) },
+		heal:   func(ctx context.Context, o *injection) error { return o.undoMaintenance(ctx) },
 		healed: undone,
 	}
 }
 
-// work makes the chosen members perform the maintenance work of a feature. If the fault affects the
+// startMaintenance makes the chosen members perform the maintenance work of a feature. If the fault affects the
 // whole cluster, only the leader performs it.
-func (o *injection) work(ctx context.Context, what kv.Feature) error {
-	ctx, cancelled := o.whileRun(ctx)
+func (o *injection) startMaintenance(ctx context.Context, feature kv.Feature) error {
+	ctx, cancelled := o.untilRunCanceled(ctx)
 	defer cancelled()
 	admin, err := o.Admin(o.endpoints(nil))
 	if err != nil {
@@ -126,11 +126,11 @@ func (o *injection) work(ctx context.Context, what kv.Feature) error {
 	o.admin = admin
 	worker, ok := admin.(store.Operator)
 	if !ok {
-		return errNoWork
+		return errUnsupported
 	}
-	for _, m := range o.chosen {
-		limited, cancel := context.WithTimeout(ctx, workWithin)
-		undo, err := worker.Work(limited, what, *m)
+	for _, m := range o.targets {
+		limited, cancel := context.WithTimeout(ctx, maintenanceTimeout)
+		undo, err := worker.PerformMaintenance(limited, feature, *m)
 		cancel()
 		if undo != nil {
 			o.undo = append(o.undo, undo)
@@ -142,11 +142,11 @@ func (o *injection) work(ctx context.Context, what kv.Feature) error {
 	return nil
 }
 
-// undoWork reverses the maintenance work, starting with the last.
-func (o *injection) undoWork(ctx context.Context) error {
+// undoMaintenance reverses the maintenance work, starting with the last.
+func (o *injection) undoMaintenance(ctx context.Context) error {
 	var errs []error
 	for _, undo := range slices.Backward(o.undo) {
-		limited, cancel := context.WithTimeout(ctx, workWithin)
+		limited, cancel := context.WithTimeout(ctx, maintenanceTimeout)
 		errs = append(errs, undo(limited))
 		cancel()
 	}

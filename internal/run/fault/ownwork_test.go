@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StartAs and StartEmpty do the same as StartAgain, and record their parameters.
-func (s *simulated) StartAs(ctx context.Context, name string, of cluster.Server) error {
-	s.said = append(s.said, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
-	return s.StartAgain(ctx, name)
+// RestartWithServer and RestartEmpty do the same as Restart, and record their parameters.
+func (s *simulated) RestartWithServer(ctx context.Context, name string, of cluster.Server) error {
+	s.actions = append(s.actions, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
+	return s.Restart(ctx, name)
 }
 
-func (s *simulated) StartEmpty(ctx context.Context, name string) error {
-	s.said = append(s.said, name+" is empty")
-	return s.StartAgain(ctx, name)
+func (s *simulated) RestartEmpty(ctx context.Context, name string) error {
+	s.actions = append(s.actions, name+" is empty")
+	return s.Restart(ctx, name)
 }
 
 // simulatedAdmin executes every request to the store and records it.
@@ -39,9 +39,9 @@ func (s *simulated) admin(endpoints []string) (store.Admin, error) {
 }
 
 func (a *simulatedAdmin) say(format string, args ...any) error {
-	a.s.said = append(a.s.said, fmt.Sprintf(format, args...)+" at "+strings.Join(a.endpoints, " "))
-	if a.s.refuses > 0 {
-		a.s.refuses--
+	a.s.actions = append(a.s.actions, fmt.Sprintf(format, args...)+" at "+strings.Join(a.endpoints, " "))
+	if a.s.failingStarts > 0 {
+		a.s.failingStarts--
 		return errors.New("no")
 	}
 	return nil
@@ -60,7 +60,7 @@ func (a *simulatedAdmin) CheckRights(context.Context, kv.Feature) error { return
 
 func (a *simulatedAdmin) Compact(context.Context) (int64, error) { return 1, a.say("compact") }
 
-func (a *simulatedAdmin) CompactBehind(context.Context, int64) (int64, error) { return 1, nil }
+func (a *simulatedAdmin) TrimHistory(context.Context, int64) (int64, error) { return 1, nil }
 
 func (a *simulatedAdmin) Defragment(context.Context) error { return a.say("defragment") }
 
@@ -81,12 +81,12 @@ func (a *simulatedAdmin) Promote(_ context.Context, at kv.MemberPlace) error {
 	return a.say("promote %s", at.Name)
 }
 
-func (a *simulatedAdmin) Dismiss(_ context.Context, at kv.MemberPlace) error {
+func (a *simulatedAdmin) RemoveMember(_ context.Context, at kv.MemberPlace) error {
 	return a.say("dismiss %s", at.Name)
 }
 
 func (s *simulated) NewCertificate(_ context.Context, name string) error {
-	s.said = append(s.said, "certificate of "+name)
+	s.actions = append(s.actions, "certificate of "+name)
 	return nil
 }
 
@@ -98,12 +98,12 @@ type simulatedSpare struct{ s *simulated }
 func (p *simulatedSpare) Place() kv.MemberPlace { return kv.MemberPlace{Name: "m4"} }
 
 func (p *simulatedSpare) Start(context.Context) error {
-	p.s.said = append(p.s.said, "start m4")
+	p.s.actions = append(p.s.actions, "start m4")
 	return nil
 }
 
 func (p *simulatedSpare) End(context.Context) error {
-	p.s.said = append(p.s.said, "end m4")
+	p.s.actions = append(p.s.actions, "end m4")
 	return nil
 }
 
@@ -111,11 +111,11 @@ func (p *simulatedSpare) End(context.Context) error {
 // completely.
 func TestALearnerJoinsAndLeaves(t *testing.T) {
 	s := &simulated{}
-	done, events := s.play(t, "add-learner at 1s for 5s", time.Minute)
+	done, events := s.injectFaults(t, "add-learner at 1s for 5s", time.Minute)
 	const at = " at e1 e2 e3"
 	want := []string{"add m4" + at, "start m4", "promote m4" + at, "dismiss m4" + at, "end m4"}
-	if f := done[0]; !slices.Equal(s.said, want) || f.Failure != "" || *f.Began != 1 || *f.Healed != 6 {
-		t.Errorf("done was %q, not %q: %+v", s.said, want, f)
+	if f := done[0]; !slices.Equal(s.actions, want) || f.Failure != "" || *f.BeganAt != 1 || *f.HealedAt != 6 {
+		t.Errorf("done was %q, not %q: %+v", s.actions, want, f)
 	}
 	texts := ""
 	for _, e := range events {
@@ -124,14 +124,14 @@ func TestALearnerJoinsAndLeaves(t *testing.T) {
 	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were separated from the additional member again (fault 1)") {
 		t.Errorf("the events say %q", texts)
 	}
-	s = &simulated{refuses: 1}
-	done, _ = s.play(t, "add-learner at 1s for 5s", time.Minute)
-	if f := done[0]; !slices.Equal(s.said, []string{"add m4" + at, "dismiss m4" + at, "end m4"}) || f.Failure != "no" || f.Healed == nil {
-		t.Errorf("done was %q: %+v", s.said, f)
+	s = &simulated{failingStarts: 1}
+	done, _ = s.injectFaults(t, "add-learner at 1s for 5s", time.Minute)
+	if f := done[0]; !slices.Equal(s.actions, []string{"add m4" + at, "dismiss m4" + at, "end m4"}) || f.Failure != "no" || f.HealedAt == nil {
+		t.Errorf("done was %q: %+v", s.actions, f)
 	}
 }
 
-func (a *simulatedAdmin) Work(_ context.Context, what kv.Feature, m store.Member) (func(context.Context) error, error) {
+func (a *simulatedAdmin) PerformMaintenance(_ context.Context, what kv.Feature, m store.Member) (func(context.Context) error, error) {
 	err := a.say("%s of %d", what, m.ID)
 	if what == kv.Snapshots {
 		return nil, err
@@ -141,18 +141,18 @@ func (a *simulatedAdmin) Work(_ context.Context, what kv.Feature, m store.Member
 
 func TestStoreOperations(t *testing.T) {
 	s := &simulated{}
-	done, events := s.play(t, "move-leader m2 at 1s, compact at 2s, defragment all at 3s, snapshot leader at 4s, alarm follower at 5s for 2s, fill-quota at 8s for 1s, enable-auth at 10s for 1s", time.Minute)
+	done, events := s.injectFaults(t, "move-leader m2 at 1s, compact at 2s, defragment all at 3s, snapshot leader at 4s, alarm follower at 5s for 2s, fill-quota at 8s for 1s, enable-auth at 10s for 1s", time.Minute)
 	want := []string{
 		"move to 2 at e1 e2 e3", "compact at e2", "defragment at e1", "defragment at e2", "defragment at e3", "snapshots of 2 at e2",
 		"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3",
 		"space-quota of 2 at e1 e2 e3", "undo space-quota of 2 at e1 e2 e3",
 		"auth-switch of 2 at e1 e2 e3", "undo auth-switch of 2 at e1 e2 e3",
 	}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
+	if !slices.Equal(s.actions, want) {
+		t.Errorf("done was %q, not %q", s.actions, want)
 	}
 	for i, members := range []string{"m2", "all", "all", "m2", "m1", "all", "all"} {
-		if f := done[i]; f.Failure != "" || f.Ready == nil || f.Member != members || f.Ended != nil {
+		if f := done[i]; f.Failure != "" || f.RecoveredAt == nil || f.Member != members || f.EndedAt != nil {
 			t.Errorf("fault %d: %+v", i+1, f)
 		}
 	}
@@ -163,17 +163,17 @@ func TestStoreOperations(t *testing.T) {
 
 func TestRollingAndReplaced(t *testing.T) {
 	s := &simulated{}
-	done, events := s.play(t, "rolling-restart at 1s, replace leader at 20s for 2s, rolling-upgrade to 3.9.5 at 30s", time.Minute)
+	done, events := s.injectFaults(t, "rolling-restart at 1s, replace leader at 20s for 2s, rolling-upgrade to 3.9.5 at 30s", time.Minute)
 	want := []string{
 		"SIGTERM m2", "start m2", "SIGTERM m3", "start m3", "SIGTERM m1", "start m1", // the leader is last
 		"SIGKILL m2", "replace 2 at e1 e3", "m2 is empty", "start m2",
 		"SIGTERM m1", "m1 from 3.9.5", "start m1", "SIGTERM m2", "m2 from 3.9.5", "start m2", "SIGTERM m3", "m3 from 3.9.5", "start m3",
 	}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
+	if !slices.Equal(s.actions, want) {
+		t.Errorf("done was %q, not %q", s.actions, want)
 	}
 	for i, f := range done {
-		if f.Failure != "" || f.Ready == nil {
+		if f.Failure != "" || f.RecoveredAt == nil {
 			t.Errorf("fault %d: %+v", i+1, f)
 		}
 	}
@@ -196,20 +196,20 @@ func TestStoreOperationsThatFail(t *testing.T) {
 		want   []string
 		says   string
 	}{
-		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "cannot begin the fault: no"},
-		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "cannot begin the fault: no"},
+		"the store says no":       {simulated{failingStarts: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "cannot begin the fault: no"},
+		"half of it is undone":    {simulated{failingStarts: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "cannot begin the fault: no"},
 		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 is already the leader"},
-		"it is not replaced":      {simulated{refuses: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
+		"it is not replaced":      {simulated{failingStarts: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
 		"the load ends in it":     {simulated{}, "enable-auth at 1s for 30s", 10 * time.Second, []string{"auth-switch of 1 at e1 e2 e3", "undo auth-switch of 1 at e1 e2 e3"}, "cut short"},
 		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "only 1 of 3 members"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, events := c.s.play(t, c.faults, c.window)
-			if !done[0].Done() && slices.ContainsFunc(events, func(e record.Event) bool { return e.Kind == record.FaultHealed }) {
+			done, events := c.s.injectFaults(t, c.faults, c.window)
+			if !done[0].Injected() && slices.ContainsFunc(events, func(e record.Event) bool { return e.Kind == record.FaultHealed }) {
 				t.Error("it is said to be healed, and was not done")
 			}
-			if !slices.Equal(c.s.said, c.want) {
-				t.Errorf("done was %q, not %q", c.s.said, c.want)
+			if !slices.Equal(c.s.actions, c.want) {
+				t.Errorf("done was %q, not %q", c.s.actions, c.want)
 			}
 			if !strings.Contains(done[0].Failure, c.says) || done[0].Failure == "" {
 				t.Errorf("it says %q", done[0].Failure)
@@ -221,9 +221,9 @@ func TestStoreOperationsThatFail(t *testing.T) {
 // The seed determines the member that "any" chooses and the time of a random fault.
 func TestRandomMemberComesFromTheSeed(t *testing.T) {
 	first, second := &simulated{}, &simulated{}
-	first.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
-	second.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
-	if !slices.Equal(first.said, second.said) || len(first.said) != 16 {
-		t.Errorf("once %q, and once %q", first.said, second.said)
+	first.injectFaults(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
+	second.injectFaults(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
+	if !slices.Equal(first.actions, second.actions) || len(first.actions) != 16 {
+		t.Errorf("once %q, and once %q", first.actions, second.actions)
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// ending returns the action that ends members' processes with a signal. To heal the fault, the
+// exitAction returns the action that ends members' processes with a signal. To heal the fault, the
 // action restarts the members.
-func ending(s host.Signal) *action {
-	return &action{begin: signal(s), ends: true, heal: startAgain, healed: "restarted"}
+func exitAction(s host.Signal) *action {
+	return &action{begin: signalMembers(s), endsProcesses: true, heal: restartMembers, healed: "restarted"}
 }
 
-// signal sends a signal to each member's processes.
-func signal(s host.Signal) func(context.Context, *injection) error {
+// signalMembers sends a signal to each member's processes.
+func signalMembers(s host.Signal) func(context.Context, *injection) error {
 	return func(ctx context.Context, o *injection) error {
 		return o.forEachMember(func(m string) error { return o.Cluster.Signal(ctx, m, s) })
 	}
 }
 
-func startAgain(ctx context.Context, o *injection) error {
-	return o.forEachMember(func(m string) error { return o.Cluster.StartAgain(ctx, m) })
+func restartMembers(ctx context.Context, o *injection) error {
+	return o.forEachMember(func(m string) error { return o.Cluster.Restart(ctx, m) })
 }
 
-func (o *injection) startAgain(ctx context.Context, member string) error {
-	return o.Cluster.StartAgain(ctx, member)
+func (o *injection) restartMember(ctx context.Context, member string) error {
+	return o.Cluster.Restart(ctx, member)
 }

@@ -10,40 +10,40 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// rolling returns the action that restarts all members one after the other, the leader last. Before
+// rollingAction returns the action that restarts all members one after the other, the leader last. Before
 // it restarts the next member, it waits until all members are running again.
-func rolling(start func(o *injection, ctx context.Context, member string) error) *action {
+func rollingAction(start func(o *injection, ctx context.Context, member string) error) *action {
 	return &action{
-		then: func(ctx context.Context, o *injection) error { return o.roll(ctx, start) },
-		heal: startAgain, healed: "restarted one after the other",
+		afterBegin: func(ctx context.Context, o *injection) error { return o.restartInTurn(ctx, start) },
+		heal:       restartMembers, healed: "restarted one after the other",
 	}
 }
 
-func (o *injection) roll(ctx context.Context, start func(o *injection, ctx context.Context, member string) error) error {
+func (o *injection) restartInTurn(ctx context.Context, start func(o *injection, ctx context.Context, member string) error) error {
 	last := len(o.members)
 	o.healed = "not all restarted"
 	for n, member := range o.leaderLast() {
-		if o.load.Err() != nil {
+		if o.loadCtx.Err() != nil {
 			return fmt.Errorf("the fault was cut short, because the load ended when only %d of %d members had been restarted", n, last)
 		}
 		if err := o.Cluster.Signal(ctx, member, host.Terminate); err != nil {
 			return err
 		}
-		if err := o.end(ctx, member); err != nil {
+		if err := o.awaitExit(ctx, member); err != nil {
 			return err
 		}
 		if err := start(o, ctx, member); err != nil {
 			return err
 		}
-		o.step(member, fmt.Sprintf("was restarted as member %d of %d", n+1, last))
-		if err := o.awaitRecovery(o.run); err != nil {
+		o.recordStep(member, fmt.Sprintf("was restarted as member %d of %d", n+1, last))
+		if err := o.awaitRecovery(o.runCtx); err != nil {
 			if n+1 == last {
 				break // all members were restarted; the wait for readiness will report the error
 			}
 			return fmt.Errorf("not all members were running again after %d of %d members had been restarted, so the others were not restarted: %w", n+1, last, err)
 		}
 	}
-	o.healed = o.do.healed
+	o.healed = o.action.healed
 	return nil
 }
 
@@ -62,21 +62,21 @@ func (o *injection) leaderLast() (all []string) {
 
 // upgrade restarts a member with the server software that the fault specifies.
 func (o *injection) upgrade(ctx context.Context, member string) error {
-	s, err := o.Server(o.what.Server)
+	s, err := o.Server(o.happening.Server)
 	if err != nil {
-		return errors.Join(err, o.Cluster.StartAgain(ctx, member))
+		return errors.Join(err, o.Cluster.Restart(ctx, member))
 	}
-	return o.Cluster.StartAs(ctx, member, s)
+	return o.Cluster.RestartWithServer(ctx, member, s)
 }
 
 // replace returns the action that kills a member and replaces it with a new member whose disk is
 // empty. If the member cannot be replaced, it is restarted with its data.
 func replace() *action {
 	return &action{
-		begin: signal(host.Kill), ends: true,
+		begin: signalMembers(host.Kill), endsProcesses: true,
 		heal: func(ctx context.Context, o *injection) error {
 			if err := o.replace(ctx); err != nil {
-				return errors.Join(err, o.Cluster.StartAgain(ctx, o.members[0]))
+				return errors.Join(err, o.Cluster.Restart(ctx, o.members[0]))
 			}
 			return nil
 		},
@@ -85,15 +85,15 @@ func replace() *action {
 }
 
 func (o *injection) replace(ctx context.Context) error {
-	gone := o.chosen[0]
-	err := o.withAdmin(ctx, o.endpoints(gone), func(ctx context.Context, a store.Admin) error {
+	replaced := o.targets[0]
+	err := o.withAdmin(ctx, o.endpoints(replaced), func(ctx context.Context, a store.Admin) error {
 		if r, ok := a.(store.Operator); ok {
-			return r.Replace(ctx, *gone)
+			return r.Replace(ctx, *replaced)
 		}
 		return nil // this store does not require a request before the replacement
 	})
 	if err != nil {
 		return err
 	}
-	return o.Cluster.StartEmpty(ctx, o.members[0])
+	return o.Cluster.RestartEmpty(ctx, o.members[0])
 }

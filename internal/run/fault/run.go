@@ -19,39 +19,39 @@ import (
 // heals a fault in progress. After each fault, Run waits until the healed cluster is ready, unless
 // the context `run` is canceled. Run heals every fault that can be healed, so that no member
 // remains stopped or suspended.
-func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
-	i.opened = opened
+func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Injection) []record.Fault {
+	i.windowStart = opened
 	for n := range all {
 		h := &all[n]
-		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
-		f := &i.done[n]
-		if err := i.doOne(run, load, h, f); err != nil {
+		i.results = append(i.results, record.Fault{Number: n + 1, Description: h.String(), Action: h.Kind.String(), ScheduledAt: h.At.Seconds()})
+		f := &i.results[n]
+		if err := i.inject(run, load, h, f); err != nil {
 			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // make it one sentence
 			f.Failure = err.Error()
-			if !f.Done() {
-				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not injected: %v", f.Number, f.What, err))
+			if !f.Injected() {
+				i.recordEvent(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not injected: %v", f.Number, f.Description, err))
 			}
 		}
 	}
-	return i.done
+	return i.results
 }
 
-// errOver reports that a fault was not injected because the load had already ended.
-var errOver = errors.New("the load had already ended")
+// errLoadEnded reports that a fault was not injected because the load had already ended.
+var errLoadEnded = errors.New("the load had already ended")
 
-// doOne injects one fault. The error describes each difference from the requested fault.
-func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
-	at := i.opened.Add(h.At)
+// inject injects one fault. The error describes each difference from the requested fault.
+func (i *Injector) inject(run, load context.Context, h *fault.Injection, f *record.Fault) error {
+	at := i.windowStart.Add(h.At)
 	if err := i.prepare(run, load, h, f); err != nil {
 		return err
 	}
-	if !i.Clock.SleepUntil(load, at.Add(-askAhead)) {
-		return errOver
+	if !i.Clock.SleepUntil(load, at.Add(-statusLeadTime)) {
+		return errLoadEnded
 	}
-	status, err := i.healthy(load, healthyWithin)
+	status, err := i.awaitHealthy(load, healthyTimeout)
 	if err != nil {
 		if load.Err() != nil {
-			return errOver
+			return errLoadEnded
 		}
 		return fmt.Errorf("not all members were running before the fault: %w", err)
 	}
@@ -60,42 +60,42 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 		return err
 	}
 	if !i.Clock.SleepUntil(load, at) {
-		return errOver
+		return errLoadEnded
 	}
-	o := &injection{Injector: i, run: run, load: load, what: h, do: actions[h.Do], f: f, status: &status, chosen: chosen}
+	o := &injection{Injector: i, runCtx: run, loadCtx: load, happening: h, action: actions[h.Kind], result: f, status: &status, targets: chosen}
 	for _, m := range chosen {
 		o.members = append(o.members, i.name(m))
 	}
 	for k := range status.Members {
-		o.all = append(o.all, i.name(&status.Members[k]))
+		o.allMembers = append(o.allMembers, i.name(&status.Members[k]))
 	}
 	f.Member, f.Role = o.members[0], chosen[0].Role.String()
-	if h.Member.Mode == kv.All {
+	if h.Member.Mode == kv.AllMembers {
 		f.Member, f.Role = record.AllMembers, ""
 	}
-	if h.Do.AffectsCluster() {
-		o.chosen = []*store.Member{status.Leader()}
+	if h.Kind.AffectsCluster() {
+		o.targets = []*store.Member{status.Leader()}
 	}
 	cut, err := o.breakAndHeal(run, load)
-	if !f.Done() {
+	if !f.Injected() {
 		return err
 	}
-	return errors.Join(cut, err, o.ready(run))
+	return errors.Join(cut, err, o.awaitReady(run))
 }
 
 // prepare performs the action that must precede the fault, if any (see action.ahead).
-func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *record.Fault) error {
-	do := actions[h.Do].ahead
-	if do == nil || h.By == 0 {
+func (i *Injector) prepare(run, load context.Context, h *fault.Injection, f *record.Fault) error {
+	do := actions[h.Kind].prepare
+	if do == nil || h.Amount == 0 {
 		return nil
 	}
-	at := i.opened.Add(h.At - h.By)
+	at := i.windowStart.Add(h.At - h.Amount)
 	if !i.Clock.SleepUntil(load, at) {
-		return errOver
+		return errLoadEnded
 	}
 	began := i.Clock.Now()
-	if late := began.Sub(at); late > h.By/2 { // a shorter delay is accepted, and is visible in the time of the event
-		return fmt.Errorf("the members' data must be written to their disks %s before the fault, but the previous fault ended %s too late for this; leave more time between the two faults", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
+	if late := began.Sub(at); late > h.Amount/2 { // a shorter delay is accepted, and is visible in the time of the event
+		return fmt.Errorf("the members' data must be written to their disks %s before the fault, but the previous fault ended %s too late for this; leave more time between the two faults", text.FormatDuration(h.Amount), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
 		return fmt.Errorf("cannot write the members' data to their disks: %w", err)
@@ -108,30 +108,30 @@ func (i *Injector) prepare(run, load context.Context, h *fault.Happening, f *rec
 
 // choose returns the members that the fault affects. Successive faults on a follower affect the
 // followers in turn.
-func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
-	of := h.Member
-	if of.Mode == kv.Any {
-		among := make([]*store.Member, 0, len(s.Members))
+func (i *Injector) choose(s *store.Status, h *fault.Injection) (all []*store.Member, err error) {
+	target := h.Member
+	if target.Mode == kv.AnyEndpoint {
+		candidates := make([]*store.Member, 0, len(s.Members))
 		for k := range s.Members {
-			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Do.AffectsFollower() {
-				among = append(among, m)
+			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Kind.AffectsFollower() {
+				candidates = append(candidates, m)
 			}
 		}
-		if len(among) == 0 {
+		if len(candidates) == 0 {
 			return nil, errors.New("the cluster has no member that matches the fault's target")
 		}
-		k := h.Draw % uint64(len(among))
-		return among[k : k+1], nil
+		k := h.MemberChoice % uint64(len(candidates))
+		return candidates[k : k+1], nil
 	}
 	var followers []*store.Member
 	for k := range s.Members {
 		m := &s.Members[k]
 		switch {
-		case of.Mode == kv.All:
+		case target.Mode == kv.AllMembers:
 			all = append(all, m)
-		case of.Mode == kv.LeaderOnly && m.Role == kv.Leader, of.Mode == kv.One && k == of.Member-1:
+		case target.Mode == kv.LeaderOnly && m.Role == kv.Leader, target.Mode == kv.SingleMember && k == target.Member-1:
 			return []*store.Member{m}, nil
-		case of.Mode == kv.Followers && m.Role != kv.Leader && m.Role != kv.NonVoter:
+		case target.Mode == kv.Followers && m.Role != kv.Leader && m.Role != kv.NonVoter:
 			followers = append(followers, m)
 		}
 	}
@@ -141,7 +141,7 @@ func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Mem
 	case len(followers) == 0:
 		return nil, errors.New("the cluster has no member that matches the fault's target")
 	}
-	i.taken++
-	k := (i.taken - 1) % len(followers)
+	i.followerChoices++
+	k := (i.followerChoices - 1) % len(followers)
 	return followers[k : k+1], nil
 }

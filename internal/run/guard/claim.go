@@ -17,14 +17,14 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if g == nil {
 		return nil
 	}
-	if held := g.holds(p.Prefix); held != nil {
-		return g.widen(ctx, held, &p)
+	if held := g.findClaim(p.Prefix); held != nil {
+		return g.extendClaim(ctx, held, &p)
 	}
-	c := &claim{Plan: p, stuck: g.stuck(ctx, &p)}
-	if c.stuck != nil && !p.Keep && !p.Overwrite {
-		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to permit that the keys remain, set cleanup: false", c.stuck)
+	c := &claim{Plan: p, removalObstacle: g.findRemovalObstacle(ctx, &p)}
+	if c.removalObstacle != nil && !p.Keep && !p.Overwrite {
+		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to permit that the keys remain, set cleanup: false", c.removalObstacle)
 	}
-	err := g.prove(ctx, c)
+	err := g.establishClaim(ctx, c)
 	var others *NotEmptyError
 	switch {
 	case errors.Is(err, errCovered):
@@ -32,17 +32,17 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
 		// The run removes no keys at its end, because its own keys cannot be distinguished from
 		// others.
-		c.others, c.marker = true, nil
+		c.mayHaveOthers, c.marker = true, nil
 	case err != nil:
 		return err
 	}
 	g.claims = append(g.claims, c)
-	g.Say(c.describe(g.Flags))
+	g.Notify(c.describe(g.Flags))
 	return nil
 }
 
-// widen extends an existing claim to the keys of another trial.
-func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
+// extendClaim extends an existing claim to the keys of another trial.
+func (g *Guard) extendClaim(ctx context.Context, c *claim, p *Plan) error {
 	m := c.marker
 	if m == nil {
 		return nil
@@ -56,7 +56,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 		return nil
 	}
 	if !known && !IsDistinct(p.Prefix) { // without a distinct prefix, other keys may belong to another program
-		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
+		if err := g.checkEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
 	}
@@ -73,42 +73,42 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 // errCovered reports that another claim of this run covers the prefix.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// prove checks that no key exists below the prefix, or that quorumbench wrote all keys there. It
+// establishClaim checks that no key exists below the prefix, or that quorumbench wrote all keys there. It
 // then writes the marker that records this fact.
-func (g *Guard) prove(ctx context.Context, c *claim) error {
+func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 	if !IsDistinct(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
 	}
-	if err := g.askOuter(ctx, c); err != nil {
+	if err := g.checkOuterClaim(ctx, c); err != nil {
 		return err
 	}
-	left, found, err := g.readMarker(ctx, c.Prefix)
+	leftover, found, err := g.readMarker(ctx, c.Prefix)
 	if err != nil {
 		return err
 	}
-	if found && left.Kept {
-		return g.renew(ctx, c, left)
+	if found && leftover.KeepsKeys {
+		return g.takeOverMarker(ctx, c, leftover)
 	}
 	if found {
-		if err := g.delegate(ctx, left, &c.Plan); err != nil {
+		if err := g.delegate(ctx, leftover, &c.Plan); err != nil {
 			return err
 		}
-		if err := g.clear(ctx, c, left); err != nil {
-			return err
-		}
-	}
-	if err := g.mustBeEmpty(ctx, c); err != nil {
-		if err := g.clearInner(ctx, c, err); err != nil {
+		if err := g.removeLeftover(ctx, c, leftover); err != nil {
 			return err
 		}
 	}
-	return g.mark(ctx, c)
+	if err := g.checkEmpty(ctx, c); err != nil {
+		if err := g.removeInnerLeftovers(ctx, c, err); err != nil {
+			return err
+		}
+	}
+	return g.writeMarker(ctx, c)
 }
 
-// askOuter searches for the marker of a run that has claimed a prefix which contains the claim's
+// checkOuterClaim searches for the marker of a run that has claimed a prefix which contains the claim's
 // prefix. If that run is still running, it will remove everything below its prefix when it ends. If
-// it was killed, askOuter removes the keys that it left.
-func (g *Guard) askOuter(ctx context.Context, c *claim) error {
+// it was killed, checkOuterClaim removes the keys that it left.
+func (g *Guard) checkOuterClaim(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
 		if c.Prefix[i] != '/' || strings.Trim(outer, "/") == "" {
@@ -123,7 +123,7 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 			if err := g.delegate(ctx, m, &c.Plan); err != nil {
 				return err
 			}
-			if err := g.clear(ctx, c, m); err != nil {
+			if err := g.removeLeftover(ctx, c, m); err != nil {
 				return err
 			}
 		}
@@ -131,26 +131,26 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// clear removes the keys that a killed run left. It returns a NotEmptyError if that run may still
+// removeLeftover removes the keys that a killed run left. It returns a NotEmptyError if that run may still
 // be running, or if it was asked to keep its keys.
-func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
-	if m.State() != Ended || m.Kept {
+func (g *Guard) removeLeftover(ctx context.Context, c *claim, m *Marker) error {
+	if m.State() != Ended || m.KeepsKeys {
 		return g.inUse(c.Prefix, m)
 	}
-	g.Say(fmt.Sprintf("removing the keys below %q; a run that began at %s left them when it was killed", m.Prefix, m.Began.Format(time.RFC3339)))
+	g.Notify(fmt.Sprintf("removing the keys below %q; a run that began at %s left them when it was killed", m.Prefix, m.StartTime.Format(time.RFC3339)))
 	if _, err := g.removeMarked(ctx, m); err != nil {
 		return fmt.Errorf("cannot remove the keys that a killed run left below %q: %w", m.Prefix, err)
 	}
 	return nil
 }
 
-// clearInner removes the keys that killed runs left below a claim's prefix. It searches only the
+// removeInnerLeftovers removes the keys that killed runs left below a claim's prefix. It searches only the
 // known prefixes. It returns an error if other keys remain; if it removed nothing, this is the
 // given error notEmpty.
-func (g *Guard) clearInner(ctx context.Context, c *claim, notEmpty error) error {
+func (g *Guard) removeInnerLeftovers(ctx context.Context, c *claim, notEmpty error) error {
 	cleared := false
-	for _, prefix := range g.Known {
-		if samePlace(prefix, c.Prefix) || !isBelow(prefix, c.Prefix) {
+	for _, prefix := range g.DefaultPrefixes {
+		if samePrefix(prefix, c.Prefix) || !isBelow(prefix, c.Prefix) {
 			continue
 		}
 		m, found, err := g.readMarker(ctx, prefix)
@@ -161,7 +161,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, notEmpty error) error 
 			err = g.release(ctx, own)
 			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
 		} else {
-			err = g.clear(ctx, c, m)
+			err = g.removeLeftover(ctx, c, m)
 		}
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, notEmpty error) error 
 		cleared = true
 	}
 	if cleared {
-		return g.mustBeEmpty(ctx, c)
+		return g.checkEmpty(ctx, c)
 	}
 	return notEmpty
 }
@@ -177,10 +177,10 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, notEmpty error) error 
 // inUse returns the error for a prefix that another run uses or may use.
 func (g *Guard) inUse(prefix string, m *Marker) error {
 	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until that run has ended"}
-	e.Running = fmt.Sprintf("the run of process %d on %s, which began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
+	e.Running = fmt.Sprintf("the run of process %d on %s, which began at %s", m.Owner.PID, m.Machine, m.StartTime.Format(time.RFC3339))
 	switch {
-	case m.Kept:
-		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.Began.Format(time.RFC3339))
+	case m.KeepsKeys:
+		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.StartTime.Format(time.RFC3339))
 		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
 	case m.State() == Unknown:
 		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
@@ -188,26 +188,26 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	return e
 }
 
-// renew takes over the keys of an earlier run that was asked to keep them. It replaces that run's
+// takeOverMarker takes over the keys of an earlier run that was asked to keep them. It replaces that run's
 // marker with a marker of this run.
-func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
-	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
+func (g *Guard) takeOverMarker(ctx context.Context, c *claim, m *Marker) error {
+	ownMarker, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
 		return err
 	}
-	mine.Prefix = m.Prefix
-	mine.Leases, mine.Services, mine.Folders = m.Leases || c.Leases, m.Services || c.Services, m.Folders
+	ownMarker.Prefix = m.Prefix
+	ownMarker.Leases, ownMarker.Services, ownMarker.Folders = m.Leases || c.Leases, m.Services || c.Services, m.Folders
 	if !slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&c.Names) }) {
-		mine.Names = append(slices.Clone(m.Names), c.Names)
+		ownMarker.Names = append(slices.Clone(m.Names), c.Names)
 	} else {
-		mine.Names = m.Names
+		ownMarker.Names = m.Names
 	}
-	c.marker = &mine
-	return g.rewrite(ctx, &mine)
+	c.marker = &ownMarker
+	return g.rewrite(ctx, &ownMarker)
 }
 
-// mustBeEmpty returns a NotEmptyError if any key exists where the claim writes.
-func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
+// checkEmpty returns a NotEmptyError if any key exists where the claim writes.
+func (g *Guard) checkEmpty(ctx context.Context, c *claim) error {
 	in := PrefixInterval(c.Prefix)
 	if !IsDistinct(c.Prefix) {
 		var err error
@@ -215,22 +215,22 @@ func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 			return err
 		}
 	}
-	n, some, err := g.Count(ctx, in)
+	n, examples, err := g.Count(ctx, in)
 	if err != nil {
 		return err
 	}
 	if n == 0 && c.Services {
-		n, some, err = g.services(ctx, c.Prefix)
+		n, examples, err = g.services(ctx, c.Prefix)
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
+	return &NotEmptyError{Prefix: c.Prefix, Keys: n, SampleKeys: examples, Remedy: remedy}
 }
 
-// mark writes the marker. If the user has no right to write the marker, the run continues without
+// writeMarker writes the marker. If the user has no right to write the marker, the run continues without
 // it.
-func (g *Guard) mark(ctx context.Context, c *claim) error {
+func (g *Guard) writeMarker(ctx context.Context, c *claim) error {
 	m, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
 		return err
@@ -239,15 +239,15 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 		return err
 	}
 	key := MarkerKey(c.Prefix)
-	made, err := g.create(ctx, key, m.encode())
-	denied := Denied(err)
+	created, err := g.create(ctx, key, m.encode())
+	denied := IsDenied(err)
 	switch {
 	case denied:
-		g.Say(fmt.Sprintf("%s has no right to write the key %q, which marks the keys below %q as this run's keys; if the run is killed, no command can distinguish its keys from others",
+		g.Notify(fmt.Sprintf("%s has no right to write the key %q, which marks the keys below %q as this run's keys; if the run is killed, no command can distinguish its keys from others",
 			g.user(), key, c.Prefix))
 	case err != nil:
 		return fmt.Errorf("cannot write the key %q, which marks the keys below %q as this run's keys: %w", key, c.Prefix, err)
-	case !made:
+	case !created:
 		return &NotEmptyError{Prefix: c.Prefix, Running: "another run that began at the same time", Remedy: "choose another prefix"}
 	}
 	c.marker = &m
@@ -281,10 +281,10 @@ func (c *claim) describe(flags string) string {
 	}
 	words := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
 	switch {
-	case c.others:
+	case c.mayHaveOthers:
 		words += ", where other keys exist: the run may replace and delete them, and removes nothing at its end"
-	case c.Keep && c.stuck != nil:
-		words += " and leaves them there: " + c.stuck.Error()
+	case c.Keep && c.removalObstacle != nil:
+		words += " and leaves them there: " + c.removalObstacle.Error()
 	case c.Keep:
 		words += fmt.Sprintf(" and leaves them there; remove them with \"quorumbench cleanup %s --prefix %s\"", flags, argument(c.Prefix))
 	default:

@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// tries is the maximum number of attempts to send a request. tryPause is the pause between two
+// tries is the maximum number of attempts to send a request. retryPause is the pause between two
 // attempts.
 const (
-	tries    = 5
-	tryPause = 200 * time.Millisecond
+	maxAttempts = 5
+	retryPause  = 200 * time.Millisecond
 )
 
 // Client sends requests about single keys to the first endpoint in the cluster that responds.
@@ -27,37 +27,37 @@ type Client struct {
 	Store  store.Store
 	Access store.Access
 
-	answers int // index of the endpoint that gave the last response
+	lastResponder int // index of the endpoint that gave the last response
 }
 
 // ask sends one operation to the cluster's endpoints in turn, until one of them executes it. After
 // a temporary error, it tries the endpoints again. If conflicts is set, a conflict is a valid
 // response.
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
-	var failed error
-	for try := range tries {
-		if try > 0 && !pause(ctx, tryPause) {
+	var lastErr error
+	for try := range maxAttempts {
+		if try > 0 && !pause(ctx, retryPause) {
 			return ev, context.Cause(ctx)
 		}
-		failed = nil
+		lastErr = nil
 		answered := false
 		for i := range c.Access.Endpoints {
-			at := (c.answers + i) % len(c.Access.Endpoints)
+			at := (c.lastResponder + i) % len(c.Access.Endpoints)
 			endpoint := c.Access.Endpoints[at]
-			ev, err = load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
+			ev, err = load.Dialer(c.Store, c.Access).RunOperation(ctx, endpoint, c.Store.Codecs(c.Access), op)
 			switch {
 			case ctx.Err() != nil:
 				return ev, context.Cause(ctx)
 			case err != nil:
-				failed = errors.Join(failed, err)
+				lastErr = errors.Join(lastErr, err)
 				continue // try the next endpoint
 			case !ev.Outcome.Failed() && (ev.Outcome != kv.Conflict || conflicts):
-				c.answers = at
+				c.lastResponder = at
 				return ev, nil
 			}
 			answered = true
 			refused := &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.MaxServerText)}
-			if failed = errors.Join(failed, refused); ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied {
+			if lastErr = errors.Join(lastErr, refused); ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied {
 				return ev, refused
 			}
 		}
@@ -65,7 +65,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 			break // no member responded in two attempts, so all members are down
 		}
 	}
-	return ev, failed
+	return ev, lastErr
 }
 
 // refusedError reports that a member rejected a request.
@@ -95,9 +95,9 @@ func (c *Client) level() kv.Consistency { return c.Store.Capabilities().Stronges
 // Count returns a lower bound for the number of keys in an interval. The bound is 0 only if the
 // interval contains no keys. If the store can list keys, Count also returns the names of some of
 // them.
-func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string, err error) {
+func (c *Client) Count(ctx context.Context, in Interval) (n int64, sampleKeys []string, err error) {
 	names := &examples{}
-	op := store.Op{Kind: kv.Range, Consistency: c.level(), Key: in.From, Range: &store.RangeOp{End: in.End, Limit: mostExamples, Keys: names}}
+	op := store.Op{Kind: kv.Range, Consistency: c.level(), Key: in.From, Range: &store.RangeOp{End: in.End, Limit: maxExamples, Keys: names}}
 	ev, err := c.ask(ctx, &op, false)
 	switch {
 	case err != nil:
@@ -119,7 +119,7 @@ func (c *Client) get(ctx context.Context, key string) (value []byte, found bool,
 }
 
 // create writes a key unless it already exists; made is false if it does.
-func (c *Client) create(ctx context.Context, key string, value []byte) (made bool, err error) {
+func (c *Client) create(ctx context.Context, key string, value []byte) (created bool, err error) {
 	op := store.Op{Kind: kv.CAS, Key: []byte(key), Value: value}
 	if _, ok := c.Store.Capabilities().Operations[kv.CAS]; !ok {
 		op.Kind = kv.Put
@@ -144,7 +144,7 @@ func (c *Client) put(ctx context.Context, key string, value []byte) error {
 func (c *Client) remove(ctx context.Context, key string) error {
 	op := store.Op{Kind: kv.Delete, Key: []byte(key)}
 	_, err := c.ask(ctx, &op, false)
-	if !unserved(err) {
+	if !isUnsupported(err) {
 		return err
 	}
 	read := store.Op{Kind: kv.Get, Consistency: c.level(), Key: op.Key}
@@ -161,14 +161,14 @@ func (c *Client) remove(ctx context.Context, key string) error {
 // Remove deletes one of the run's keys. A missing key is not an error.
 func (c *Client) Remove(ctx context.Context, key string) error { return c.remove(ctx, key) }
 
-// unserved reports whether err means that the servers can never execute this kind of request.
-func unserved(err error) bool {
+// isUnsupported reports whether err means that the servers can never execute this kind of request.
+func isUnsupported(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.BadRequest
 }
 
-// Denied reports whether err means that the user lacks the right to make the request.
-func Denied(err error) bool {
+// IsDenied reports whether err means that the user lacks the right to make the request.
+func IsDenied(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.Denied
 }

@@ -20,12 +20,12 @@ import (
 // Options configure a Guard.
 type Options struct {
 	Client
-	Tool  string       // version of quorumbench
-	Flags string       // flags with which the cleanup command connects to this cluster
-	Say   func(string) // receives lines for the user
-	Now   func() time.Time
-	// Known contains the default prefixes of loads.
-	Known []string
+	Tool   string       // version of quorumbench
+	Flags  string       // flags with which the cleanup command connects to this cluster
+	Notify func(string) // receives lines for the user
+	Now    func() time.Time
+	// DefaultPrefixes contains the default prefixes of loads.
+	DefaultPrefixes []string
 	// Siblings returns the run's guards for other endpoints, such as those of a proxy. These
 	// endpoints may belong to the same cluster. The field may be nil.
 	Siblings func() []*Guard
@@ -35,17 +35,17 @@ type Options struct {
 // and has no effect.
 type Guard struct {
 	Options
-	claims  []*claim
-	granted bool     // whether the user was notified that leases are granted
-	leases  []string // leases or sessions that were granted to the run's loads
+	claims          []*claim
+	announcedLeases bool     // whether the user was notified that leases are granted
+	leases          []string // leases or sessions that were granted to the run's loads
 }
 
 // claim is a prefix below which the run writes.
 type claim struct {
 	Plan
-	marker *Marker // nil if other keys may exist below the prefix
-	others bool    // whether other keys may exist below the prefix
-	stuck  error   // reason why the keys cannot be removed, or nil if they can
+	marker          *Marker // nil if other keys may exist below the prefix
+	mayHaveOthers   bool    // whether other keys may exist below the prefix
+	removalObstacle error   // reason why the keys cannot be removed, or nil if they can
 }
 
 // New returns the guard for a cluster.
@@ -54,21 +54,21 @@ func New(o Options) *Guard { return &Guard{Options: o} }
 // NotEmptyError reports that quorumbench did not write all keys below a prefix, or that another run
 // uses the prefix.
 type NotEmptyError struct {
-	Prefix  string
-	Keys    int64    // lower bound for the number of keys
-	Some    []string // names of some keys
-	Running string   // describes the other run that uses or may use the prefix; empty if no such run is known
-	Remedy  string
+	Prefix     string
+	Keys       int64    // lower bound for the number of keys
+	SampleKeys []string // names of some keys
+	Running    string   // describes the other run that uses or may use the prefix; empty if no such run is known
+	Remedy     string
 }
 
 // Error returns a sentence.
 func (e *NotEmptyError) Error() string {
 	what := text.Plural(uint64(max(e.Keys, 1)), "key")
-	if e.Keys == 0 || e.Keys >= mostExamples {
+	if e.Keys == 0 || e.Keys >= maxExamples {
 		what = "keys"
 	}
-	if len(e.Some) > 0 {
-		what += fmt.Sprintf(", such as %q,", e.Some[0])
+	if len(e.SampleKeys) > 0 {
+		what += fmt.Sprintf(", such as %q,", e.SampleKeys[0])
 	}
 	if e.Running != "" {
 		return fmt.Sprintf("prefix %q is in use by %s; %s", e.Prefix, e.Running, e.Remedy)
@@ -87,8 +87,8 @@ func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	return nil
 }
 
-// holds returns this run's claim that covers a prefix, or nil if no claim covers it.
-func (g *Guard) holds(prefix string) *claim {
+// findClaim returns this run's claim that covers a prefix, or nil if no claim covers it.
+func (g *Guard) findClaim(prefix string) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool {
 		return c.Prefix == prefix || strings.HasSuffix(c.Prefix, "/") && strings.HasPrefix(prefix, c.Prefix)
 	})
@@ -118,7 +118,7 @@ func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 		return nil
 	}
 	for _, sibling := range g.Siblings() {
-		if sibling == g || sibling.ownClaim(m) == nil || sibling.holds(p.Prefix) == nil {
+		if sibling == g || sibling.ownClaim(m) == nil || sibling.findClaim(p.Prefix) == nil {
 			continue
 		}
 		if err := sibling.Claim(ctx, *p); err != nil {
@@ -134,7 +134,7 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	key := MarkerKey(prefix)
 	value, found, err := g.get(ctx, key)
 	if err != nil {
-		if Denied(err) {
+		if IsDenied(err) {
 			return nil, false, nil // so no earlier run of this user can have written a marker
 		}
 		return nil, false, fmt.Errorf("cannot read the key %q, which shows who wrote the keys with prefix %q: %w", key, prefix, err)
@@ -144,7 +144,7 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	}
 	one, ok := parseMarker(value, prefix)
 	if !ok {
-		return nil, false, &NotEmptyError{Prefix: prefix, Keys: 1, Some: []string{key}, Remedy: "choose another prefix"}
+		return nil, false, &NotEmptyError{Prefix: prefix, Keys: 1, SampleKeys: []string{key}, Remedy: "choose another prefix"}
 	}
 	return &one, true, nil
 }
@@ -167,15 +167,15 @@ func argument(prefix string) string {
 
 // AnnounceLeases notifies the user that the run will grant n leases or sessions.
 func (g *Guard) AnnounceLeases(n int, ttl time.Duration) {
-	if g == nil || g.granted {
+	if g == nil || g.announcedLeases {
 		return
 	}
-	g.granted = true
-	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; if the run is killed, they expire within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
+	g.announcedLeases = true
+	g.Notify(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; if the run is killed, they expire within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
 }
 
-// Holds reports whether the run has claimed any prefix.
-func (g *Guard) Holds() bool { return len(g.claims) > 0 }
+// HasClaims reports whether the run has claimed any prefix.
+func (g *Guard) HasClaims() bool { return len(g.claims) > 0 }
 
 // admin opens an administration connection to the cluster.
 func (g *Guard) admin() (store.Admin, error) { return g.Store.Admin(g.Access) }

@@ -40,10 +40,10 @@ type examples struct{ keys []string }
 func (*examples) Begin(uint32) bool { return false }
 
 func (e *examples) Add(_ uint32, key, _ []byte, _ int64) {
-	if len(e.keys) < mostExamples {
+	if len(e.keys) < maxExamples {
 		e.keys = append(e.keys, string(key))
 	}
 }
 
-// mostExamples is the maximum number of key names that a request asks for as examples.
-const mostExamples = 3
+// maxExamples is the maximum number of key names that a request asks for as examples.
+const maxExamples = 3

@@ -10,7 +10,7 @@ import (
 // Leftover is a run that has left keys below a prefix, or that is still writing there.
 type Leftover struct {
 	Marker
-	Now State
+	RunState State
 }
 
 // Find returns the runs whose markers exist at the given prefixes.

@@ -23,16 +23,16 @@ type Marker struct {
 	Quorumbench string        `json:"quorumbench"` // version of quorumbench
 	Run         string        `json:"run"`         // random ID of the run
 	Prefix      string        `json:"prefix"`
-	Empty       bool          `json:"prefix_was_empty"`
-	Began       time.Time     `json:"began"`
+	WasEmpty    bool          `json:"prefix_was_empty"`
+	StartTime   time.Time     `json:"began"`
 	Machine     string        `json:"host"`
 	Place       host.Place    `json:"place"`
 	Owner       host.Identity `json:"process"`
 	// Folders contains the parent nodes of the run's keys that did not exist before the run,
 	// outermost first. Only stores with folders use it.
 	Folders []string `json:"folders,omitempty"`
-	// Kept is set if the run has ended and was asked to keep its keys.
-	Kept bool `json:"kept,omitempty"`
+	// KeepsKeys is set if the run has ended and was asked to keep its keys.
+	KeepsKeys bool `json:"kept,omitempty"`
 	// Leases is set if keys may be bound to the run's leases or sessions. Services is set if the
 	// run registers services whose names begin with the prefix.
 	Leases   bool `json:"leases,omitempty"`
@@ -54,14 +54,14 @@ func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	}
 	name, _ := os.Hostname() // for display
 	return Marker{
-		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, Empty: true, Began: now.UTC().Truncate(time.Second),
+		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, WasEmpty: true, StartTime: now.UTC().Truncate(time.Second),
 		Machine: name, Place: host.CurrentPlace(), Owner: self, Leases: p.Leases, Services: p.Services, Names: []Names{p.Names},
 	}, nil
 }
 
 // parseMarker decodes a marker for a prefix; ok is false if the value is not a valid marker.
 func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
-	if json.Unmarshal(value, &m) != nil || !m.Empty || !host.Mark(m.Run).Valid() || !samePlace(m.Prefix, prefix) {
+	if json.Unmarshal(value, &m) != nil || !m.WasEmpty || !host.Mark(m.Run).Valid() || !samePrefix(m.Prefix, prefix) {
 		return Marker{}, false
 	}
 	if !validNames(m.Names) {
@@ -71,10 +71,10 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	return m, true
 }
 
-// samePlace reports whether two prefixes are equal except for a leading slash. For stores that
+// samePrefix reports whether two prefixes are equal except for a leading slash. For stores that
 // ignore a leading slash, they denote the same keys. For all other stores, their markers are
 // different keys.
-func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
+func samePrefix(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
 
 // isBelow reports whether a prefix is below another prefix, ignoring leading slashes.
 func isBelow(prefix, outer string) bool {
@@ -102,10 +102,10 @@ const (
 
 // State returns the state of the marker's run, as far as this process can determine it.
 func (m *Marker) State() State {
-	if m.Kept {
+	if m.KeepsKeys {
 		return Ended
 	}
-	switch m.Place.Reach() {
+	switch m.Place.Visibility() {
 	case host.SamePlace:
 		if m.Owner.Running() {
 			return Running
@@ -124,27 +124,27 @@ func (m *Marker) owns(key string) bool {
 	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.matches(name) })
 }
 
-// mostListed is the maximum number of keys whose names are checked.
-const mostListed = 2_000_000
+// maxListedKeys is the maximum number of keys whose names are checked.
+const maxListedKeys = 2_000_000
 
 // splitKeys divides the keys below a marker's prefix into keys that may belong to the run (mine)
 // and other keys (others). ok is false if the keys cannot be divided, because the store does not
 // list keys, the marker accepts any name, or too many keys exist.
-func (m *Marker) splitKeys(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
-	l, lists := admin.(store.Cleaner)
-	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {
+func (m *Marker) splitKeys(ctx context.Context, admin store.Admin) (ownKeys, otherKeys []string, ok bool, err error) {
+	cleaner, canList := admin.(store.Cleaner)
+	if !canList || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {
 		return nil, nil, false, nil
 	}
-	names, more, err := l.KeysOf(ctx, []byte(m.Prefix), mostListed)
+	names, more, err := cleaner.KeysWithPrefix(ctx, []byte(m.Prefix), maxListedKeys)
 	if err != nil || more {
 		return nil, nil, false, err
 	}
 	for _, name := range names {
 		if m.owns(name) {
-			mine = append(mine, name)
+			ownKeys = append(ownKeys, name)
 		} else {
-			others = append(others, name)
+			otherKeys = append(otherKeys, name)
 		}
 	}
-	return mine, others, true, nil
+	return ownKeys, otherKeys, true, nil
 }

@@ -43,7 +43,7 @@ func (n *Names) matches(name string) bool {
 	}
 	if n.Application != "" {
 		app := application.Find(load.Applications(), n.Application)
-		return app == nil || app.Definition().Names.MatchString(name)
+		return app == nil || app.Definition().KeyPattern.MatchString(name)
 	}
 	if n.KeySpace == 0 {
 		return true

@@ -12,24 +12,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stuck returns the reason why the plan's keys cannot be removed, or nil if they can be removed. It
+// findRemovalObstacle returns the reason why the plan's keys cannot be removed, or nil if they can be removed. It
 // does not rely only on the store's capabilities, but also asks the servers to delete a key that
 // does not exist.
-func (g *Guard) stuck(ctx context.Context, p *Plan) error {
-	can := g.Store.Capabilities()
-	_, lists := can.Operations[kv.Range]
-	_, deletes := can.Operations[kv.Delete]
-	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
+func (g *Guard) findRemovalObstacle(ctx context.Context, p *Plan) error {
+	capabilities := g.Store.Capabilities()
+	_, lists := capabilities.Operations[kv.Range]
+	_, deletes := capabilities.Operations[kv.Delete]
+	if !capabilities.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
 		return fmt.Errorf("%s does not remove keys", g.Store.Name())
 	}
 	if !deletes {
 		return nil
 	}
 	what, guarded := "no key can be removed", true
-	if !IsDistinct(p.Prefix) { // a load removes these keys (see removeNamed), and it cannot send guarded transactions
+	if !IsDistinct(p.Prefix) { // a load removes these keys (see removeByName), and it cannot send guarded transactions
 		what, guarded = "keys without a prefix cannot be removed", false
 	}
-	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
+	if err := g.checkDeletion(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
 		return fmt.Errorf("%s (%w)", what, err)
 	}
 	return nil
@@ -37,8 +37,8 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 
 // CannotRemove reports whether the run has claimed the prefix, but cannot remove the keys below it.
 func (g *Guard) CannotRemove(prefix string) bool {
-	c := g.holds(prefix)
-	return c != nil && c.stuck != nil
+	c := g.findClaim(prefix)
+	return c != nil && c.removalObstacle != nil
 }
 
 // Try sends one operation to the first endpoint that responds. It returns an error only if the
@@ -55,8 +55,8 @@ func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 
 func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	for _, endpoint := range c.Access.Endpoints {
-		ev, err := load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
-		var ended *poll.NoAnswerError
+		ev, err := load.Dialer(c.Store, c.Access).RunOperation(ctx, endpoint, c.Store.Codecs(c.Access), op)
+		var ended *poll.NoResponseError
 		switch {
 		case errors.As(err, &ended) && ended.Text != "":
 			return &refusedError{endpoint, kv.ConnectionLost, ended.Text}
@@ -70,15 +70,15 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// removes returns an error if the servers cannot delete keys. To find out, it asks them to delete a
+// checkDeletion returns an error if the servers cannot delete keys. To find out, it asks them to delete a
 // key that does not exist. If guarded is set, it is sufficient that the servers can delete the key
 // in a guarded transaction.
-func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
+func (c *Client) checkDeletion(ctx context.Context, key string, guarded bool) error {
 	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
-	if !unserved(err) {
+	if !isUnsupported(err) {
 		return nil
 	}
-	if op, ok := c.guardedRemoval(key, 0); ok && guarded && !unserved(c.Try(ctx, &op)) {
+	if op, ok := c.guardedRemoval(key, 0); ok && guarded && !isUnsupported(c.Try(ctx, &op)) {
 		return nil
 	}
 	return err

@@ -20,7 +20,7 @@ func (g *Guard) Release(ctx context.Context) error {
 		failed = errors.Join(failed, g.release(ctx, c))
 	}
 	if kept := func(c *claim) bool { return c.Keep && c.Leases }; !slices.ContainsFunc(g.claims, kept) {
-		failed = errors.Join(failed, g.endGranted(ctx))
+		failed = errors.Join(failed, g.revokeGranted(ctx))
 	}
 	g.claims, g.leases = nil, nil
 	return failed
@@ -28,8 +28,8 @@ func (g *Guard) Release(ctx context.Context) error {
 
 func (g *Guard) release(ctx context.Context, c *claim) error {
 	switch {
-	case c.others:
-		g.Say(fmt.Sprintf("left the keys that the run wrote below %q, because they cannot be distinguished from older keys", c.Prefix))
+	case c.mayHaveOthers:
+		g.Notify(fmt.Sprintf("left the keys that the run wrote below %q, because they cannot be distinguished from older keys", c.Prefix))
 		return nil
 	case c.Keep:
 		return g.keep(ctx, c)
@@ -42,7 +42,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	if n == 0 {
 		did = "nothing is left"
 	}
-	g.Say(fmt.Sprintf("%s below %q; the cluster no longer contains anything from this run", did, c.Prefix))
+	g.Notify(fmt.Sprintf("%s below %q; the cluster no longer contains anything from this run", did, c.Prefix))
 	return nil
 }
 
@@ -51,14 +51,14 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 	if c.marker.Run == "" {
 		return nil
 	}
-	c.marker.Kept = true
+	c.marker.KeepsKeys = true
 	if err := g.rewrite(ctx, c.marker); err != nil {
 		return err
 	}
-	if c.stuck != nil {
-		g.Say(fmt.Sprintf("left the run's keys below %q, as requested: %v", c.Prefix, c.stuck))
+	if c.removalObstacle != nil {
+		g.Notify(fmt.Sprintf("left the run's keys below %q, as requested: %v", c.Prefix, c.removalObstacle))
 		return nil
 	}
-	g.Say(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"quorumbench cleanup %s --prefix %s\"", c.Prefix, g.Flags, argument(c.Prefix)))
+	g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"quorumbench cleanup %s --prefix %s\"", c.Prefix, g.Flags, argument(c.Prefix)))
 	return nil
 }

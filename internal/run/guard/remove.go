@@ -16,19 +16,19 @@ import (
 // Limits of a removal. A store may report that a large removal timed out but still continue with
 // it. Therefore, the remaining keys are counted after the request.
 const (
-	removeWithin = 3 * time.Minute
-	removePause  = 500 * time.Millisecond
-	// removeTry is the time limit of one request. If a paused member does not respond within this
+	removeTimeout = 3 * time.Minute
+	removePause   = 500 * time.Millisecond
+	// removeRequestTimeout is the time limit of one request. If a paused member does not respond within this
 	// time, the next request is sent to another member.
-	removeTry = 20 * time.Second
-	// giveUp is the time without progress after which a removal is abandoned.
-	giveUp = 30 * time.Second
+	removeRequestTimeout = 20 * time.Second
+	// maxTimeWithoutProgress is the time without progress after which a removal is abandoned.
+	maxTimeWithoutProgress = 30 * time.Second
 )
 
 // removeMarked removes everything that belongs to a marker's run: keys and services, the leases and
 // sessions to which they are bound, the folders that were created for them, and the marker itself.
 func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	admin, err := g.admin()
 	if err != nil {
@@ -36,13 +36,13 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	}
 	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
-	ender, ends := admin.(store.Leaser)
-	findLeases := func(ctx context.Context) (err error) { // LeasesOf may send many requests, and limits the time of each request itself
-		leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
+	leaser, revokesLeases := admin.(store.Leaser)
+	findLeases := func(ctx context.Context) (err error) { // LeasesWithPrefix may send many requests, and limits the time of each request itself
+		leases, err = leaser.LeasesWithPrefix(ctx, []byte(m.Prefix))
 		return err
 	}
-	if ends && m.Leases {
-		if err := g.retry(ctx, removeWithin, findLeases); err != nil {
+	if revokesLeases && m.Leases {
+		if err := g.retry(ctx, removeTimeout, findLeases); err != nil {
 			return 0, err
 		}
 	}
@@ -60,14 +60,14 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 			removed += n
 			return err
 		}},
-		{ends && m.Leases, func(ctx context.Context) error { return ender.EndLeases(ctx, leases) }},
+		{revokesLeases && m.Leases, func(ctx context.Context) error { return leaser.EndLeases(ctx, leases) }},
 		{m.Run != "", func(ctx context.Context) error { return g.remove(ctx, MarkerKey(m.Prefix)) }},
 		{len(m.Folders) > 0, func(ctx context.Context) error { return admin.(store.FolderKeeper).RemoveFolders(ctx, m.Folders) }},
 	} {
 		if !step.due {
 			continue
 		}
-		if err := g.retry(ctx, removeTry, step.do); err != nil {
+		if err := g.retry(ctx, removeRequestTimeout, step.do); err != nil {
 			return removed, err
 		}
 	}
@@ -81,27 +81,27 @@ func (g *Guard) retry(ctx context.Context, limit time.Duration, do func(context.
 		asked, cancel := context.WithTimeout(ctx, limit)
 		err := do(asked)
 		cancel()
-		if err == nil || g.Now().Sub(began) > giveUp || !pause(ctx, removePause) {
+		if err == nil || g.Now().Sub(began) > maxTimeWithoutProgress || !pause(ctx, removePause) {
 			return err
 		}
 	}
 }
 
-// endGranted revokes the leases that were granted to the run's loads. No keys are bound to them
+// revokeGranted revokes the leases that were granted to the run's loads. No keys are bound to them
 // anymore.
-func (g *Guard) endGranted(ctx context.Context) error {
+func (g *Guard) revokeGranted(ctx context.Context) error {
 	if len(g.leases) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	admin, err := g.admin()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = admin.Close() }() // no request is pending
-	if ender, ok := admin.(store.Leaser); ok {
-		return ender.EndLeases(ctx, g.leases)
+	if leaser, ok := admin.(store.Leaser); ok {
+		return leaser.EndLeases(ctx, g.leases)
 	}
 	return nil
 }
@@ -110,16 +110,16 @@ func (g *Guard) endGranted(ctx context.Context) error {
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.Cleaner)
 	if !IsDistinct(m.Prefix) || !ok {
-		return g.removeNamed(ctx, m)
+		return g.removeByName(ctx, m)
 	}
-	own := int64(0) // number of marker keys below the prefix: 0 or 1
+	removedSingly := int64(0) // number of marker keys below the prefix: 0 or 1
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
-		own = 1
+		removedSingly = 1
 	}
-	progress, fewest := g.Now(), int64(math.MaxInt64) // the time of the last progress, and the minimum number of remaining keys so far
+	progress, fewestRemaining := g.Now(), int64(math.MaxInt64) // the time of the last progress, and the minimum number of remaining keys so far
 	for {
 		var mine, others []string
-		failed := askTwice(ctx, func(ctx context.Context) (err error) {
+		failed := tryTwice(ctx, func(ctx context.Context) (err error) {
 			mine, others, _, err = m.splitKeys(ctx, admin)
 			return err
 		})
@@ -127,36 +127,36 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 			return g.removeOwn(ctx, admin, m, mine, others)
 		}
 		if failed == nil {
-			failed = askTwice(ctx, func(ctx context.Context) error {
+			failed = tryTwice(ctx, func(ctx context.Context) error {
 				n, err := deleter.DeletePrefix(ctx, []byte(m.Prefix))
 				removed += n
 				return err
 			})
 		}
-		asked, cancel := context.WithTimeout(ctx, removeTry)
-		left, _, err := g.Count(asked, PrefixInterval(m.Prefix))
+		asked, cancel := context.WithTimeout(ctx, removeRequestTimeout)
+		remaining, _, err := g.Count(asked, PrefixInterval(m.Prefix))
 		cancel()
 		switch {
-		case err == nil && left == 0:
-			return max(removed-own, 0), nil
-		case err == nil && left < fewest:
-			progress, fewest = g.Now(), left
+		case err == nil && remaining == 0:
+			return max(removed-removedSingly, 0), nil
+		case err == nil && remaining < fewestRemaining:
+			progress, fewestRemaining = g.Now(), remaining
 		}
 		if failed = errors.Join(failed, err); failed == nil {
 			failed = fmt.Errorf("keys with prefix %q still exist", m.Prefix)
 		}
-		if g.Now().Sub(progress) > giveUp || !pause(ctx, removePause) {
+		if g.Now().Sub(progress) > maxTimeWithoutProgress || !pause(ctx, removePause) {
 			return removed, failed
 		}
 	}
 }
 
-// askTwice sends a request, and sends it once more if it fails. To repeat a sequence of two
+// tryTwice sends a request, and sends it once more if it fails. To repeat a sequence of two
 // requests would not be sufficient: if every second request to a store failed, the sequence would
 // never succeed.
-func askTwice(ctx context.Context, ask func(context.Context) error) (failed error) {
+func tryTwice(ctx context.Context, ask func(context.Context) error) (failed error) {
 	for range 2 {
-		asked, cancel := context.WithTimeout(ctx, removeTry)
+		asked, cancel := context.WithTimeout(ctx, removeRequestTimeout)
 		failed = ask(asked)
 		cancel()
 		if failed == nil {
@@ -187,7 +187,7 @@ func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []st
 	}
 	defer func() { _ = admin.Close() }() // no request is pending
 	names, err := admin.(store.Cleaner).Services(ctx, prefix)
-	return int64(len(names)), names[:min(len(names), mostExamples)], err
+	return int64(len(names)), names[:min(len(names), maxExamples)], err
 }
 
 // missingFolders returns those parent folders of a prefix's keys and of its marker that do not
@@ -207,7 +207,7 @@ func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, er
 
 // Clear removes the keys below a prefix that the run has claimed. The claim remains valid.
 func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err error) {
-	c := g.holds(prefix)
+	c := g.findClaim(prefix)
 	if c == nil || c.marker == nil {
 		return 0, nil // nothing is removed if other keys may exist below the prefix
 	}
@@ -232,11 +232,11 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 // removeOwn removes the run's keys one by one, because keys of other programs exist below the same
 // prefix.
 func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
-	stay := "do not belong to this run and are kept"
+	keptNotice := "do not belong to this run and are kept"
 	if len(others) == 1 {
-		stay = "does not belong to this run and is kept"
+		keptNotice = "does not belong to this run and is kept"
 	}
-	g.Say(fmt.Sprintf("%s below %q, such as %q, %s", text.Plural(uint64(len(others)), "key"), m.Prefix, others[0], stay))
+	g.Notify(fmt.Sprintf("%s below %q, such as %q, %s", text.Plural(uint64(len(others)), "key"), m.Prefix, others[0], keptNotice))
 	_, folders := admin.(store.FolderKeeper)
 	for _, key := range mine {
 		if key == MarkerKey(m.Prefix) {

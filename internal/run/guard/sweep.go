@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostNamed is the maximum number of keys that are removed one by one, including keys that may not
+// maxSweptKeys is the maximum number of keys that are removed one by one, including keys that may not
 // exist.
-const mostNamed = 10_000_000
+const maxSweptKeys = 10_000_000
 
 // Parameters of the load that removes keys one by one.
 const (
@@ -21,9 +21,9 @@ const (
 	sweepClients     = 64
 )
 
-// removeNamed removes the keys that a marker describes, one by one, and no other keys. It is used
+// removeByName removes the keys that a marker describes, one by one, and no other keys. It is used
 // for stores that cannot delete by prefix, and for keys without a prefix.
-func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
+func (g *Guard) removeByName(ctx context.Context, m *Marker) (removed int64, err error) {
 	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
 		return 0, err
 	}
@@ -35,13 +35,13 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 		if err != nil {
 			return removed, err
 		}
-		left, _, err := g.Count(ctx, in)
+		remaining, _, err := g.Count(ctx, in)
 		switch {
 		case err != nil:
 			return removed, err
-		case left == 0:
+		case remaining == 0:
 			continue
-		case n.KeySpace > mostNamed:
+		case n.KeySpace > maxSweptKeys:
 			return removed, fmt.Errorf("up to %s keys may exist, which is too many to remove one by one", text.Count(n.KeySpace))
 		}
 		deleted, err := g.sweep(ctx, m.Prefix, &n)
@@ -60,19 +60,19 @@ func (g *Guard) sweep(ctx context.Context, prefix string, n *Names) (int64, erro
 	l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 	l.Total, l.Duration, l.Seed = n.KeySpace, 0, scenario.DefaultSeed
 	l.Connections, l.Clients = sweepConnections, sweepClients
-	if g.Store.Capabilities().InFlight == 1 {
+	if g.Store.Capabilities().MaxInFlight == 1 {
 		l.Clients = l.Connections
 	}
 	w := &load.Local{
 		Stores: func(string) (store.Store, error) { return g.Store, nil },
-		Access: func(*scenario.Attach) (store.Access, error) { return g.Access, nil },
+		Access: func(*scenario.RunningCluster) (store.Access, error) { return g.Access, nil },
 	}
 	a := &load.Assignment{Load: l, Store: g.Store.Name(), Endpoints: g.Access.Endpoints}
 	res, err := load.Run(ctx, w, a, load.Reports{})
 	if err != nil {
 		return 0, err
 	}
-	deleted := int64(res.Measured.Outcomes[kv.OK]) // #nosec G115 -- at most mostNamed
+	deleted := int64(res.Measured.Outcomes[kv.OK]) // #nosec G115 -- at most maxSweptKeys
 	if n := res.Measured.Failed(); n > 0 {
 		err = fmt.Errorf("%d of %d keys could not be deleted", n, res.Measured.Due)
 	}

@@ -33,10 +33,10 @@ type owner struct {
 // PID namespaces can see that the owner is running. On a file system without locks, they can only
 // use the owner's identity in the file.
 type claim struct {
-	above  *Folder // the parent folder
-	folder *Folder
-	owner  owner
-	lock   *os.File
+	parentFolder *Folder // the parent folder
+	folder       *Folder
+	owner        owner
+	lock         *os.File
 }
 
 // Claim implements Host.
@@ -61,15 +61,15 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 func (f *Folder) claim() (c *claim, err error) {
 	c = &claim{}
 	name := fmt.Sprintf("%s%d", claimPrefix, rand.Uint64())
-	if c.above, err = f.Sub("."); err == nil {
-		_, err = c.above.Make(name)
+	if c.parentFolder, err = f.Sub("."); err == nil {
+		_, err = c.parentFolder.CreateFolder(name)
 	}
 	if err == nil {
-		if c.folder, err = c.above.Sub(name); err == nil {
+		if c.folder, err = c.parentFolder.Sub(name); err == nil {
 			err = c.writeOwner()
 		}
 		if err != nil {
-			_ = c.above.RemoveAll(name)
+			_ = c.parentFolder.RemoveAll(name)
 		}
 	}
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *claim) write() error {
 
 // close closes the files that the claim has opened so far.
 func (c *claim) close() {
-	for _, f := range [...]*Folder{c.folder, c.above} {
+	for _, f := range [...]*Folder{c.folder, c.parentFolder} {
 		if f != nil {
 			f.Close()
 		}
@@ -154,7 +154,7 @@ func (c *claim) close() {
 
 func (c *claim) Release(context.Context) error {
 	defer c.close()
-	if err := c.folder.clear(c.above); err != nil {
+	if err := c.folder.clear(c.parentFolder); err != nil {
 		return fmt.Errorf("cannot remove the data folder %s: %w", c.Path(), Cause(err))
 	}
 	return nil

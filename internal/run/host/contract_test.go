@@ -114,8 +114,8 @@ func (e encoded) Sample(ctx context.Context, pids []int, machine bool) (host.Sam
 	return cross(s), err
 }
 
-func (e encoded) Weigh(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
-	bytes, cost, err := e.on.Weigh(ctx, cross(dirs))
+func (e encoded) MeasureFolders(ctx context.Context, dirs []string) ([]int64, time.Duration, error) {
+	bytes, cost, err := e.on.MeasureFolders(ctx, cross(dirs))
 	return cross(bytes), cross(cost), err
 }
 

@@ -30,7 +30,7 @@ func (l *Local) MakeDir(_ context.Context, path string) error {
 // makeFolder creates a folder and its missing parents, and opens the folder.
 func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 	if l.folder == nil {
-		if _, err := MakeFolders(path); err != nil {
+		if _, err := CreateFolders(path); err != nil {
 			return nil, err
 		}
 		folder, err = OpenFolder(path)

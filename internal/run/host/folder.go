@@ -22,9 +22,9 @@ type FileID struct {
 	Inode  uint64 `json:"inode"`
 }
 
-// othersWrite contains the permission bits that let a file's group and all other users write to the
+// othersWriteMask contains the permission bits that let a file's group and all other users write to the
 // file.
-const othersWrite fs.FileMode = 0o022
+const othersWriteMask fs.FileMode = 0o022
 
 // Folder is an open folder. Its methods continue to use this folder even if another folder replaces
 // it at its path.
@@ -99,19 +99,19 @@ func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	if err != nil || !filepath.IsLocal(rest) {
 		return nil, fmt.Errorf("the path %s cannot be used on this host, because all of the host's files must be in %s", path, f.path)
 	}
-	at, err := f.Sub(".")
+	current, err := f.Sub(".")
 	for _, name := range strings.Split(rest, "/") {
 		if err != nil {
 			return nil, err
 		}
-		above := at
+		parent := current
 		if create {
-			_ = above.root.Mkdir(name, folderMode) // if this fails, Sub returns an error
+			_ = parent.root.Mkdir(name, folderMode) // if this fails, Sub returns an error
 		}
-		at, err = above.Sub(name)
-		above.Close()
+		current, err = parent.Sub(name)
+		parent.Close()
 	}
-	return at, err
+	return current, err
 }
 
 // checkPath returns an error if another folder has replaced this folder at f.path. Call it before
@@ -188,9 +188,9 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 	return file, err
 }
 
-// noteBytes is the maximum size of the files in which we record the processes, folders and objects
+// maxNoteBytes is the maximum size of the files in which we record the processes, folders and objects
 // that we created. The records of the largest possible cluster need less than 5 % of it.
-const noteBytes = 1 << 20
+const maxNoteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
 func (f *Folder) Read(name string) ([]byte, error) {
@@ -203,9 +203,9 @@ func (f *Folder) Read(name string) ([]byte, error) {
 }
 
 func readNote(file *os.File) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(file, noteBytes+1))
-	if err == nil && len(b) > noteBytes {
-		err = fmt.Errorf("the file %s is longer than %d KiB, so it was not written by quorumbench", file.Name(), noteBytes>>10)
+	b, err := io.ReadAll(io.LimitReader(file, maxNoteBytes+1))
+	if err == nil && len(b) > maxNoteBytes {
+		err = fmt.Errorf("the file %s is longer than %d KiB, so it was not written by quorumbench", file.Name(), maxNoteBytes>>10)
 	}
 	return b, err
 }
@@ -220,8 +220,8 @@ func (f *Folder) Create(name string, contents []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Unfinished is the suffix of the temporary file that Replace writes before it renames it.
-const Unfinished = ".new"
+// TemporarySuffix is the suffix of the temporary file that Replace writes before it renames it.
+const TemporarySuffix = ".new"
 
 // Replace atomically creates the file or replaces its contents. It returns an error if the name is
 // a symbolic link.
@@ -229,7 +229,7 @@ func (f *Folder) Replace(name string, contents []byte) error {
 	if entry, err := f.root.Lstat(name); err == nil && entry.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s %w", filepath.Join(f.path, name), errLink)
 	}
-	temporary := name + Unfinished
+	temporary := name + TemporarySuffix
 	_ = f.root.Remove(temporary) // left by a process that was killed during Replace
 	if err := f.Create(temporary, contents); err != nil {
 		return err
@@ -237,8 +237,8 @@ func (f *Folder) Replace(name string, contents []byte) error {
 	return f.root.Rename(temporary, name)
 }
 
-// Make creates a folder inside f. It fails if an entry with this name exists.
-func (f *Folder) Make(name string) (FileID, error) {
+// CreateFolder creates a folder inside f. It fails if an entry with this name exists.
+func (f *Folder) CreateFolder(name string) (FileID, error) {
 	if err := f.root.Mkdir(name, 0o700); err != nil {
 		return FileID{}, err
 	}
@@ -249,9 +249,9 @@ func (f *Folder) Make(name string) (FileID, error) {
 	return fileID(info), nil
 }
 
-// Look returns the ID of the entry with the given name. The result `folder` reports whether the
+// Inspect returns the ID of the entry with the given name. The result `folder` reports whether the
 // entry is a folder that only this user can write. Look does not follow links.
-func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
+func (f *Folder) Inspect(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return FileID{}, false, err
@@ -259,8 +259,8 @@ func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	return fileID(info), info.IsDir() && checkOwned(info, "") == nil, nil
 }
 
-// Empty reports whether name is an empty folder.
-func (f *Folder) Empty(name string) bool {
+// IsEmpty reports whether name is an empty folder.
+func (f *Folder) IsEmpty(name string) bool {
 	sub, err := f.Sub(name)
 	if err != nil {
 		return false
@@ -299,13 +299,13 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// Changed returns the time of the last change to the folder's list of entries. It does not include
+// ModifiedAt returns the time of the last change to the folder's list of entries. It does not include
 // changes after the folder was opened.
-func (f *Folder) Changed() time.Time { return f.info.ModTime() }
+func (f *Folder) ModifiedAt() time.Time { return f.info.ModTime() }
 
-// Bytes returns the disk space in bytes that the folder's files use, or -1 if it cannot be
+// DiskUsage returns the disk space in bytes that the folder's files use, or -1 if it cannot be
 // measured.
-func (f *Folder) Bytes() int64 { return probe.FolderBytes(f.root) }
+func (f *Folder) DiskUsage() int64 { return probe.FolderBytes(f.root) }
 
 // Remove removes a file or an empty folder.
 func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
@@ -315,15 +315,15 @@ func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
 // clear removes the folder's contents, and then the folder itself. If another folder has replaced
 // it in its parent folder above, clear does not remove that folder.
-func (f *Folder) clear(above *Folder) error {
+func (f *Folder) clear(parent *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
 	}
 	name := filepath.Base(f.path)
-	if id, _, err := above.Look(name); err != nil || id != f.ID() {
+	if id, _, err := parent.Inspect(name); err != nil || id != f.ID() {
 		return nil
 	}
-	return above.Remove(name)
+	return parent.Remove(name)
 }
 
 // removeContents removes all entries of the folder, including subfolders.
@@ -340,15 +340,15 @@ func (f *Folder) removeContents() error {
 	return nil
 }
 
-// Made identifies a folder that MakeFolders created.
-type Made struct {
+// CreatedFolder identifies a folder that CreateFolders created.
+type CreatedFolder struct {
 	Path string `json:"path"`
 	ID   FileID `json:"id"`
 }
 
-// MakeFolders creates a folder that only this user can access, and its missing parents. It returns
+// CreateFolders creates a folder that only this user can access, and its missing parents. It returns
 // the folders that it created, outermost first.
-func MakeFolders(path string) (made []Made, err error) {
+func CreateFolders(path string) (created []CreatedFolder, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -358,44 +358,44 @@ func MakeFolders(path string) (made []Made, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
-	if above := filepath.Dir(path); above != path {
-		if made, err = MakeFolders(above); err != nil {
-			return made, err
+	if parent := filepath.Dir(path); parent != path {
+		if created, err = CreateFolders(parent); err != nil {
+			return created, err
 		}
 	}
 	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
-		return made, nil // another process has just created it
+		return created, nil // another process has just created it
 	} else if err != nil {
-		return made, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
+		return created, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
 	if info, err = os.Lstat(path); err != nil {
-		return made, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
+		return created, fmt.Errorf("cannot create the folder %s: %w", path, Cause(err))
 	}
-	return append(made, Made{path, fileID(info)}), nil
+	return append(created, CreatedFolder{path, fileID(info)}), nil
 }
 
-// RemoveMade removes those folders in made that are empty, innermost first. It returns the folders
+// RemoveCreatedFolders removes those folders in made that are empty, innermost first. It returns the folders
 // that still exist.
-func RemoveMade(made []Made) (left []Made) {
-	for i := len(made) - 1; i >= 0; i-- {
-		_ = made[i].remove() // fails if the folder is not empty
+func RemoveCreatedFolders(created []CreatedFolder) (remaining []CreatedFolder) {
+	for i := len(created) - 1; i >= 0; i-- {
+		_ = created[i].remove() // fails if the folder is not empty
 	}
-	for _, m := range made {
+	for _, m := range created {
 		if m.Exists() {
-			left = append(left, m)
+			remaining = append(remaining, m)
 		}
 	}
-	return left
+	return remaining
 }
 
-// Exists reports whether the folder that MakeFolders created still exists at its path.
-func (m Made) Exists() bool {
+// Exists reports whether the folder that CreateFolders created still exists at its path.
+func (m CreatedFolder) Exists() bool {
 	info, err := os.Lstat(m.Path)
 	return err == nil && info.IsDir() && fileID(info) == m.ID
 }
 
 // remove removes the folder if it is empty and no other folder has replaced it.
-func (m Made) remove() error {
+func (m CreatedFolder) remove() error {
 	if !m.Exists() {
 		return nil // the folder was removed or replaced
 	}
@@ -409,15 +409,15 @@ func fileID(info fs.FileInfo) FileID {
 	return FileID{Device: uint64(stat(info).Dev), Inode: stat(info).Ino}
 }
 
-// ownerOf returns the user ID of a file's owner.
-func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
+// ownerID returns the user ID of a file's owner.
+func ownerID(info fs.FileInfo) int { return int(stat(info).Uid) }
 
 // checkOwned returns an error if another user owns the file or can write to it.
 func checkOwned(info fs.FileInfo, what string) error {
 	switch {
-	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user (uid %d; this user has uid %d), so the lists of processes and files in it cannot be trusted", what, ownerOf(info), os.Geteuid())
-	case info.Mode()&othersWrite != 0:
+	case ownerID(info) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user (uid %d; this user has uid %d), so the lists of processes and files in it cannot be trusted", what, ownerID(info), os.Geteuid())
+	case info.Mode()&othersWriteMask != 0:
 		return fmt.Errorf("other users have write access to %s (mode %#o), so the lists of processes and files in it cannot be trusted; check its contents, then remove the write access with chmod go-w", what, info.Mode().Perm())
 	}
 	return nil

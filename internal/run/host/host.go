@@ -46,9 +46,9 @@ type Host interface {
 	// reader also reads a file that is created after the call, from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
 	// CopyLog copies the file up to its size at the time of the call. If the file is larger than
-	// MostLog, CopyLog copies only its beginning and its end, and writes a line between them that
+	// MaxLogBytes, CopyLog copies only its beginning and its end, and writes a line between them that
 	// reports the omission. left is the number of omitted bytes.
-	CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error)
+	CopyLog(ctx context.Context, path string, dst io.Writer) (omitted int64, err error)
 
 	// Fsync measures the durations of write and fdatasync calls on each device that contains at
 	// least one of the folders. It performs the given number of writes on each device.
@@ -56,10 +56,10 @@ type Host interface {
 	// Sample returns the resource usage of the given processes, in the order of pids. If machine is
 	// set, it also returns the usage of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
-	// Weigh returns the disk space in bytes that the files in each folder use, in the order of
+	// MeasureFolders returns the disk space in bytes that the files in each folder use, in the order of
 	// dirs. The value is -1 for a folder that it cannot read. cost is the processor time of the
 	// measurement.
-	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
+	MeasureFolders(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
 // Description identifies a machine and describes its hardware and limits.
@@ -75,14 +75,14 @@ type Description struct {
 	// Network identifies the network namespace of Process. View identifies the user and the other
 	// namespaces of Process, because these determine which processes it can see. Both are empty if
 	// unknown.
-	Network string `json:"network,omitempty"`
-	View    string `json:"view,omitempty"`
+	Network       string `json:"network,omitempty"`
+	NamespaceView string `json:"view,omitempty"`
 }
 
-// SeesAs reports whether the quorumbench processes on two hosts run in the same namespaces and can
+// SeesSameProcesses reports whether the quorumbench processes on two hosts run in the same namespaces and can
 // see the same processes.
-func (d *Description) SeesAs(other *Description) bool {
-	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place
+func (d *Description) SeesSameProcesses(other *Description) bool {
+	return d.NamespaceView != "" && d.NamespaceView == other.NamespaceView && d.Network == other.Network && d.Place == other.Place
 }
 
 // Sample is the resource usage of processes and of their machine until the time At on the host's
@@ -99,44 +99,44 @@ type Sample struct {
 // Launcher is implemented by a Host that itself determines which commands start a store's
 // processes, based on the software that is installed on the host.
 type Launcher interface {
-	// Launchable returns nil if the host can start the cluster's processes. Otherwise it returns
-	// the reason, such as a missing server binary. Launchable starts no process.
-	Launchable(ctx context.Context, l Launch) error
+	// CheckLaunch returns nil if the host can start the cluster's processes. Otherwise it returns
+	// the reason, such as a missing server binary. CheckLaunch starts no process.
+	CheckLaunch(ctx context.Context, l Launch) error
 }
 
-// Losable is implemented by a Host that can become unreachable. The caller then cannot know whether
+// PresenceReporter is implemented by a Host that can become unreachable. The caller then cannot know whether
 // its processes still run.
-type Losable interface {
+type PresenceReporter interface {
 	// Presence returns a context that is canceled when the connection to the host is lost. The
 	// cause of the context gives the reason in one sentence.
 	Presence() context.Context
 }
 
-// Reacher is implemented by a Host that can open connections from its own machine.
-type Reacher interface {
+// EndpointDialer is implemented by a Host that can open connections from its own machine.
+type EndpointDialer interface {
 	// Reach returns a function that connects to an endpoint from the host, or nil if the host does
 	// not open connections for its caller.
 	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
-// Disker is implemented by a Host that can put a folder on a simulated disk, on which faults can be
+// DiskProvider is implemented by a Host that can put a folder on a simulated disk, on which faults can be
 // injected.
-type Disker interface {
+type DiskProvider interface {
 	// Disk creates the folder dir and puts it on such a disk. self is the path of the quorumbench
 	// binary on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
-// Renewer is implemented by a Host that itself creates commands and configuration files, and that
+// CredentialRenewer is implemented by a Host that itself creates commands and configuration files, and that
 // can replace the credentials of a running member.
-type Renewer interface {
+type CredentialRenewer interface {
 	// Renew writes new credentials from l to the process's certificate files
 	// (store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
 }
 
-// Emptier is implemented by a Host that can empty folders.
-type Emptier interface {
+// FolderEmptier is implemented by a Host that can empty folders.
+type FolderEmptier interface {
 	// Empty removes everything inside a folder, but keeps the folder itself.
 	Empty(ctx context.Context, dir string) error
 }
@@ -150,7 +150,7 @@ type Disk interface {
 	WriteBack(ctx context.Context) error
 	// PowerLoss drops all data that was not synced. It returns the number of files that lost data.
 	// All processes that used the disk must have exited.
-	PowerLoss(ctx context.Context) (lost int, err error)
+	PowerLoss(ctx context.Context) (damagedFiles int, err error)
 	// PID returns the ID of the process that serves the disk.
 	PID() int
 	// Close unmounts the disk. It does not remove the disk's files, which are removed with the
@@ -158,12 +158,12 @@ type Disk interface {
 	Close()
 }
 
-// Networker is implemented by a Host that can give each member a separate network, and can inject
+// NetworkProvider is implemented by a Host that can give each member a separate network, and can inject
 // faults on the links between these networks.
-type Networker interface {
-	// Networkable returns nil if the host can create such networks. Otherwise it returns the reason
+type NetworkProvider interface {
+	// CheckNetworkSupport returns nil if the host can create such networks. Otherwise it returns the reason
 	// in one sentence.
-	Networkable(ctx context.Context) error
+	CheckNetworkSupport(ctx context.Context) error
 	// Network creates a network for each of the named members. self is the path of the quorumbench
 	// binary on the host.
 	Network(ctx context.Context, self string, members []string) (Network, error)
@@ -271,8 +271,8 @@ type Line struct {
 	Text []byte
 	// Ahead is how far the host's clock was ahead of our clock, because timestamps in the text may
 	// come from the host's clock. Unsure is set if the host's clock was set since the last Read.
-	Ahead  time.Duration `json:",omitempty"`
-	Unsure bool          `json:",omitempty"`
+	Ahead        time.Duration `json:",omitempty"`
+	AheadUnknown bool          `json:",omitempty"`
 }
 
 // Signal is a signal that a Process supports.
@@ -301,15 +301,15 @@ type Exit struct {
 	Code   int      // exit status, or -1 if a signal killed the process
 	Signal string   // the signal that killed the process, such as "killed", or empty
 	Tail   []string // the last lines of the process's log
-	// Lost is the reason why the machine cannot be reached, or empty if it can. If Lost is not
+	// LossReason is the reason why the machine cannot be reached, or empty if it can. If Lost is not
 	// empty, it is unknown whether the process still runs.
-	Lost string
+	LossReason string
 }
 
 // String returns a phrase such as "exit status 1" or "signal: killed".
 func (e Exit) String() string {
-	if e.Lost != "" {
-		return "lost: " + e.Lost
+	if e.LossReason != "" {
+		return "lost: " + e.LossReason
 	}
 	if e.Signal != "" {
 		return "signal: " + e.Signal

@@ -21,21 +21,21 @@ import (
 
 // Local implements Host for the machine that this process runs on.
 type Local struct {
-	now     func() time.Time
-	pick    func(n int) int
-	address string         // address of all servers; if empty, each lease has its own address
-	space   *network.Space // the servers' network; nil for the machine's own network
-	folder  *Folder        // the folder that contains all files of the host; nil if files may be in any folder
-	sampler *probe.Sampler // nil if the system does not report resource usage
-	about   func() Description
-	ahead   func() time.Duration // how far the machine's clock is ahead of the clock `now`; nil if they are the same clock
+	now      func() time.Time
+	pick     func(n int) int
+	address  string         // address of all servers; if empty, each lease has its own address
+	space    *network.Space // the servers' network; nil for the machine's own network
+	folder   *Folder        // the folder that contains all files of the host; nil if files may be in any folder
+	sampler  *probe.Sampler // nil if the system does not report resource usage
+	describe func() Description
+	ahead    func() time.Duration // how far the machine's clock is ahead of the clock `now`; nil if they are the same clock
 }
 
 var (
-	_ Host      = (*Local)(nil)
-	_ Disker    = (*Local)(nil)
-	_ Networker = (*Local)(nil)
-	_ Emptier   = (*Local)(nil)
+	_ Host            = (*Local)(nil)
+	_ DiskProvider    = (*Local)(nil)
+	_ NetworkProvider = (*Local)(nil)
+	_ FolderEmptier   = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. The function `now` returns the current time, which is used
@@ -52,9 +52,9 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	sampler, _ := probe.NewSampler()
 	about := sync.OnceValue(func() Description {
 		network, view := namespaces()
-		return Description{Place: CurrentPlace(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
+		return Description{Place: CurrentPlace(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, NamespaceView: view}
 	})
-	return &Local{now: now, pick: pick, sampler: sampler, about: about}
+	return &Local{now: now, pick: pick, sampler: sampler, describe: about}
 }
 
 // WithClockAhead returns a copy of l for which the clock passed to NewLocal differs from the
@@ -84,9 +84,9 @@ func (l *Local) WithFolder(f *Folder) *Local {
 }
 
 // Describe implements Host.
-func (l *Local) Describe(context.Context) (Description, error) { return l.about(), nil }
+func (l *Local) Describe(context.Context) (Description, error) { return l.describe(), nil }
 
-// Empty implements Emptier.
+// Empty implements FolderEmptier.
 func (l *Local) Empty(_ context.Context, dir string) error {
 	folder, err := l.openFolder(dir)
 	if err == nil {
@@ -106,7 +106,7 @@ func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, err
 		s.Processes = make([]probe.ProcessUsage, len(pids))
 		return s, nil
 	}
-	s.Cost = costOf(func() {
+	s.Cost = processorTime(func() {
 		s.Processes = l.sampler.Processes(s.At, pids)
 		if !machine {
 			return
@@ -118,17 +118,17 @@ func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, err
 	return s, nil
 }
 
-// Weigh implements Host.
-func (l *Local) Weigh(_ context.Context, dirs []string) (bytes []int64, cost time.Duration, err error) {
+// MeasureFolders implements Host.
+func (l *Local) MeasureFolders(_ context.Context, dirs []string) (bytes []int64, cost time.Duration, err error) {
 	bytes = make([]int64, len(dirs))
-	cost = costOf(func() {
+	cost = processorTime(func() {
 		for i, dir := range dirs {
 			bytes[i] = -1
 			folder, failed := l.openFolder(dir)
 			if errors.Is(failed, errLink) {
 				err = fmt.Errorf("cannot measure the size of the folder %s: %w", dir, failed)
 			} else if failed == nil {
-				bytes[i] = folder.Bytes()
+				bytes[i] = folder.DiskUsage()
 				folder.Close()
 			}
 		}
@@ -136,7 +136,7 @@ func (l *Local) Weigh(_ context.Context, dirs []string) (bytes []int64, cost tim
 	return bytes, cost, err
 }
 
-// Disk implements Disker.
+// Disk implements DiskProvider.
 func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	folder, err := l.makeFolder(dir)
 	if err != nil {
@@ -154,10 +154,10 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	return d, nil
 }
 
-// Networkable implements Networker.
-func (*Local) Networkable(context.Context) error { return network.CheckSupport() }
+// CheckNetworkSupport implements NetworkProvider.
+func (*Local) CheckNetworkSupport(context.Context) error { return network.CheckSupport() }
 
-// Network implements Networker.
+// Network implements NetworkProvider.
 func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
 	n, err := network.Start(ctx, self, members)
 	if err != nil {
@@ -169,12 +169,12 @@ func (l *Local) Network(ctx context.Context, self string, members []string) (Net
 // localNetwork implements Network on this machine.
 type localNetwork struct {
 	*network.Network
-	on *Local
+	host *Local
 }
 
 // Member implements Network.
 func (n *localNetwork) Member(i int) Host {
-	at := *n.on
+	at := *n.host
 	at.space = n.Space(i)
 	at.address = at.space.Address()
 	return &at
@@ -188,9 +188,9 @@ func (l *Local) runInNetwork(do func() error) error {
 	return l.space.Run(do)
 }
 
-// costOf calls the function `do` and returns the processor time of the call. The function must
+// processorTime calls the function `do` and returns the processor time of the call. The function must
 // perform all of its work on the thread on which it is called.
-func costOf(do func()) time.Duration {
+func processorTime(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := probe.ThreadCPU()
@@ -322,7 +322,7 @@ type process struct {
 
 // wait waits until the process has exited. It then sets p.exit, which includes the last lines of
 // the process's log.
-func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
+func (p *process) wait(cmd *exec.Cmd, local *Local, logFile string) {
 	if waitForExit(p.pid) {
 		p.mu.Lock()
 		// The process is still a zombie, so that no other process group can have its ID. The signal
@@ -335,12 +335,12 @@ func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
 	}
 	p.reaped = true
 	p.mu.Unlock()
-	p.exit = Exit{At: on.now(), Code: cmd.ProcessState.ExitCode()}
+	p.exit = Exit{At: local.now(), Code: cmd.ProcessState.ExitCode()}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		p.exit.Signal = status.Signal().String()
 	}
 	if logFile != "" {
-		p.exit.Tail, _ = on.tail(logFile, tailLines)
+		p.exit.Tail, _ = local.tail(logFile, tailLines)
 	}
 	close(p.exited)
 }

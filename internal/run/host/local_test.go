@@ -168,12 +168,12 @@ func TestPortsAreFreeAndNotShared(t *testing.T) {
 			t.Errorf("%d ports", len(lease.Ports))
 		}
 		for _, p := range lease.Ports {
-			if p < lowestPort || p >= ephemeralFrom() {
-				t.Errorf("port %d is outside %d to %d", p, lowestPort, ephemeralFrom())
+			if p < lowestPort || p >= firstEphemeralPort() {
+				t.Errorf("port %d is outside %d to %d", p, lowestPort, firstEphemeralPort())
 			}
 		}
 	}
-	for _, count := range []int{0, -1, block} {
+	for _, count := range []int{0, -1, blockSize} {
 		if _, err := l.Ports(t.Context(), count); err == nil {
 			t.Errorf("%d ports were leased", count)
 		}

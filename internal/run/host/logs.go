@@ -17,45 +17,45 @@ const readBytes = 256 << 10
 
 // localLogs implements Logs. If a file is missing or unreadable, each Read tries to open it again.
 type localLogs struct {
-	on    *Local
-	now   func() time.Time
-	ahead func() time.Duration // how far the clock that sets the timestamps in the lines is ahead of the clock `now`
-	was   time.Duration        // result of `ahead` in the last Read
-	all   []*followed
-	at    int // index in all at which the next Read continues
-	buf   []byte
-	lines []Line // returned by the last Read
-	text  []byte // the text of lines
-	taken int    // number of bytes that the current Read has read
+	host      *Local
+	now       func() time.Time
+	ahead     func() time.Duration // how far the clock that sets the timestamps in the lines is ahead of the clock `now`
+	lastAhead time.Duration        // result of `ahead` in the last Read
+	files     []*followedFile
+	fileIndex int // index in all at which the next Read continues
+	buf       []byte
+	lines     []Line // returned by the last Read
+	text      []byte // the text of lines
+	bytesRead int    // number of bytes that the current Read has read
 }
 
-// followed is one followed file.
-type followed struct {
-	path  string
-	file  *os.File // nil if not opened yet
-	about os.FileInfo
-	at    int64 // offset at which reading continues
-	goal  int64 // offset at which reading stops: the file's size when reading began; 0 if reading has not begun
-	lines lineSplitter
+// followedFile is one followed file.
+type followedFile struct {
+	path      string
+	file      *os.File // nil if not opened yet
+	info      os.FileInfo
+	offset    int64 // offset at which reading continues
+	endOffset int64 // offset at which reading stops: the file's size when reading began; 0 if reading has not begun
+	lines     lineSplitter
 }
 
 // Follow implements Host. An unreadable file yields no lines until it becomes readable.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
-	logs := &localLogs{on: l, now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
+	logs := &localLogs{host: l, now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
 	if logs.ahead == nil {
 		logs.ahead = func() time.Duration { return 0 }
 	}
-	logs.was = logs.ahead()
+	logs.lastAhead = logs.ahead()
 	for _, path := range paths {
-		f := &followed{path: path}
+		f := &followedFile{path: path}
 		if err := f.open(l); errors.Is(err, errLink) {
 			_ = logs.Close()
 			return nil, fmt.Errorf("cannot read the log %s: %w", path, err)
 		} else if err == nil {
-			f.at = f.about.Size()
-			f.lines.skip = f.at > 0 && !f.endsLine()
+			f.offset = f.info.Size()
+			f.lines.skip = f.offset > 0 && !f.endsLine()
 		}
-		logs.all = append(logs.all, f)
+		logs.files = append(logs.files, f)
 	}
 	return logs, nil
 }
@@ -65,30 +65,30 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}
-	l.lines, l.text, l.taken = l.lines[:0], l.text[:0], 0
+	l.lines, l.text, l.bytesRead = l.lines[:0], l.text[:0], 0
 	defer l.stampLines()
-	for ; l.at < len(l.all); l.at++ {
+	for ; l.fileIndex < len(l.files); l.fileIndex++ {
 		if more = l.readFile(); more {
 			return l.lines, true, nil
 		}
 	}
-	l.at = 0
+	l.fileIndex = 0
 	return l.lines, false, nil
 }
 
-// stampLines sets Ahead and Unsure in the returned lines.
+// stampLines sets Ahead and AheadUnknown in the returned lines.
 func (l *localLogs) stampLines() {
 	is := l.ahead()
-	set := (is - l.was).Abs() >= time.Millisecond
+	set := (is - l.lastAhead).Abs() >= time.Millisecond
 	for i := range l.lines {
-		l.lines[i].Ahead, l.lines[i].Unsure = is, set
+		l.lines[i].Ahead, l.lines[i].AheadUnknown = is, set
 	}
-	l.was = is
+	l.lastAhead = is
 }
 
 // Close implements Logs.
 func (l *localLogs) Close() error {
-	for _, f := range l.all {
+	for _, f := range l.files {
 		f.close()
 	}
 	return nil
@@ -96,28 +96,28 @@ func (l *localLogs) Close() error {
 
 // open opens the file that currently has the log's name, and prepares to read it from its
 // beginning.
-func (f *followed) open(on *Local) error {
-	file, about, err := on.openFile(f.path)
+func (f *followedFile) open(local *Local) error {
+	file, about, err := local.openFile(f.path)
 	if err != nil {
 		return err
 	}
-	f.file, f.about, f.at, f.goal = file, about, 0, 0
+	f.file, f.info, f.offset, f.endOffset = file, about, 0, 0
 	f.lines.reset()
 	return nil
 }
 
 // rotated reports whether another file now has the log's name.
-func (f *followed) rotated(on *Local) bool {
-	folder, err := on.openFolder(filepath.Dir(f.path))
+func (f *followedFile) rotated(local *Local) bool {
+	folder, err := local.openFolder(filepath.Dir(f.path))
 	if err != nil {
 		return false
 	}
 	defer folder.Close()
 	now, err := folder.root.Lstat(filepath.Base(f.path))
-	return err == nil && !os.SameFile(now, f.about)
+	return err == nil && !os.SameFile(now, f.info)
 }
 
-func (f *followed) close() {
+func (f *followedFile) close() {
 	if f.file != nil {
 		_ = f.file.Close() // it was only read
 		f.file = nil
@@ -125,17 +125,17 @@ func (f *followed) close() {
 }
 
 // endsLine reports whether the byte before offset f.at is a newline.
-func (f *followed) endsLine() bool {
+func (f *followedFile) endsLine() bool {
 	last := make([]byte, 1)
-	_, err := f.file.ReadAt(last, f.at-1)
+	_, err := f.file.ReadAt(last, f.offset-1)
 	return err == nil && last[0] == '\n'
 }
 
 // readFile reads from the file at index l.at. It reports whether the next Read must continue with
 // this file.
 func (l *localLogs) readFile() (more bool) {
-	f := l.all[l.at]
-	if f.file == nil && f.open(l.on) != nil {
+	f := l.files[l.fileIndex]
+	if f.file == nil && f.open(l.host) != nil {
 		return false
 	}
 	if l.readAppended(f) {
@@ -143,44 +143,44 @@ func (l *localLogs) readFile() (more bool) {
 	}
 	// If another file now has the log's name, the log was rotated. The old file has just been read
 	// completely.
-	if f.rotated(l.on) {
+	if f.rotated(l.host) {
 		f.close()
-		return f.open(l.on) == nil && l.readAppended(f)
+		return f.open(l.host) == nil && l.readAppended(f)
 	}
 	return false
 }
 
 // readAppended reads the data that was appended to a file. It reports whether it stopped early
 // because of the limit for one Read.
-func (l *localLogs) readAppended(f *followed) (more bool) {
-	if f.goal == 0 {
+func (l *localLogs) readAppended(f *followedFile) (more bool) {
+	if f.endOffset == 0 {
 		now, err := f.file.Stat()
 		if err != nil {
 			return false
 		}
-		if f.goal = now.Size(); f.goal < f.at { // truncated
-			f.at = 0
+		if f.endOffset = now.Size(); f.endOffset < f.offset { // truncated
+			f.offset = 0
 			f.lines.reset()
 		}
 	}
-	for f.at < f.goal {
-		if l.taken >= readBytes {
+	for f.offset < f.endOffset {
+		if l.bytesRead >= readBytes {
 			return true
 		}
-		n, err := f.file.ReadAt(l.buf[:min(int64(len(l.buf)), f.goal-f.at)], f.at)
-		f.at += int64(n)
-		l.taken += n
+		n, err := f.file.ReadAt(l.buf[:min(int64(len(l.buf)), f.endOffset-f.offset)], f.offset)
+		f.offset += int64(n)
+		l.bytesRead += n
 		now := l.now()
 		f.lines.add(l.buf[:n], func(line []byte) {
 			from := len(l.text)
 			l.text = append(l.text, line...) // if append allocates a new array, earlier lines still refer to the old one
-			l.lines = append(l.lines, Line{File: l.at, At: now, Text: l.text[from:len(l.text):len(l.text)]})
+			l.lines = append(l.lines, Line{File: l.fileIndex, At: now, Text: l.text[from:len(l.text):len(l.text)]})
 		})
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
 			break // the next Read continues here
 		}
 	}
-	f.goal = 0
+	f.endOffset = 0
 	return false
 }
 
@@ -203,7 +203,7 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	for {
 		end := bytes.IndexByte(piece, '\n')
 		if end < 0 {
-			s.keep(piece)
+			s.appendPart(piece)
 			return
 		}
 		switch {
@@ -212,7 +212,7 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 		case len(s.part) == 0:
 			each(trimLine(piece[:end]))
 		default:
-			s.keep(piece[:end])
+			s.appendPart(piece[:end])
 			each(trimLine(s.part))
 		}
 		s.part = s.part[:0]
@@ -220,9 +220,9 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	}
 }
 
-// keep appends piece to the incomplete line, up to maxLine+1 bytes. The additional byte permits
+// appendPart appends piece to the incomplete line, up to maxLine+1 bytes. The additional byte permits
 // trimLine to recognize a carriage return after a line of exactly maxLine bytes.
-func (s *lineSplitter) keep(piece []byte) {
+func (s *lineSplitter) appendPart(piece []byte) {
 	if s.skip {
 		return
 	}

@@ -216,13 +216,13 @@ func TestLinesReportThatTheClockWasSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	for i, want := range []Line{{}, {Ahead: time.Hour, Unsure: true}, {Ahead: time.Hour}, {Ahead: time.Hour + time.Microsecond}} {
+	for i, want := range []Line{{}, {Ahead: time.Hour, AheadUnknown: true}, {Ahead: time.Hour}, {Ahead: time.Hour + time.Microsecond}} {
 		if _, err := file.WriteString("a line\n"); err != nil {
 			t.Fatal(err)
 		}
 		ahead = want.Ahead
 		lines, _, err := logs.Read(t.Context())
-		if err != nil || len(lines) != 1 || lines[0].Ahead != want.Ahead || lines[0].Unsure != want.Unsure {
+		if err != nil || len(lines) != 1 || lines[0].Ahead != want.Ahead || lines[0].AheadUnknown != want.AheadUnknown {
 			t.Errorf("line %d: %+v, %v", i, lines, err)
 		}
 	}

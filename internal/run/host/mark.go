@@ -40,17 +40,17 @@ func (m Mark) Valid() bool {
 	return err == nil && len(b) == markBytes && hex.EncodeToString(b) == string(m)
 }
 
-// Held is a running process that was proved to be ours, together with a handle. A signal that is
+// ProcessHandle is a running process that was proved to be ours, together with a handle. A signal that is
 // sent through the handle never reaches another process that reuses the process ID.
-type Held struct {
+type ProcessHandle struct {
 	Identity
-	At     string // path inside the folder that the process uses as working folder, open file or argument
+	Path   string // path inside the folder that the process uses as working folder, open file or argument
 	handle *os.Process
 }
 
 // FindMarked returns this user's processes that carry the mark and work in the folder. The caller
 // must call Release for each of them.
-func FindMarked(m Mark, dir string) []*Held {
+func FindMarked(m Mark, dir string) []*ProcessHandle {
 	if !m.Valid() {
 		return nil
 	}
@@ -58,27 +58,27 @@ func FindMarked(m Mark, dir string) []*Held {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
 		dirs = append(dirs, real)
 	}
-	var out []*Held
-	for _, pid := range carriers(m) {
-		if h := hold(pid, m, dirs); h != nil {
+	var out []*ProcessHandle
+	for _, pid := range findMarkedPIDs(m) {
+		if h := openMarked(pid, m, dirs); h != nil {
 			out = append(out, h)
 		}
 	}
 	return out
 }
 
-// hold opens the handle first and then checks the process. If another process receives the process
+// openMarked opens the handle first and then checks the process. If another process receives the process
 // ID between these two steps, either the check fails or the handle can no longer be used.
-func hold(pid int, m Mark, dirs []string) *Held {
+func openMarked(pid int, m Mark, dirs []string) *ProcessHandle {
 	handle, err := os.FindProcess(pid) // a pidfd on Linux
 	if err != nil {
 		return nil
 	}
-	h := &Held{handle: handle}
-	if h.Identity, err = Identify(pid); err == nil && pid != os.Getpid() && carries(pid, m) {
-		h.At = worksIn(pid, dirs)
+	h := &ProcessHandle{handle: handle}
+	if h.Identity, err = Identify(pid); err == nil && pid != os.Getpid() && hasMark(pid, m) {
+		h.Path = findPathInUse(pid, dirs)
 	}
-	if h.At == "" {
+	if h.Path == "" {
 		h.Release()
 		return nil
 	}
@@ -86,7 +86,7 @@ func hold(pid int, m Mark, dirs []string) *Held {
 }
 
 // Signal sends a signal to this process. It does nothing if the process has ended.
-func (h *Held) Signal(s Signal) error {
+func (h *ProcessHandle) Signal(s Signal) error {
 	if !h.Running() { // necessary on systems without process handles
 		return nil
 	}
@@ -98,7 +98,7 @@ func (h *Held) Signal(s Signal) error {
 }
 
 // Release closes the handle.
-func (h *Held) Release() { _ = h.handle.Release() }
+func (h *ProcessHandle) Release() { _ = h.handle.Release() }
 
 // relativePath returns path relative to the first folder in dirs that contains it. The result is
 // "." for the folder itself, and "" if no folder contains the path.

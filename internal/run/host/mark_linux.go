@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// carriers returns the IDs of this user's processes that carry the mark.
-func carriers(m Mark) []int {
+// findMarkedPIDs returns the IDs of this user's processes that carry the mark.
+func findMarkedPIDs(m Mark) []int {
 	entries, _ := os.ReadDir("/proc") // without /proc, the result is empty because no process can be recognized
 	var out []int
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && carries(pid, m) {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && hasMark(pid, m) {
 			out = append(out, pid)
 		}
 	}
 	return out
 }
 
-// carries reports whether a process belongs to this user and was started with the mark in its
+// hasMark reports whether a process belongs to this user and was started with the mark in its
 // environment (proc_pid_environ(5)).
-func carries(pid int, m Mark) bool {
+func hasMark(pid int, m Mark) bool {
 	folder := fmt.Sprintf("/proc/%d", pid)
 	info, err := os.Stat(folder)
-	if err != nil || ownerOf(info) != os.Geteuid() {
+	if err != nil || ownerID(info) != os.Geteuid() {
 		return false
 	}
 	env, err := os.ReadFile(folder + "/environ")
@@ -35,10 +35,10 @@ func carries(pid int, m Mark) bool {
 	})
 }
 
-// worksIn returns a path in one of the folders that is the process's working folder, one of its
-// open files or one of its arguments. The path is relative to that folder. worksIn returns "" if
+// findPathInUse returns a path in one of the folders that is the process's working folder, one of its
+// open files or one of its arguments. The path is relative to that folder. findPathInUse returns "" if
 // the process works in none of the folders.
-func worksIn(pid int, dirs []string) string {
+func findPathInUse(pid int, dirs []string) string {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{folder + "cwd"}
 	open, _ := os.ReadDir(folder + "fd")

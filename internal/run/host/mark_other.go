@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// carriers returns the IDs of this user's processes that have the mark in their environment, as
+// findMarkedPIDs returns the IDs of this user's processes that have the mark in their environment, as
 // shown by ps.
-func carriers(m Mark) []int {
+func findMarkedPIDs(m Mark) []int {
 	out, _ := exec.Command("ps", "-axwwE", "-o", "pid=,uid=,command=").Output()
 	var found []int
 	for line := range strings.Lines(string(out)) {
@@ -27,11 +27,11 @@ func carriers(m Mark) []int {
 	return found
 }
 
-func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
+func hasMark(pid int, m Mark) bool { return slices.Contains(findMarkedPIDs(m), pid) }
 
-// worksIn returns a path in one of the folders with which one of the process's arguments ends. The
+// findPathInUse returns a path in one of the folders with which one of the process's arguments ends. The
 // path is relative to that folder.
-func worksIn(pid int, dirs []string) string {
+func findPathInUse(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return pathInArgument(strings.TrimSpace(string(out)), dirs)
 }

@@ -62,8 +62,8 @@ func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 
 // protectsEntries reports whether only we and root can remove or replace our folders in f.
 func (f *Folder) protectsEntries() bool {
-	owner := ownerOf(f.info)
-	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
+	owner := ownerID(f.info)
+	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWriteMask == 0 || f.info.Mode()&fs.ModeSticky != 0)
 }
 
 func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
@@ -75,7 +75,7 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	var errs []error
 	for _, name := range names {
 		claimed := strings.HasPrefix(name, claimPrefix) || strings.HasPrefix(name, AdoptedPrefix)
-		if _, folder, err := f.Look(name); err != nil || !folder || !claimed && depth <= 1 {
+		if _, folder, err := f.Inspect(name); err != nil || !folder || !claimed && depth <= 1 {
 			continue
 		}
 		sub, err := f.Sub(name)
@@ -100,7 +100,7 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 
 // removeOrphan removes dir, a claimed folder in f, if its owner has exited. It returns the number
 // of disks that it unmounted, and whether it removed the folder.
-func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
+func (f *Folder) removeOrphan(dir *Folder) (disks int, removed bool, err error) {
 	note, err := dir.openOwned(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil // the owner is still creating the folder
@@ -109,8 +109,8 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		return 0, false, fmt.Errorf("cannot read the owner of %s: %w", dir.Path(), Cause(err))
 	}
 	defer func() { _ = note.Close() }()
-	locking := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(locking, unix.EWOULDBLOCK) {
+	lockErr := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(lockErr, unix.EWOULDBLOCK) {
 		return 0, false, nil // the owner is running
 	}
 	b, err := readNote(note)
@@ -121,16 +121,16 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	if json.Unmarshal(b, &o) != nil {
 		return 0, false, nil // the owner is still writing its owner file
 	}
-	switch o.Place.Reach() {
+	switch o.Place.Visibility() {
 	case SamePlace:
 		if o.Owner.Running() {
 			return 0, false, nil
 		}
-		if err := endAll(o, dir.Path()); err != nil {
+		if err := killProcesses(o, dir.Path()); err != nil {
 			return 0, false, fmt.Errorf("cannot remove the data folder %s, whose owner has exited: %w", dir.Path(), err)
 		}
 	case OtherPIDNamespace:
-		if locking != nil {
+		if lockErr != nil {
 			return 0, false, nil // without locks we cannot know whether the owner has exited
 		}
 	case OtherHost:
@@ -138,7 +138,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	case Rebooted:
 	}
 	if real, err := filepath.EvalSymlinks(dir.Path()); err == nil {
-		disks = disk.ForgetBelow(real)
+		disks = disk.UnmountStaleBelow(real)
 	}
 	if err := dir.clear(f); err != nil {
 		return disks, false, fmt.Errorf("cannot remove the data folder %s, whose owner has exited: %w", dir.Path(), Cause(err))
@@ -146,13 +146,13 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	return disks, true, nil
 }
 
-// endTime is the maximum time for which we wait until killed processes have exited.
-const endTime = 10 * time.Second
+// killTimeout is the maximum time for which we wait until killed processes have exited.
+const killTimeout = 10 * time.Second
 
-// endAll kills the processes that work in an orphan, and waits until they have exited. If the owner
-// file lists a running process that cannot be proved to be ours, endAll kills no process and
+// killProcesses kills the processes that work in an orphan, and waits until they have exited. If the owner
+// file lists a running process that cannot be proved to be ours, killProcesses kills no process and
 // returns an error.
-func endAll(o owner, dir string) error {
+func killProcesses(o owner, dir string) error {
 	found := FindMarked(o.Mark, dir)
 	defer func() {
 		for _, h := range found {
@@ -167,7 +167,7 @@ func endAll(o owner, dir string) error {
 			return err
 		}
 	}
-	deadline := time.After(endTime)
+	deadline := time.After(killTimeout)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for _, h := range found {
@@ -183,11 +183,11 @@ func endAll(o owner, dir string) error {
 }
 
 // FindUnproven returns the first process in noted that is running but not in found, or nil.
-func FindUnproven(noted []Identity, found []*Held) *Identity {
-	for i := range noted {
-		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
-		if !proven && noted[i].Running() {
-			return &noted[i]
+func FindUnproven(recorded []Identity, found []*ProcessHandle) *Identity {
+	for i := range recorded {
+		proven := slices.ContainsFunc(found, func(h *ProcessHandle) bool { return h.Identity == recorded[i] })
+		if !proven && recorded[i].Running() {
+			return &recorded[i]
 		}
 	}
 	return nil

@@ -221,26 +221,26 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	}
 }
 
-// RemoveMade removes a folder only if it is empty and is the same folder that MakeFolders created.
+// RemoveCreatedFolders removes a folder only if it is empty and is the same folder that CreateFolders created.
 func TestMadeFolders(t *testing.T) {
 	root := t.TempDir()
-	made, err := MakeFolders(filepath.Join(root, "a", "b", "c"))
+	made, err := CreateFolders(filepath.Join(root, "a", "b", "c"))
 	if err != nil || len(made) != 3 {
 		t.Fatal(made, err)
 	}
-	if again, err := MakeFolders(filepath.Join(root, "a", "b")); err != nil || len(again) != 0 {
+	if again, err := CreateFolders(filepath.Join(root, "a", "b")); err != nil || len(again) != 0 {
 		t.Errorf("made again: %v, %v", again, err)
 	}
 	if err := errors.Join(os.Rename(made[2].Path, filepath.Join(root, "other")), os.Mkdir(made[2].Path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if left := RemoveMade(made); len(left) != 2 || !exists(made[2].Path) {
+	if left := RemoveCreatedFolders(made); len(left) != 2 || !exists(made[2].Path) {
 		t.Errorf("another folder with the same name was removed: %v", left)
 	}
 	if err := os.Remove(made[2].Path); err != nil {
 		t.Fatal(err)
 	}
-	if left := RemoveMade(made); len(left) != 0 || exists(made[0].Path) || !exists(root) {
+	if left := RemoveCreatedFolders(made); len(left) != 0 || exists(made[0].Path) || !exists(root) {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -249,7 +249,7 @@ func TestReach(t *testing.T) {
 	here := Place{"machine", "boot", "pid:[1]"}
 	for _, c := range []struct {
 		place Place
-		want  Reach
+		want  Visibility
 	}{
 		{here, SamePlace},
 		{Place{"machine", "boot", "pid:[2]"}, OtherPIDNamespace},
@@ -258,11 +258,11 @@ func TestReach(t *testing.T) {
 		{Place{"other", "later", "pid:[1]"}, OtherHost},
 		{Place{}, OtherHost},
 	} {
-		if got := c.place.reachFrom(here); got != c.want {
+		if got := c.place.visibilityFrom(here); got != c.want {
 			t.Errorf("%+v: %d, not %d", c.place, got, c.want)
 		}
 	}
-	if CurrentPlace().Reach() != SamePlace {
+	if CurrentPlace().Visibility() != SamePlace {
 		t.Error("we are elsewhere")
 	}
 }

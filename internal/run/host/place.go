@@ -19,21 +19,21 @@ func CurrentPlace() Place {
 	return Place{Machine: machineID(), Boot: boot, PIDs: pids}
 }
 
-// Reach classifies what this process can know about the processes in a place.
-type Reach uint8
+// Visibility classifies what this process can know about the processes in a place.
+type Visibility uint8
 
 // The reaches.
 const (
-	SamePlace         Reach = iota // the place's process IDs are valid for this process
-	Rebooted                       // this machine was rebooted since, so that none of the place's processes is running
-	OtherPIDNamespace              // the same boot but another PID namespace, whose processes are not visible
-	OtherHost                      // another machine, whose processes are not visible
+	SamePlace         Visibility = iota // the place's process IDs are valid for this process
+	Rebooted                            // this machine was rebooted since, so that none of the place's processes is running
+	OtherPIDNamespace                   // the same boot but another PID namespace, whose processes are not visible
+	OtherHost                           // another machine, whose processes are not visible
 )
 
-// Reach returns what this process can know about the processes in place p.
-func (p Place) Reach() Reach { return p.reachFrom(CurrentPlace()) }
+// Visibility returns what this process can know about the processes in place p.
+func (p Place) Visibility() Visibility { return p.visibilityFrom(CurrentPlace()) }
 
-func (p Place) reachFrom(here Place) Reach {
+func (p Place) visibilityFrom(here Place) Visibility {
 	switch {
 	case p.Boot == here.Boot && p.PIDs == here.PIDs && (p.Boot != "" || p.Machine == here.Machine):
 		return SamePlace
@@ -47,7 +47,7 @@ func (p Place) reachFrom(here Place) Reach {
 
 // SameMachine reports whether two places are on the same machine.
 func (p Place) SameMachine(other Place) bool {
-	reach := p.reachFrom(other)
+	reach := p.visibilityFrom(other)
 	return reach == SamePlace || reach == OtherPIDNamespace
 }
 

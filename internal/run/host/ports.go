@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// block is the number of consecutive ports in a block. One lease takes all of its ports from one
+// blockSize is the number of consecutive ports in a block. One lease takes all of its ports from one
 // block. The first port of a block is never leased: the leasing process listens on it, and thereby
 // locks the block on this machine or in this network namespace. The lock ends when the process
 // exits.
-const block = 128
+const blockSize = 128
 
 // lowestPort is the lowest port that is leased. It is higher than the ports of well-known services.
 const lowestPort = 10_000
@@ -23,29 +23,29 @@ const attempts = 200
 
 // Ports implements Host. To check that a port is free, it listens on the port for a short time.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
-	if count < 1 || count >= block {
-		return nil, fmt.Errorf("cannot reserve %d ports at once; reserve 1 to %d", count, block-1)
+	if count < 1 || count >= blockSize {
+		return nil, fmt.Errorf("cannot reserve %d ports at once; reserve 1 to %d", count, blockSize-1)
 	}
-	blocks := (ephemeralFrom() - lowestPort) / block
+	blocks := (firstEphemeralPort() - lowestPort) / blockSize
 	if blocks < 1 {
-		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so no ports are left for servers, which use ports from %d; raise the start of net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
+		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so no ports are left for servers, which use ports from %d; raise the start of net.ipv4.ip_local_port_range", firstEphemeralPort(), lowestPort)
 	}
-	var last error
+	var lastErr error
 	for range attempts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		var lease *Lease
 		err := l.runInNetwork(func() (err error) {
-			lease, err = reserve(l.leaseAddress(), lowestPort+block*l.pick(blocks), count)
+			lease, err = reserve(l.leaseAddress(), lowestPort+blockSize*l.pick(blocks), count)
 			return err
 		})
 		if err == nil {
 			return lease, nil
 		}
-		last = err
+		lastErr = err
 	}
-	return nil, fmt.Errorf("cannot find %d free ports on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
+	return nil, fmt.Errorf("cannot find %d free ports on %s: %w", count, cmp.Or(l.address, "the loopback interface"), lastErr)
 }
 
 // leaseAddress returns the host's address, if one is set. Otherwise it returns a new random
@@ -64,7 +64,7 @@ func reserve(address string, first, count int) (*Lease, error) {
 		return nil, err
 	}
 	lease := &Lease{Address: address, Release: func() { _ = guard.Close() }}
-	for port := first + 1; port < first+block && len(lease.Ports) < count; port++ {
+	for port := first + 1; port < first+blockSize && len(lease.Ports) < count; port++ {
 		listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 		if err != nil {
 			continue

@@ -11,8 +11,8 @@ func loopback(pick func(n int) int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+pick(254), pick(256), 1+pick(254))
 }
 
-// ephemeralFrom returns the lowest port that the kernel uses for outgoing connections.
-func ephemeralFrom() int {
+// firstEphemeralPort returns the lowest port that the kernel uses for outgoing connections.
+func firstEphemeralPort() int {
 	low := 32768
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		_, _ = fmt.Sscan(string(b), &low)

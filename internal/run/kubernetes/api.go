@@ -26,7 +26,7 @@ type api struct {
 	login     *login
 	client    *http.Client
 	namespace string
-	inside    bool // whether we run in a pod of this cluster
+	inPod     bool // whether we run in a pod of this cluster
 }
 
 // connect determines the API server in the same way as kubectl. It sends no request.
@@ -40,7 +40,7 @@ func connect(o *Options) (*api, error) {
 		a.namespace = given.namespace
 	}
 	inside := podAccess(serviceAccount)
-	a.inside = inside != nil && inside.cluster.Server == given.cluster.Server
+	a.inPod = inside != nil && inside.cluster.Server == given.cluster.Server
 	if a.server, err = url.Parse(given.cluster.Server); err == nil {
 		a.login, err = newLogin(given)
 	}
@@ -86,29 +86,29 @@ func isRefused(err error) bool {
 // maxAnswer is the maximum number of bytes that are read of a response.
 const maxAnswer = 64 << 20
 
-// tries is the maximum number of times that a request is sent if the API responds that it must be
+// maxAttempts is the maximum number of times that a request is sent if the API responds that it must be
 // sent later.
-const tries = 10
+const maxAttempts = 10
 
 // ask sends a request, and sends it again if the API responds that it must be sent later. It
 // decodes the response into the value to which result points, unless result is nil.
-func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, result any) error {
-	b, err := a.send(ctx, method, at, contentType, body)
+func (a *api) ask(ctx context.Context, method string, endpoint *url.URL, contentType string, body []byte, result any) error {
+	b, err := a.send(ctx, method, endpoint, contentType, body)
 	if err == nil && result != nil {
 		err = json.Unmarshal(b, result)
 	}
 	return err
 }
 
-func (a *api) send(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, err error) {
-	for range tries {
-		var later time.Duration
-		answer, later, err = a.sendOnce(ctx, method, at, contentType, body)
-		if err == nil || later == 0 {
+func (a *api) send(ctx context.Context, method string, endpoint *url.URL, contentType string, body []byte) (answer []byte, err error) {
+	for range maxAttempts {
+		var retryDelay time.Duration
+		answer, retryDelay, err = a.sendOnce(ctx, method, endpoint, contentType, body)
+		if err == nil || retryDelay == 0 {
 			break
 		}
 		select {
-		case <-time.After(later):
+		case <-time.After(retryDelay):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -118,8 +118,8 @@ func (a *api) send(ctx context.Context, method string, at *url.URL, contentType 
 
 // sendOnce sends a request. If it returns an error, later is the time to wait before the next
 // attempt, or 0 if the request must not be sent again.
-func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, later time.Duration, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
+func (a *api) sendOnce(ctx context.Context, method string, endpoint *url.URL, contentType string, body []byte) (answer []byte, retryDelay time.Duration, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, endpoint.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -141,26 +141,26 @@ func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentT
 		return answer, 0, nil
 	}
 	if after, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && (reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode >= 500) {
-		later = max(time.Duration(after)*time.Second, time.Millisecond)
+		retryDelay = max(time.Duration(after)*time.Second, time.Millisecond)
 	}
 	said := &apiError{Code: reply.StatusCode}
 	if json.Unmarshal(answer, said) != nil || said.Message == "" {
-		said.Message = fmt.Sprintf("the API returned %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), mostSaid)])))
+		said.Message = fmt.Sprintf("the API returned %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), maxTextBytes)])))
 	}
 	said.Code = reply.StatusCode
-	return nil, later, said
+	return nil, retryDelay, said
 }
 
-func (a *api) create(ctx context.Context, kind string, of object, made any) error {
-	b, err := json.Marshal(of)
+func (a *api) create(ctx context.Context, kind string, body object, created any) error {
+	b, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, made)
+	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, created)
 }
 
 // list reads the objects that match a selector, and decodes the response into the value to which
-// result points. The kind of the selector is byLabels or byFields.
+// result points. The kind of the selector is labelSelector or fieldSelector.
 func (a *api) list(ctx context.Context, kind, selectorKind, selector string, result any) error {
 	at := a.path(kind)
 	at.RawQuery = url.Values{selectorKind: {selector}}.Encode()
@@ -168,8 +168,8 @@ func (a *api) list(ctx context.Context, kind, selectorKind, selector string, res
 }
 
 const (
-	byLabels = "labelSelector"
-	byFields = "fieldSelector"
+	labelSelector = "labelSelector"
+	fieldSelector = "fieldSelector"
 )
 
 // log returns the last lines of the log of a pod's container, or "" if it cannot be read.
@@ -192,9 +192,9 @@ type metadata struct {
 	Labels, Annotations map[string]string
 }
 
-// mostSaid is the maximum number of bytes that are quoted of a text from Kubernetes.
-const mostSaid = 600
+// maxTextBytes is the maximum number of bytes that are quoted of a text from Kubernetes.
+const maxTextBytes = 600
 
 func statusText(words string) string {
-	return text.Line(strings.Join(strings.Fields(words), " "), mostSaid)
+	return text.Line(strings.Join(strings.Fields(words), " "), maxTextBytes)
 }

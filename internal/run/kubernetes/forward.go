@@ -23,9 +23,9 @@ const (
 	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
 )
 
-// pingEvery is the interval between pings. The pings prevent that load balancers close an idle
+// pingInterval is the interval between pings. The pings prevent that load balancers close an idle
 // connection.
-const pingEvery = 5 * time.Second
+const pingInterval = 5 * time.Second
 
 // forward opens a connection to a port of a pod through the API. It works like kubectl
 // port-forward, but does not open a local port, to which other programs could connect.
@@ -36,15 +36,15 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	}
 	done := make(chan dialed, 1)
 	go func() { // a goroutine is necessary because SPDY does not support contexts
-		line, err := a.dialTunnel(ctx, pod)
+		tunnelConn, err := a.dialTunnel(ctx, pod)
 		if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
-			line, err = a.dialSPDY(ctx, pod)
+			tunnelConn, err = a.dialSPDY(ctx, pod)
 		}
 		if err != nil {
 			done <- dialed{err: err}
 			return
 		}
-		c, err := open(line, pod, port)
+		c, err := open(tunnelConn, pod, port)
 		done <- dialed{c, err}
 	}()
 	select {
@@ -66,8 +66,8 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 // dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers support such
 // connections since Kubernetes 1.30, and proxies forward them.
 func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection, error) {
-	at := a.path("pods", pod, "portforward")
-	at.Scheme = "ws" + strings.TrimPrefix(at.Scheme, "http")
+	endpoint := a.path("pods", pod, "portforward")
+	endpoint.Scheme = "ws" + strings.TrimPrefix(endpoint.Scheme, "http")
 	header := http.Header{}
 	if err := a.login.authorize(ctx, header); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	dialer := websocket.Dialer{
 		Proxy: a.login.proxy, TLSClientConfig: a.login.tls, Subprotocols: []string{tunnelProtocol}, ReadBufferSize: buffer, WriteBufferSize: buffer,
 	}
-	c, reply, err := dialer.DialContext(ctx, at.String(), header) //nolint:bodyclose // according to the library's documentation, the body need not be closed
+	c, reply, err := dialer.DialContext(ctx, endpoint.String(), header) //nolint:bodyclose // according to the library's documentation, the body need not be closed
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake):
 		if reply != nil {
@@ -89,12 +89,12 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 		_ = c.Close()
 		return nil, &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API uses the protocol %q instead of %s", c.Subprotocol(), tunnelProtocol)}
 	}
-	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
+	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingInterval)
 }
 
 // dialSPDY opens a SPDY connection to a pod's node directly, as older API servers require.
 func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
-	over, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingEvery})
+	transport, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingInterval})
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +103,12 @@ func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, 
 		return nil, err
 	}
 	r.Header.Set(httpstream.HeaderProtocolVersion, forwardProtocol)
-	reply, err := (&http.Client{Transport: authorized{a.login, over}}).Do(r)
+	reply, err := (&http.Client{Transport: authorized{a.login, transport}}).Do(r)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = reply.Body.Close() }() // closing the body does not close the connection
-	return over.NewConnection(reply)
+	return transport.NewConnection(reply)
 }
 
 // tunnel is a WebSocket that implements net.Conn. It sends the bytes in binary messages.
@@ -166,36 +166,36 @@ func (t *tunnel) SetDeadline(at time.Time) error {
 // that the pod's node reports.
 type forwarded struct {
 	httpstream.Stream
-	line httpstream.Connection
-	to   podAddress
+	tunnelConn httpstream.Connection
+	address    podAddress
 
-	mu  sync.Mutex
-	why error // the error that the node reported
+	mu      sync.Mutex
+	nodeErr error // the error that the node reported
 }
 
-func open(line httpstream.Connection, pod string, port int) (*forwarded, error) {
+func open(tunnelConn httpstream.Connection, pod string, port int) (*forwarded, error) {
 	headers := http.Header{}
 	headers.Set("port", strconv.Itoa(port))
 	headers.Set("requestID", "0")
 	headers.Set("streamType", "error")
-	said, err := line.CreateStream(headers)
+	errorStream, err := tunnelConn.CreateStream(headers)
 	if err != nil {
-		return nil, errors.Join(err, line.Close())
+		return nil, errors.Join(err, tunnelConn.Close())
 	}
-	_ = said.Close() // we send nothing on this stream
+	_ = errorStream.Close() // we send nothing on this stream
 	headers.Set("streamType", "data")
-	data, err := line.CreateStream(headers)
+	data, err := tunnelConn.CreateStream(headers)
 	if err != nil {
-		return nil, errors.Join(err, line.Close())
+		return nil, errors.Join(err, tunnelConn.Close())
 	}
-	c := &forwarded{Stream: data, line: line, to: podAddress(pod)}
+	c := &forwarded{Stream: data, tunnelConn: tunnelConn, address: podAddress(pod)}
 	go func() {
-		b, _ := io.ReadAll(io.LimitReader(said, 1000))
+		b, _ := io.ReadAll(io.LimitReader(errorStream, 1000))
 		if text := strings.TrimSpace(string(b)); text != "" {
 			c.mu.Lock()
-			c.why = fmt.Errorf("the pod's node reports: %s", text)
+			c.nodeErr = fmt.Errorf("the pod's node reports: %s", text)
 			c.mu.Unlock()
-			_ = line.Close()
+			_ = tunnelConn.Close()
 		}
 	}()
 	return c, nil
@@ -207,8 +207,8 @@ func (c *forwarded) Read(p []byte) (int, error) {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.why != nil {
-			err = c.why
+		if c.nodeErr != nil {
+			err = c.nodeErr
 		}
 	}
 	return n, err
@@ -217,7 +217,7 @@ func (c *forwarded) Read(p []byte) (int, error) {
 // Close implements net.Conn.
 func (c *forwarded) Close() error {
 	_ = c.Reset() // an error is acceptable, because closing the line also ends the stream
-	return c.line.Close()
+	return c.tunnelConn.Close()
 }
 
 // Streams do not support deadlines. A caller that needs a deadline must close the connection when
@@ -236,7 +236,7 @@ func (*forwarded) SetWriteDeadline(time.Time) error { return nil }
 func (*forwarded) LocalAddr() net.Addr { return podAddress("here") }
 
 // RemoteAddr implements net.Conn.
-func (c *forwarded) RemoteAddr() net.Addr { return c.to }
+func (c *forwarded) RemoteAddr() net.Addr { return c.address }
 
 // podAddress is a net.Addr that consists of the name of a pod.
 type podAddress string

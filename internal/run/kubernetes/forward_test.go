@@ -73,7 +73,7 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // this request shows the client that the server supports HTTP/2
+	if err := a.list(t.Context(), "pods", labelSelector, "a=b", nil); err == nil { // this request shows the client that the server supports HTTP/2
 		t.Error("there is a list of pods")
 	}
 	return a, tunnels

@@ -85,8 +85,8 @@ func (p *pem) UnmarshalYAML(read func(any) error) error {
 	return err
 }
 
-// errNone reports that no access to Kubernetes is configured.
-var errNone = errors.New("no kubeconfig was found, and quorumbench does not run in a pod; specify a kubeconfig file with --kubeconfig or KUBECONFIG")
+// errNoKubeconfig reports that no access to Kubernetes is configured.
+var errNoKubeconfig = errors.New("no kubeconfig was found, and quorumbench does not run in a pod; specify a kubeconfig file with --kubeconfig or KUBECONFIG")
 
 // access contains the address of an API server, the user's credentials, and the default namespace.
 type access struct {
@@ -107,7 +107,7 @@ func findAccess(file, context string) (*access, error) {
 		if inside := podAccess(serviceAccount); inside != nil {
 			return inside, nil
 		}
-		return nil, errNone
+		return nil, errNoKubeconfig
 	}
 	a, err := all.resolve(context)
 	if err != nil {
@@ -165,7 +165,7 @@ func readKubeconfig(path string) (*kubeconfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	below := func(paths ...*string) {
+	absolutePath := func(paths ...*string) {
 		for _, p := range paths {
 			if *p != "" && !filepath.IsAbs(*p) {
 				*p = filepath.Join(dir, *p)
@@ -173,13 +173,13 @@ func readKubeconfig(path string) (*kubeconfig, error) {
 		}
 	}
 	for i := range k.Clusters {
-		below(&k.Clusters[i].Cluster.CAFile)
+		absolutePath(&k.Clusters[i].Cluster.CAFile)
 	}
 	for i := range k.Users {
 		u := &k.Users[i].User
-		below(&u.CertFile, &u.KeyFile, &u.TokenFile)
+		absolutePath(&u.CertFile, &u.KeyFile, &u.TokenFile)
 		if u.Exec != nil && strings.ContainsRune(filepath.ToSlash(u.Exec.Command), '/') {
-			below(&u.Exec.Command)
+			absolutePath(&u.Exec.Command)
 		}
 	}
 	return k, nil
@@ -192,41 +192,41 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 		context = k.Current
 	}
 	a := &access{}
-	var of *clusterContext
+	var contextEntry *clusterContext
 	for _, c := range k.Contexts {
 		if c.Name == context {
-			of = &c.Context
+			contextEntry = &c.Context
 			break
 		}
 	}
-	if of == nil {
+	if contextEntry == nil {
 		return nil, fmt.Errorf("the context %q does not exist", context)
 	}
-	if a.namespace = of.Namespace; a.namespace == "" {
+	if a.namespace = contextEntry.Namespace; a.namespace == "" {
 		a.namespace = "default"
 	}
 	found := false
 	for _, c := range k.Clusters {
-		if found = c.Name == of.Cluster; found {
+		if found = c.Name == contextEntry.Cluster; found {
 			a.cluster = c.Cluster
 			break
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("the cluster %q in the context %q does not exist", of.Cluster, context)
+		return nil, fmt.Errorf("the cluster %q in the context %q does not exist", contextEntry.Cluster, context)
 	}
-	found = of.User == ""
+	found = contextEntry.User == ""
 	for _, u := range k.Users {
-		if found = found || u.Name == of.User; u.Name == of.User {
+		if found = found || u.Name == contextEntry.User; u.Name == contextEntry.User {
 			a.user = u.User
 			break
 		}
 	}
 	switch {
 	case !found:
-		return nil, fmt.Errorf("the user %q in the context %q does not exist", of.User, context)
+		return nil, fmt.Errorf("the user %q in the context %q does not exist", contextEntry.User, context)
 	case a.user.Provider != nil:
-		return nil, fmt.Errorf("the user %q has an auth-provider, which Kubernetes no longer supports; use exec instead", of.User)
+		return nil, fmt.Errorf("the user %q has an auth-provider, which Kubernetes no longer supports; use exec instead", contextEntry.User)
 	}
 	if u, err := url.Parse(a.cluster.Server); err != nil || u.Host == "" {
 		a.cluster.Server = "https://" + a.cluster.Server

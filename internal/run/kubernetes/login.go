@@ -149,7 +149,7 @@ func (l *login) authorize(ctx context.Context, h http.Header) error {
 // authorized is an http.RoundTripper that adds credentials to each request.
 type authorized struct {
 	login *login
-	over  http.RoundTripper
+	base  http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -158,9 +158,9 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := a.login.authorize(r.Context(), r.Header); err != nil {
 		return nil, err
 	}
-	answer, err := a.over.RoundTrip(r)
+	answer, err := a.base.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusUnauthorized && a.login.exec != nil {
-		a.login.exec.forget()
+		a.login.exec.discardCredential()
 	}
 	return answer, err
 }
@@ -190,7 +190,7 @@ type execLogin struct {
 	last *credential
 }
 
-func (e *execLogin) forget() {
+func (e *execLogin) discardCredential() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.last = nil
@@ -225,8 +225,8 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 		command.Env = append(command.Env, v.Name+"="+v.Value)
 	}
 	command.Env = append(command.Env, "KUBERNETES_EXEC_INFO="+string(info))
-	var said bytes.Buffer
-	command.Stdout, command.Stderr = &said, os.Stderr
+	var stderrText bytes.Buffer
+	command.Stdout, command.Stderr = &stderrText, os.Stderr
 	if interactive {
 		command.Stdin = os.Stdin
 	}
@@ -237,7 +237,7 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 		return nil, err
 	}
 	c := &credential{}
-	switch err := json.Unmarshal(said.Bytes(), c); {
+	switch err := json.Unmarshal(stderrText.Bytes(), c); {
 	case err != nil:
 		return nil, fmt.Errorf("the output is not an ExecCredential: %w", err)
 	case c.APIVersion != e.plugin.APIVersion:

@@ -62,7 +62,7 @@ func firstResponse(t *testing.T, o Options) string {
 	t.Helper()
 	a, err := connect(&o)
 	if err == nil {
-		err = a.list(t.Context(), "pods", byLabels, "a=b", nil)
+		err = a.list(t.Context(), "pods", labelSelector, "a=b", nil)
 	}
 	if err == nil {
 		t.Fatal("the request is carried out")
@@ -145,7 +145,7 @@ func TestKubeconfigs(t *testing.T) {
 	}
 	t.Setenv("KUBECONFIG", filepath.Join(one, "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if got := firstResponse(t, Options{}); got != errNone.Error() {
+	if got := firstResponse(t, Options{}); got != errNoKubeconfig.Error() {
 		t.Errorf("without any it says %q", got)
 	}
 }
@@ -205,7 +205,7 @@ func TestProxyAndTryingLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err != nil || asked.Load() != 3 || through.Load() != 3 {
+	if err := a.list(t.Context(), "pods", labelSelector, "a=b", nil); err != nil || asked.Load() != 3 || through.Load() != 3 {
 		t.Errorf("%v after %d requests, %d through the proxy", err, asked.Load(), through.Load())
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // Roles of pods. All pods that have the same role belong to one indexed Job.
 const (
-	member = "member"
-	worker = "worker"
+	memberRole = "member"
+	workerRole = "worker"
 )
 
 // Labels of all objects that we create. The label runLabel selects the objects of one run.
@@ -19,28 +19,28 @@ const (
 	nameLabel = "app.kubernetes.io/name"
 	runLabel  = "quorumbench/run"
 	roleLabel = "quorumbench/role"
-	ourName   = "quorumbench"
+	appName   = "quorumbench"
 )
 
 const (
 	agentPort = 7420
-	// leftFor is how long Kubernetes keeps a completed or failed Job for inspection, together with
+	// finishedJobTTL is how long Kubernetes keeps a completed or failed Job for inspection, together with
 	// all objects that the Job owns.
-	leftFor = 10 * time.Second
-	// longest is the maximum duration of a run. After this time, Kubernetes stops the pods even if
+	finishedJobTTL = 10 * time.Second
+	// maxRunDuration is the maximum duration of a run. After this time, Kubernetes stops the pods even if
 	// they have a controller.
-	longest = 24 * time.Hour
-	// unprivileged is the ID of the user without privileges in the image.
-	unprivileged = 65532
-	// endWithin is the maximum time for which a pod may stop its processes before Kubernetes kills
+	maxRunDuration = 24 * time.Hour
+	// unprivilegedUser is the ID of the user without privileges in the image.
+	unprivilegedUser = 65532
+	// terminationTimeout is the maximum time for which a pod may stop its processes before Kubernetes kills
 	// them.
-	endWithin = 15 * time.Second
+	terminationTimeout = 15 * time.Second
 )
 
 // job returns the Job for the agents of one role. The Job fails if any of its pods fails.
 // Kubernetes removes a completed or failed Job, together with all objects that the Job owns.
 func (o *Options) job(run, role string, count int, deadline time.Duration, owners ...object) object {
-	labels := map[string]string{nameLabel: ourName, runLabel: run, roleLabel: role}
+	labels := map[string]string{nameLabel: appName, runLabel: run, roleLabel: role}
 	return object{
 		"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": object{
@@ -48,7 +48,7 @@ func (o *Options) job(run, role string, count int, deadline time.Duration, owner
 		},
 		"spec": object{
 			"completions": count, "parallelism": count, "completionMode": "Indexed",
-			"backoffLimit": 0, "activeDeadlineSeconds": deadline / time.Second, "ttlSecondsAfterFinished": leftFor / time.Second,
+			"backoffLimit": 0, "activeDeadlineSeconds": deadline / time.Second, "ttlSecondsAfterFinished": finishedJobTTL / time.Second,
 			"template": object{"metadata": object{"labels": labels}, "spec": o.pod(role, labels)},
 		},
 	}
@@ -62,9 +62,9 @@ func secretName(run string) string { return run + "-certificates" }
 func (o *Options) pod(role string, labels map[string]string) object {
 	return object{
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
-		"terminationGracePeriodSeconds": endWithin / time.Second,
+		"terminationGracePeriodSeconds": terminationTimeout / time.Second,
 		"securityContext": object{
-			"runAsNonRoot": true, "runAsUser": unprivileged, "runAsGroup": unprivileged, "fsGroup": unprivileged, "seccompProfile": object{"type": "RuntimeDefault"},
+			"runAsNonRoot": true, "runAsUser": unprivilegedUser, "runAsGroup": unprivilegedUser, "fsGroup": unprivilegedUser, "seccompProfile": object{"type": "RuntimeDefault"},
 		},
 		"topologySpreadConstraints": []object{{
 			"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": object{"matchLabels": labels},
@@ -83,7 +83,7 @@ func (o *Options) container(role string) object {
 		"agent", "--once", "--listen", ":" + strconv.Itoa(agentPort), "--address", "$(POD_IP)", "--dir", "/data/agent",
 		"--ca", "/certificates/ca.crt", "--cert", pair + ".crt", "--key", pair + ".key",
 	}
-	if o.outside {
+	if o.outsidePodNetwork {
 		args = append(args, "--reach")
 	}
 	return object{
@@ -96,7 +96,7 @@ func (o *Options) container(role string) object {
 		},
 		// The pod is ready when the agent is listening. After that, Kubernetes does not probe the
 		// pod, because probes would disturb the measurement.
-		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.AwaitController / time.Second},
+		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.FirstSessionTimeout / time.Second},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    []object{{"name": dataVolume, "mountPath": "/data"}, {"name": "certificates", "mountPath": "/certificates", "readOnly": true}},
 	}
@@ -106,7 +106,7 @@ const dataVolume = "data"
 
 // data returns the volume that contains the data of a member or the few files of a worker.
 func (o *Options) data(role string, labels map[string]string) object {
-	if o.StorageClass == "" || role == worker {
+	if o.StorageClass == "" || role == workerRole {
 		return object{"name": dataVolume, "emptyDir": object{}}
 	}
 	return object{"name": dataVolume, "ephemeral": object{"volumeClaimTemplate": object{"metadata": object{"labels": labels}, "spec": object{
@@ -119,14 +119,14 @@ func secret(run string, files map[string][]byte, owner object) object {
 	return object{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata": object{
-			"name": secretName(run), "labels": map[string]string{nameLabel: ourName, runLabel: run}, "ownerReferences": []object{owner},
+			"name": secretName(run), "labels": map[string]string{nameLabel: appName, runLabel: run}, "ownerReferences": []object{owner},
 		},
 		"immutable": true, "data": files,
 	}
 }
 
-// owned returns an owner reference to the Job with the given metadata, for use in another object.
-func owned(job *metadata) object {
+// ownerReference returns an owner reference to the Job with the given metadata, for use in another object.
+func ownerReference(job *metadata) object {
 	return object{"apiVersion": "batch/v1", "kind": "Job", "name": job.Name, "uid": job.UID, "blockOwnerDeletion": true}
 }
 

@@ -103,8 +103,8 @@ func TestCheckStorage(t *testing.T) {
 // outside the cluster.
 func TestPod(t *testing.T) {
 	for _, outside := range []bool{false, true} {
-		o := &Options{Image: "image", outside: outside}
-		pod := decodeObject[core.PodSpec](t, o.pod(member, map[string]string{runLabel: "run"}))
+		o := &Options{Image: "image", outsidePodNetwork: outside}
+		pod := decodeObject[core.PodSpec](t, o.pod(memberRole, map[string]string{runLabel: "run"}))
 		c := &pod.Containers[0]
 		if reaches := strings.Contains(strings.Join(c.Args, " "), "--reach"); reaches != outside {
 			t.Errorf("outside %v: %v", outside, c.Args)
@@ -120,10 +120,10 @@ func TestPod(t *testing.T) {
 func TestData(t *testing.T) {
 	o := &Options{StorageClass: "fast", Storage: "1Gi"}
 	labels := map[string]string{runLabel: "run"}
-	if v := decodeObject[core.Volume](t, o.data(worker, labels)); v.EmptyDir == nil || v.Ephemeral != nil {
+	if v := decodeObject[core.Volume](t, o.data(workerRole, labels)); v.EmptyDir == nil || v.Ephemeral != nil {
 		t.Errorf("a worker's is %+v", v)
 	}
-	v := decodeObject[core.Volume](t, o.data(member, labels))
+	v := decodeObject[core.Volume](t, o.data(memberRole, labels))
 	if v.Ephemeral == nil || *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName != "fast" || v.Ephemeral.VolumeClaimTemplate.Labels[runLabel] != "run" {
 		t.Errorf("a member's is %+v", v)
 	}

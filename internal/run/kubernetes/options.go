@@ -17,7 +17,7 @@ type Options struct {
 	// StorageClass is the class of a volume for each member's data, and Storage is the size of this
 	// volume. If StorageClass is empty, the data is in a folder on the pod's node.
 	StorageClass, Storage string
-	Ready                 time.Duration // maximum time until all pods are ready
-	outside               bool          // whether we run outside the pods' network, so that agents must open connections for us
-	Say                   func(format string, args ...any)
+	ReadyTimeout          time.Duration // maximum time until all pods are ready
+	outsidePodNetwork     bool          // whether we run outside the pods' network, so that agents must open connections for us
+	Logf                  func(format string, args ...any)
 }

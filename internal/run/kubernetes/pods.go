@@ -33,14 +33,14 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.outside = !api.inside
+	o.outsidePodNetwork = !api.inPod
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
-	p := &Pods{o: o, api: api, run: ourName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
-	if p.secrets, err = agent.NewCredentials(p.Hosts(), longest+time.Hour, p.clock()); err != nil {
+	p := &Pods{o: o, api: api, run: appName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
+	if p.secrets, err = agent.NewCredentials(p.Hosts(), maxRunDuration+time.Hour, p.clock()); err != nil {
 		return nil, err
 	}
-	if err := p.make(ctx); err != nil {
+	if err := p.createObjects(ctx); err != nil {
 		err = fmt.Errorf("cannot create agents in namespace %s: %w", api.namespace, err)
 		var dial *net.OpError
 		unsent := errors.As(err, &dial) && dial.Op == "dial"
@@ -49,35 +49,35 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 		}
 		return nil, errors.Join(err, p.Remove())
 	}
-	o.Say("created %d agents in namespace %s with Job %s", o.Members+o.Workers, api.namespace, p.owner.Name)
+	o.Logf("created %d agents in namespace %s with Job %s", o.Members+o.Workers, api.namespace, p.owner.Name)
 	return p, nil
 }
 
-// make creates the Job of the workers and all objects that belong to this Job.
-func (p *Pods) make(ctx context.Context) error {
-	deadline := p.o.Ready + time.Minute
+// createObjects creates the Job of the workers and all objects that belong to this Job.
+func (p *Pods) createObjects(ctx context.Context) error {
+	deadline := p.o.ReadyTimeout + time.Minute
 	var made struct{ Metadata metadata }
-	if err := p.api.create(ctx, "jobs", p.o.job(p.run, worker, p.o.Workers, deadline), &made); err != nil {
+	if err := p.api.create(ctx, "jobs", p.o.job(p.run, workerRole, p.o.Workers, deadline), &made); err != nil {
 		return err
 	}
 	p.owner = &made.Metadata
-	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), owned(p.owner)), nil); err != nil {
+	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), ownerReference(p.owner)), nil); err != nil {
 		return err
 	}
 	if p.o.Members == 0 {
 		return nil
 	}
-	return p.api.create(ctx, "jobs", p.o.job(p.run, member, p.o.Members, longest, owned(p.owner)), nil)
+	return p.api.create(ctx, "jobs", p.o.job(p.run, memberRole, p.o.Members, maxRunDuration, ownerReference(p.owner)), nil)
 }
 
 // Hosts returns the names of all agents, members first.
 func (p *Pods) Hosts() []string { return append(Members(p.o.Members), Workers(p.o.Workers)...) }
 
 // Members returns the names of n agents for members.
-func Members(n int) []string { return names(member, n) }
+func Members(n int) []string { return names(memberRole, n) }
 
 // Workers returns the names of n agents for workers.
-func Workers(n int) []string { return names(worker, n) }
+func Workers(n int) []string { return names(workerRole, n) }
 
 func names(role string, n int) (all []string) {
 	for i := range n {
@@ -86,54 +86,54 @@ func names(role string, n int) (all []string) {
 	return all
 }
 
-// way returns a Transport to the agent in a pod. If we run in a pod, the Transport connects
+// transportTo returns a Transport to the agent in a pod. If we run in a pod, the Transport connects
 // directly; otherwise, it connects through the API.
-func (p *Pods) way(pod *pod) agent.Transport {
+func (p *Pods) transportTo(pod *pod) agent.Transport {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
-		if p.api.inside {
+		if p.api.inPod {
 			return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort)))
 		}
 		return p.api.forward(ctx, pod.Metadata.Name, agentPort)
 	}}
 }
 
-// keep extends the deadline of the workers' Job. It must be called when all agents have a
+// extendDeadline extends the deadline of the workers' Job. It must be called when all agents have a
 // controller.
-func (p *Pods) keep(ctx context.Context) error {
-	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
+func (p *Pods) extendDeadline(ctx context.Context) error {
+	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, maxRunDuration/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 
-// removeWithin is the maximum time for which Remove waits until the objects no longer exist.
-const removeWithin = time.Minute
+// removeTimeout is the maximum time for which Remove waits until the objects no longer exist.
+const removeTimeout = time.Minute
 
 // Remove removes all objects of the run and waits until they no longer exist. It may be called more
 // than once.
 func (p *Pods) Remove() error {
-	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
-	name := jobName(p.run, worker)
+	name := jobName(p.run, workerRole)
 	// With foreground deletion, Kubernetes removes the Job last. Therefore, no other object remains
 	// when the Job no longer exists. We cannot check whether the Secret exists, because this would
 	// require the right to read all Secrets in the namespace.
-	at := p.api.path("jobs", name)
-	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
-	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
+	endpoint := p.api.path("jobs", name)
+	endpoint.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
+	err := p.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
 	if err != nil && !isNotFound(err) {
 		return fmt.Errorf("cannot remove the agents in namespace %s (Kubernetes will remove Job %s when the agents have exited): %w", p.api.namespace, name, err)
 	}
 	for {
-		left, err := p.remainingObject(ctx)
-		if err == nil && left == "" {
+		remaining, err := p.remainingObject(ctx)
+		if err == nil && remaining == "" {
 			return nil
 		}
 		select {
-		case <-time.After(every):
+		case <-time.After(pollInterval):
 		case <-ctx.Done():
 			if err == nil {
-				err = fmt.Errorf("%s still exists", left)
+				err = fmt.Errorf("%s still exists", remaining)
 			}
-			return fmt.Errorf("namespace %s still contained objects of the run %v after their removal was requested; Kubernetes will remove them: %w", p.api.namespace, removeWithin, err)
+			return fmt.Errorf("namespace %s still contained objects of the run %v after their removal was requested; Kubernetes will remove them: %w", p.api.namespace, removeTimeout, err)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	}
 	for _, kind := range kinds {
 		var list struct{ Items []struct{ Metadata metadata } }
-		if err := p.api.list(ctx, kind, byLabels, runLabel+"="+p.run, &list); err != nil {
+		if err := p.api.list(ctx, kind, labelSelector, runLabel+"="+p.run, &list); err != nil {
 			return "", err
 		}
 		if len(list.Items) > 0 {
@@ -157,5 +157,5 @@ func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// every is the interval between two requests while we wait for a change of an object.
-const every = 500 * time.Millisecond
+// pollInterval is the interval between two requests while we wait for a change of an object.
+const pollInterval = 500 * time.Millisecond

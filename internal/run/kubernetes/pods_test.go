@@ -32,7 +32,7 @@ type cluster struct {
 
 // Pods can be created and removed with the documented rights.
 func TestControlPlane(t *testing.T) {
-	c := &cluster{API: testkubernetes.Control(t, embedded.Etcd(t))}
+	c := &cluster{API: testkubernetes.StartControlPlane(t, embedded.Etcd(t))}
 	c.giveRights(t)
 	// The API server rejects pods with more permissions than necessary.
 	if err := c.Merge("/api/v1/namespaces/"+ours, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`); err != nil {
@@ -81,7 +81,7 @@ func (c *cluster) options(t *testing.T) Options {
 	memory, _ := ParseShare("1Gi") // valid quantities
 	return Options{
 		Kubeconfig: c.kubeconfig, Namespace: ours, Image: "localhost/image:1", Members: 3, Workers: 2, CPU: cpu, Memory: memory, Storage: "1Gi",
-		Ready: patiently, Say: t.Logf,
+		ReadyTimeout: patiently, Logf: t.Logf,
 	}
 }
 
@@ -146,7 +146,7 @@ func (c *cluster) setStatus(t *testing.T, pod *pod, status string) {
 func (c *cluster) testReady(t *testing.T) {
 	o := c.options(t)
 	p := c.makes(t, o)
-	workers, members := get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, worker)), get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, member))
+	workers, members := get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, workerRole)), get[batch.Job](t, c, jobsPath+"/"+jobName(p.run, memberRole))
 	for job, n := range map[*batch.Job]int{&workers: o.Workers, &members: o.Members} {
 		if s := &job.Spec; int(*s.Completions) != n || int(*s.Parallelism) != n || *s.CompletionMode != batch.IndexedCompletion || *s.BackoffLimit != 0 || *s.TTLSecondsAfterFinished != 10 {
 			t.Errorf("%s is %+v", job.Name, s)
@@ -197,7 +197,7 @@ func (c *cluster) testReady(t *testing.T) {
 	if hosts := p.Hosts(); !slices.Equal(hosts, []string{"member-0", "member-1", "member-2", "worker-0", "worker-1"}) {
 		t.Errorf("the hosts are %v", hosts)
 	}
-	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(longest/time.Second) {
+	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(maxRunDuration/time.Second) {
 		t.Errorf("pods with a controller end after %d s", left)
 	}
 	if err := p.Remove(); err != nil {
@@ -217,7 +217,7 @@ func (c *cluster) testVolumes(t *testing.T) {
 		return len(claims) == 2
 	})
 	for _, claim := range claims {
-		if size := claim.Spec.Resources.Requests[core.ResourceStorage]; *claim.Spec.StorageClassName != "fast" || size.String() != "1Gi" || claim.Labels[roleLabel] != member {
+		if size := claim.Spec.Resources.Requests[core.ResourceStorage]; *claim.Spec.StorageClassName != "fast" || size.String() != "1Gi" || claim.Labels[roleLabel] != memberRole {
 			t.Errorf("%+v", claim)
 		}
 	}
@@ -249,7 +249,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 			o := c.options(t)
 			o.Members, o.Workers = 0, 1
 			if strings.Contains(test.want, "within 1s") {
-				o.Ready = time.Second
+				o.ReadyTimeout = time.Second
 			}
 			p := c.makes(t, o)
 			pod := c.pods(t, p, 1)[0]

@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Reached is a function that is called for each agent when its pod is ready. The parameter `host`
+// PodHandler is a function that is called for each agent when its pod is ready. The parameter `host`
 // is the agent's name, `address` is the pod's IP address, and `way` is the Transport to the agent.
-type Reached func(ctx context.Context, host, address string, way agent.Transport) error
+type PodHandler func(ctx context.Context, host, address string, transport agent.Transport) error
 
 // Ready waits until all pods are ready. It calls reached for each pod as soon as this pod is ready,
 // because an agent waits for its controller only for a limited time. Several calls may run
 // concurrently. If a pod does not start, the error gives the reason in one sentence. If reached
 // fails, Ready returns the error from reached.
-func (p *Pods) Ready(ctx context.Context, reached Reached) error {
-	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
+func (p *Pods) Ready(ctx context.Context, onReady PodHandler) error {
+	bound, cancel := context.WithTimeout(ctx, p.o.ReadyTimeout)
 	defer cancel()
 	all, sessions := errgroup.WithContext(bound)
 	err := p.await(sessions, func(pod pod) {
-		all.Go(func() error { return reached(sessions, hostOf(&pod), pod.Status.PodIP, p.way(&pod)) })
+		all.Go(func() error { return onReady(sessions, hostOf(&pod), pod.Status.PodIP, p.transportTo(&pod)) })
 	})
 	if failed := all.Wait(); failed != nil {
 		err = failed
@@ -37,7 +37,7 @@ func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	if err != nil {
 		return err
 	}
-	return p.keep(ctx)
+	return p.extendDeadline(ctx)
 }
 
 // await calls ready for each pod that becomes ready. It returns when all pods are ready.
@@ -55,7 +55,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 			if isReady(&pod) {
 				seen = append(seen, hostOf(&pod))
 				ready(pod)
-			} else if why, final := p.trouble(ctx, &pod); final {
+			} else if why, permanent := p.notReadyReason(ctx, &pod); permanent {
 				return fmt.Errorf("the pod of %s does not start: %s", hostOf(&pod), why)
 			}
 		}
@@ -63,7 +63,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 			return nil
 		}
 		select {
-		case <-time.After(every):
+		case <-time.After(pollInterval):
 		case <-ctx.Done():
 			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
 				return why // the caller has canceled the wait
@@ -76,13 +76,13 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 // pods returns the pods of the run.
 func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 	var list struct{ Items []pod }
-	err := p.api.list(ctx, "pods", byLabels, runLabel+"="+p.run, &list)
+	err := p.api.list(ctx, "pods", labelSelector, runLabel+"="+p.run, &list)
 	return list.Items, err
 }
 
-// hopeless maps the reasons for which a container would wait forever to explanations. Each
+// permanentReasons maps the reasons for which a container would wait forever to explanations. Each
 // explanation contains the image.
-var hopeless = map[string]string{
+var permanentReasons = map[string]string{
 	"ImagePullBackOff":           "cannot pull the image %s: ",
 	"ErrImageNeverPull":          "the image %s is not on the node: ",
 	"InvalidImageName":           "%s is not a valid image name: ",
@@ -90,9 +90,9 @@ var hopeless = map[string]string{
 	"CreateContainerConfigError": "cannot create the container from the image %s: ",
 }
 
-// trouble returns the reason why a pod is not ready, or "" if the reason is unknown. final is set
+// notReadyReason returns the reason why a pod is not ready, or "" if the reason is unknown. final is set
 // if the pod cannot become ready even after more time.
-func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
+func (p *Pods) notReadyReason(ctx context.Context, pod *pod) (why string, permanent bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch {
 		case c.State.Terminated != nil:
@@ -104,7 +104,7 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 			return why, true
 		case c.State.Waiting != nil:
 			w := c.State.Waiting
-			if meaning, ok := hopeless[w.Reason]; ok {
+			if meaning, ok := permanentReasons[w.Reason]; ok {
 				return fmt.Sprintf(meaning, p.o.Image) + statusText(w.Message), true
 			}
 			if w.Message != "" {
@@ -116,7 +116,7 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 		if c.Type == "PodScheduled" && c.Status == "False" {
 			why = "the pod cannot be scheduled on any node: " + statusText(c.Message)
 			if p.o.StorageClass != "" {
-				if of := p.warning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
+				if of := p.lastWarning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
 					why += "; the pod's volume: " + of
 				}
 			}
@@ -132,7 +132,7 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 // notReadyError returns an error that counts the pods that are not ready. If Kubernetes reports a
 // reason, the error contains this reason.
 func (p *Pods) notReadyError(ready []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
+	ctx, cancel := context.WithTimeout(context.Background(), finalQueryTimeout)
 	defer cancel()
 	pods, _ := p.pods(ctx)
 	var missing []string
@@ -147,11 +147,11 @@ func (p *Pods) notReadyError(ready []string) error {
 		}
 		at := slices.IndexFunc(pods, func(pod pod) bool { return hostOf(&pod) == host })
 		if at < 0 {
-			why = p.warning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
+			why = p.lastWarning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
 			continue
 		}
-		if why, _ = p.trouble(ctx, &pods[at]); why == "" {
-			why = p.warning(ctx, pods[at].Metadata.Name)
+		if why, _ = p.notReadyReason(ctx, &pods[at]); why == "" {
+			why = p.lastWarning(ctx, pods[at].Metadata.Name)
 		}
 		if why != "" {
 			why = host + ": " + why
@@ -160,19 +160,19 @@ func (p *Pods) notReadyError(ready []string) error {
 	if why == "" {
 		why = "Kubernetes reports no reason"
 	}
-	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
+	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.ReadyTimeout, why)
 }
 
-// lastQuestions is the time limit for all requests of notReadyError.
-const lastQuestions = 10 * time.Second
+// finalQueryTimeout is the time limit for all requests of notReadyError.
+const finalQueryTimeout = 10 * time.Second
 
-// warning returns the last warning among an object's events. It returns "" if no warning exists or
+// lastWarning returns the last warning among an object's events. It returns "" if no warning exists or
 // if we have no right to read events.
-func (p *Pods) warning(ctx context.Context, object string) (text string) {
+func (p *Pods) lastWarning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }
 	}
-	if p.api.list(ctx, "events", byFields, "type=Warning,involvedObject.name="+object, &list) != nil {
+	if p.api.list(ctx, "events", fieldSelector, "type=Warning,involvedObject.name="+object, &list) != nil {
 		return ""
 	}
 	for _, e := range list.Items {

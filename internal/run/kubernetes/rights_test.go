@@ -209,7 +209,7 @@ func TestRightsAndPods(t *testing.T) {
 		cpu, _ := ParseShare("1") // a valid quantity
 		p, err := CreatePods(t.Context(), Options{
 			Kubeconfig: kubeconfig, Image: "image", Members: 2, Workers: 1, CPU: cpu, Memory: cpu, StorageClass: "fast", Storage: "1Gi",
-			Ready: test.within, Say: t.Logf,
+			ReadyTimeout: test.within, Logf: t.Logf,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +319,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if user := fmt.Sprintf("%d:%d", unprivileged, unprivileged); image.User != user || !strings.Contains(readFile(t, dockerfile), "\nUSER "+user+"\n") {
+	if user := fmt.Sprintf("%d:%d", unprivilegedUser, unprivilegedUser); image.User != user || !strings.Contains(readFile(t, dockerfile), "\nUSER "+user+"\n") {
 		t.Errorf("pods run as %s, and the image as %s, or as %s has it", user, image.User, dockerfile)
 	}
 }

@@ -15,20 +15,20 @@ import (
 
 // CaptureConfig configures a capture.
 type CaptureConfig struct {
-	Hosts []netip.Addr // the member's addresses; if empty, any address
-	Tap   TapConfig
-	Began time.Time // start time of the recording
-	// GiveWay makes all threads of the process run only on processors that are otherwise idle.
+	Hosts     []netip.Addr // the member's addresses; if empty, any address
+	Tap       TapConfig
+	StartTime time.Time // start time of the recording
+	// LowPriority makes all threads of the process run only on processors that are otherwise idle.
 	// While at least a quarter of the buffer is waiting to be read, the threads use normal
 	// scheduling.
-	GiveWay bool
+	LowPriority bool
 }
 
 const (
-	room = 64 << 20 // maximum size in bytes of the packets that are waiting to be read
-	// lingers is how long a capture that is ending waits for packets that the kernel is still
+	bufferBytes = 64 << 20 // maximum size in bytes of the packets that are waiting to be read
+	// drainTimeout is how long a capture that is ending waits for packets that the kernel is still
 	// collecting.
-	lingers = 4 * gathers
+	drainTimeout = 4 * blockTimeout
 )
 
 // Packets collects the packets that are sent from or to a port, beginning with the call of Open.
@@ -39,7 +39,7 @@ type Packets struct {
 
 // Open starts collecting the packets that are sent from or to the given port at any address. The
 // process must have the right to capture packets.
-func Open(port uint16) (*Packets, error) { return openRoom(port, room) }
+func Open(port uint16) (*Packets, error) { return openRoom(port, bufferBytes) }
 
 func openRoom(port uint16, room int) (*Packets, error) {
 	r, err := openRing(port, room)
@@ -55,13 +55,13 @@ func (p *Packets) Close() { p.ring.close() }
 
 // Capture decodes captured packets.
 type Capture struct {
-	cfg   CaptureConfig
-	ring  *ring
-	table *table
-	prio  priority
-	ends  atomic.Int64 // time in nanoseconds on the recording's clock at which the recording ends; 0 if unknown
-	drops uint64       // number of lost packets that are not reported yet
-	said  int64        // time at which lost packets were last reported
+	cfg             CaptureConfig
+	ring            *ring
+	table           *table
+	prio            priority
+	endTime         atomic.Int64 // time in nanoseconds on the recording's clock at which the recording ends; 0 if unknown
+	unreportedDrops uint64       // number of lost packets that are not reported yet
+	lastReport      int64        // time at which lost packets were last reported
 }
 
 // NewCapture returns a capture.
@@ -70,14 +70,14 @@ func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 // Summary summarizes the connections that a capture observed.
 type Summary struct {
 	Connections uint32
-	WereOpen    uint32 // number of these connections that were not recorded because they were open before the capture began
-	// Elsewhere contains up to three addresses, other than the member's, at which the port is used.
-	Elsewhere []netip.Addr
+	AlreadyOpen uint32 // number of these connections that were not recorded because they were open before the capture began
+	// OtherAddresses contains up to three addresses, other than the member's, at which the port is used.
+	OtherAddresses []netip.Addr
 }
 
 // Summary returns the capture's summary. Call it after Serve has returned.
 func (c *Capture) Summary() Summary {
-	return Summary{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
+	return Summary{c.table.number, c.table.alreadyOpen, slices.SortedFunc(maps.Keys(c.table.otherAddresses), netip.Addr.Compare)}
 }
 
 // Serve captures packets until ctx is canceled. It returns after it has decoded all packets that
@@ -88,11 +88,11 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	defer c.ring.close()
 	defer func() { c.table.finish(c.now()) }()
 	stop := context.AfterFunc(ctx, func() {
-		c.ends.Store(c.now())
+		c.endTime.Store(c.now())
 		c.ring.setDeadline(time.Now())
 	})
 	defer stop()
-	if c.cfg.GiveWay {
+	if c.cfg.LowPriority {
 		c.prio.setIdle(true)
 		defer c.prio.setIdle(false)
 	}
@@ -106,11 +106,11 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 			return fmt.Errorf("capturing packets failed: %w", err)
 		case last:
 			c.read()
-			c.missed(true)
+			c.reportDrops(true)
 			return nil
 		default: // ctx was canceled
 			last = true
-			c.ring.setDeadline(time.Now().Add(lingers))
+			c.ring.setDeadline(time.Now().Add(drainTimeout))
 		}
 	}
 }
@@ -120,8 +120,8 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 // canceled.
 func (c *Capture) read() bool {
 	for c.ring.ready() {
-		ends := c.ends.Load()
-		if c.cfg.GiveWay && (ends != 0 || c.ring.isFilling()) {
+		ends := c.endTime.Load()
+		if c.cfg.LowPriority && (ends != 0 || c.ring.isFilling()) {
 			c.prio.setIdle(false)
 		}
 		ahead, now := c.clockAhead(), c.now()
@@ -135,30 +135,30 @@ func (c *Capture) read() bool {
 			}
 			c.table.packet(b, length, at)
 		})
-		if c.missed(over); over {
+		if c.reportDrops(over); over {
 			return false
 		}
 	}
-	if c.cfg.GiveWay && c.ends.Load() == 0 {
+	if c.cfg.LowPriority && c.endTime.Load() == 0 {
 		c.prio.setIdle(true)
 	}
 	return true
 }
 
-// missed reports the number of lost packets: at most once per second, and once at the end.
-func (c *Capture) missed(end bool) {
-	if c.drops += c.ring.drops(); c.drops == 0 {
+// reportDrops reports the number of lost packets: at most once per second, and once at the end.
+func (c *Capture) reportDrops(end bool) {
+	if c.unreportedDrops += c.ring.drops(); c.unreportedDrops == 0 {
 		return
 	}
 	c.table.dropped = true
-	if now := c.now(); end || now-c.said >= second {
-		c.table.drop(c.drops)
-		c.drops, c.said = 0, now
+	if now := c.now(); end || now-c.lastReport >= second {
+		c.table.drop(c.unreportedDrops)
+		c.unreportedDrops, c.lastReport = 0, now
 	}
 }
 
 // now returns the time on the recording's clock in nanoseconds.
-func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
+func (c *Capture) now() int64 { return int64(time.Since(c.cfg.StartTime)) }
 
 // clockAhead returns how far the recording's clock is ahead of the system's clock. The system's
 // clock timestamps the packets and may be set at any time. An interruption between the readings of
@@ -168,7 +168,7 @@ func (c *Capture) clockAhead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {
 		now := time.Now()
-		least = min(least, int64(now.Sub(c.cfg.Began))-now.UnixNano())
+		least = min(least, int64(now.Sub(c.cfg.StartTime))-now.UnixNano())
 	}
 	return least
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // Each direction of a connection reads into chunks of chunkSize bytes. Several reads share a chunk,
-// until fewer than leastRoom bytes of the chunk are free.
+// until fewer than minFreeBytes bytes of the chunk are free.
 const (
-	chunkSize = 16 << 10
-	leastRoom = 4 << 10
+	chunkSize    = 16 << 10
+	minFreeBytes = 4 << 10
 )
 
 // forward forwards a connection's bytes in both directions, until both directions have ended or ctx
@@ -21,8 +21,8 @@ func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })
 	defer stop()
 	var both sync.WaitGroup
-	both.Go(func() { b.forwardFrom(client, server, pieceOfClient) })
-	both.Go(func() { b.forwardFrom(server, client, pieceOfServer) })
+	both.Go(func() { b.forwardFrom(client, server, clientPiece) })
+	both.Go(func() { b.forwardFrom(server, client, serverPiece) })
 	both.Wait()
 }
 
@@ -31,17 +31,17 @@ func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
 	var chunk []byte
 	for {
-		if len(chunk) < leastRoom {
+		if len(chunk) < minFreeBytes {
 			chunk = make([]byte, chunkSize)
 		}
 		n, err := from.Read(chunk)
 		at := b.relay.cfg.Now()
 		if n > 0 {
-			number := b.next.Add(1)
+			number := b.lastNumber.Add(1)
 			if _, failed := to.Write(chunk[:n]); failed != nil && err == nil {
 				err = failed
 			}
-			if b.add(piece{bytes: chunk[:n:n], number: number, at: at, kind: side}) {
+			if b.add(piece{bytes: chunk[:n:n], number: number, timestamp: at, kind: side}) {
 				chunk = chunk[n:]
 			}
 		}

@@ -32,7 +32,7 @@ func begun(t *testing.T) net.Conn {
 		_, _ = io.Copy(c, struct{ io.Reader }{c})
 		_ = c.Close()
 	}()
-	r := NewRelay(RelayConfig{To: member.Addr().String(), Tap: TapConfig{Tapped: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
+	r := NewRelay(RelayConfig{MemberAddress: member.Addr().String(), Tap: TapConfig{Tapped: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(ctx, l) }()
@@ -63,7 +63,7 @@ func ping(t *testing.T, c net.Conn, b []byte) {
 
 // The pieces of many calls share a chunk of memory while they wait to be decoded.
 func TestForwardingDoesNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	c := begun(t)
 	b := make([]byte, 300)
 	for range 1000 {

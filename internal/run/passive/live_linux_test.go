@@ -27,10 +27,10 @@ func opened(t *testing.T, l net.Listener, room int) *Packets {
 }
 
 // served captures packets until stop is called.
-func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *all, stop func() *Capture) {
+func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *tableRecorder, stop func() *Capture) {
 	t.Helper()
-	a = newAll()
-	cfg.Tap, cfg.Began = TapConfig{Tapped: a, Sink: a}, time.Now()
+	a = newTableRecorder()
+	cfg.Tap, cfg.StartTime = TapConfig{Tapped: a, Sink: a}, time.Now()
 	c := NewCapture(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -95,7 +95,7 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
 			l := echo(t, address)
-			a, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()}})
+			a, stop := served(t, opened(t, l, bufferBytes), CaptureConfig{Hosts: []netip.Addr{l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()}})
 			const conns = 20
 			texts := map[string]bool{}
 			var speak sync.WaitGroup
@@ -117,12 +117,12 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 				})
 			}
 			speak.Wait()
-			if got := stop().Summary(); got.Connections != conns || got.WereOpen != 0 || len(got.Elsewhere) != 0 || len(a.gaps) > 0 {
+			if got := stop().Summary(); got.Connections != conns || got.AlreadyOpen != 0 || len(got.OtherAddresses) != 0 || len(a.gaps) > 0 {
 				t.Errorf("%+v, gaps: %v", got, a.gaps)
 			}
 			for n, h := range a.conns {
-				if !texts[string(h.said[ofClient])] || !bytes.Equal(h.said[ofClient], h.said[ofServer]) || h.ended != 1 {
-					t.Errorf("of connection %d %d and %d bytes are decoded, and it ended %d times", n, len(h.said[ofClient]), len(h.said[ofServer]), h.ended)
+				if !texts[string(h.received[clientSide])] || !bytes.Equal(h.received[clientSide], h.received[serverSide]) || h.endCount != 1 {
+					t.Errorf("of connection %d %d and %d bytes are decoded, and it ended %d times", n, len(h.received[clientSide]), len(h.received[serverSide]), h.endCount)
 				}
 			}
 		})
@@ -134,13 +134,13 @@ func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	before := dial(t, l)
 	sendAndAwaitEcho(t, before, []byte("one"))
-	a, stop := served(t, opened(t, l, room), CaptureConfig{})
+	a, stop := served(t, opened(t, l, bufferBytes), CaptureConfig{})
 	sendAndAwaitEcho(t, before, []byte("two"))
 	sendAndAwaitEcho(t, dial(t, l), []byte("three"))
-	if got := stop().Summary(); got.Connections != 2 || got.WereOpen != 1 || a.endReason(1) != wasOpen || len(a.gaps) != 1 {
+	if got := stop().Summary(); got.Connections != 2 || got.AlreadyOpen != 1 || a.endReason(1) != reasonAlreadyOpen || len(a.gaps) != 1 {
 		t.Errorf("%+v, gaps: %v", got, a.gaps)
 	}
-	if h := a.conns[2]; h == nil || string(h.said[ofServer]) != "three" {
+	if h := a.conns[2]; h == nil || string(h.received[serverSide]) != "three" {
 		t.Errorf("decoded: %v", a.conns)
 	}
 }
@@ -155,7 +155,7 @@ func TestLostPacketsAreReported(t *testing.T) {
 	for known := false; !known; { // the ring has space again when the first packets have been read
 		sendAndAwaitEcho(t, c, []byte("more"))
 		select {
-		case <-a.lost:
+		case <-a.firstLost:
 			known = true
 		default:
 		}
@@ -163,12 +163,12 @@ func TestLostPacketsAreReported(t *testing.T) {
 	stop()
 	missing := false
 	for _, g := range a.gaps {
-		missing = missing || g.Conn == 0 && strings.Contains(g.Why, "could not be read in time")
+		missing = missing || g.Conn == 0 && strings.Contains(g.Reason, "could not be read in time")
 	}
-	if !missing || a.endReason(1) != notHeard || a.conns[1].ended != 1 {
-		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].ended)
+	if !missing || a.endReason(1) != reasonPacketMissing || a.conns[1].endCount != 1 {
+		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].endCount)
 	}
-	if n := len(a.conns[1].said[ofClient]); n == 0 || n >= 4<<20 {
+	if n := len(a.conns[1].received[clientSide]); n == 0 || n >= 4<<20 {
 		t.Errorf("%d bytes are decoded", n)
 	}
 }
@@ -195,16 +195,16 @@ func TestCaptureEndsDuringEndlessPackets(t *testing.T) {
 			}
 		})
 	}
-	<-a.fed
+	<-a.firstFed
 	stop() // must return
 }
 
 // The capture reports other addresses at which the port is used.
 func TestCapturingAnUnusedAddress(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
-	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
+	_, stop := served(t, opened(t, l, bufferBytes), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
 	sendAndAwaitEcho(t, dial(t, l), []byte("one"))
-	if got := stop().Summary(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
+	if got := stop().Summary(); got.Connections != 0 || len(got.OtherAddresses) != 1 || got.OtherAddresses[0] != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("%+v", got)
 	}
 }

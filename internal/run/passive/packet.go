@@ -20,19 +20,19 @@ const (
 	// is supported (RFC 2675), because the kernel may merge packets into jumbograms.
 	protocolHopByHop = 0
 
-	leastIPv4   = 20 // length of a header without options, in bytes
-	lengthIPv6  = 40
-	lengthJumbo = 8
-	leastTCP    = 20
+	minIPv4Header   = 20 // length of a header without options, in bytes
+	ipv6HeaderSize  = 40
+	jumboOptionSize = 8
+	minTCPHeader    = 20
 )
 
 // segment is a parsed TCP segment. Its payload refers to the packet's memory.
 type segment struct {
-	from, to netip.AddrPort
-	seq, ack uint32
-	flags    uint8
-	payload  []byte
-	cut      bool // set if only a part of the payload was captured
+	from, to  netip.AddrPort
+	seq, ack  uint32
+	flags     uint8
+	payload   []byte
+	truncated bool // set if only a part of the payload was captured
 }
 
 // parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293) into s. b
@@ -47,25 +47,25 @@ func parse(b []byte, length int, s *segment) bool {
 	header, total := 0, 0
 	switch b[0] >> 4 {
 	case 4:
-		if len(b) < leastIPv4 || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
+		if len(b) < minIPv4Header || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
 			return false // the last condition is true for every fragment of a packet
 		}
 		header, total = int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
 		from, to = netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
-		if header < leastIPv4 {
+		if header < minIPv4Header {
 			return false
 		}
 	case 6:
 		switch {
-		case len(b) >= lengthIPv6 && b[6] == protocolTCP:
-			header = lengthIPv6
-		case len(b) >= lengthIPv6+lengthJumbo && b[6] == protocolHopByHop && b[lengthIPv6] == protocolTCP && b[lengthIPv6+1] == 0:
-			header = lengthIPv6 + lengthJumbo
+		case len(b) >= ipv6HeaderSize && b[6] == protocolTCP:
+			header = ipv6HeaderSize
+		case len(b) >= ipv6HeaderSize+jumboOptionSize && b[6] == protocolHopByHop && b[ipv6HeaderSize] == protocolTCP && b[ipv6HeaderSize+1] == 0:
+			header = ipv6HeaderSize + jumboOptionSize
 		default:
 			return false
 		}
 		if n := int(binary.BigEndian.Uint16(b[4:])); n > 0 {
-			total = lengthIPv6 + n
+			total = ipv6HeaderSize + n
 		}
 		from, to = netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40]))
 	default:
@@ -77,18 +77,18 @@ func parse(b []byte, length int, s *segment) bool {
 	if len(b) > total {
 		b = b[:total] // the rest is padding in the frame
 	}
-	if len(b) < header+leastTCP {
+	if len(b) < header+minTCPHeader {
 		return false
 	}
 	t := b[header:]
 	data := int(t[12]>>4) * 4
-	if data < leastTCP || total < header+data {
+	if data < minTCPHeader || total < header+data {
 		return false
 	}
 	s.from = netip.AddrPortFrom(from, binary.BigEndian.Uint16(t))
 	s.to = netip.AddrPortFrom(to, binary.BigEndian.Uint16(t[2:]))
 	s.seq, s.ack, s.flags = binary.BigEndian.Uint32(t[4:]), binary.BigEndian.Uint32(t[8:]), t[13]
 	s.payload = t[min(data, len(t)):]
-	s.cut = len(s.payload) < total-header-data
+	s.truncated = len(s.payload) < total-header-data
 	return true
 }

@@ -9,22 +9,22 @@ import (
 
 // packetOf encodes a segment as a packet.
 func packetOf(s *segment) []byte {
-	t := make([]byte, leastTCP, leastTCP+len(s.payload))
+	t := make([]byte, minTCPHeader, minTCPHeader+len(s.payload))
 	binary.BigEndian.PutUint16(t, s.from.Port())
 	binary.BigEndian.PutUint16(t[2:], s.to.Port())
 	binary.BigEndian.PutUint32(t[4:], s.seq)
 	binary.BigEndian.PutUint32(t[8:], s.ack)
-	t[12], t[13] = leastTCP/4<<4, s.flags
+	t[12], t[13] = minTCPHeader/4<<4, s.flags
 	t = append(t, s.payload...)
 	if s.from.Addr().Is4() {
-		b := make([]byte, leastIPv4)
+		b := make([]byte, minIPv4Header)
 		b[0], b[9] = 0x45, protocolTCP
 		binary.BigEndian.PutUint16(b[2:], uint16(len(b)+len(t)))
 		copy(b[12:], s.from.Addr().AsSlice())
 		copy(b[16:], s.to.Addr().AsSlice())
 		return append(b, t...)
 	}
-	b := make([]byte, lengthIPv6)
+	b := make([]byte, ipv6HeaderSize)
 	b[0], b[6] = 0x60, protocolTCP
 	binary.BigEndian.PutUint16(b[4:], uint16(len(t)))
 	copy(b[8:], s.from.Addr().AsSlice())
@@ -51,7 +51,7 @@ func TestPackets(t *testing.T) {
 			return b
 		}), want: four},
 		"longer than the field can say": {b: with(four, func(b []byte) []byte { b[2], b[3] = 0, 0; return b }), want: four},
-		"cut":                           {b: packetOf(four)[:42], length: 45, want: &segment{from: four.from, to: four.to, seq: four.seq, ack: four.ack, flags: four.flags, payload: []byte("he"), cut: true}},
+		"cut":                           {b: packetOf(four)[:42], length: 45, want: &segment{from: four.from, to: four.to, seq: four.seq, ack: four.ack, flags: four.flags, payload: []byte("he"), truncated: true}},
 		"UDP":                           {b: with(four, func(b []byte) []byte { b[9] = 17; return b })},
 		"a fragment":                    {b: with(four, func(b []byte) []byte { b[7] = 1; return b })},
 		"the first of some":             {b: with(four, func(b []byte) []byte { b[6] = 0x20; return b })},
@@ -76,7 +76,7 @@ func TestPackets(t *testing.T) {
 				t.Errorf("it carries %q, not %q", got.payload, c.want.payload)
 			}
 			got.payload = c.want.payload
-			if got.from != c.want.from || got.to != c.want.to || got.seq != c.want.seq || got.ack != c.want.ack || got.flags != c.want.flags || got.cut != c.want.cut {
+			if got.from != c.want.from || got.to != c.want.to || got.seq != c.want.seq || got.ack != c.want.ack || got.flags != c.want.flags || got.truncated != c.want.truncated {
 				t.Errorf("it is %+v, not %+v", got, c.want)
 			}
 		})

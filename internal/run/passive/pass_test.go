@@ -21,62 +21,62 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// listened is a store.Tapped and a Sink that keeps what it receives.
-type listened struct {
-	feed func(h *heard, ofClient bool, b []byte) error // may be nil
+// recordingSink is a store.Tapped and a Sink that keeps what it receives.
+type recordingSink struct {
+	feed func(h *decodedConn, ofClient bool, b []byte) error // may be nil
 
 	mu    sync.Mutex
-	conns map[uint32]*heard
+	conns map[uint32]*decodedConn
 	gaps  []call.Gap
 }
 
-// heard contains what was decoded from one connection.
-type heard struct {
-	of    *listened
-	said  [2][]byte // bytes from the member and from the client
-	at    int64
-	back  bool // whether a time decreased
-	fed   int
-	ended int
+// decodedConn contains what was decoded from one connection.
+type decodedConn struct {
+	sink          *recordingSink
+	received      [2][]byte // bytes from the member and from the client
+	lastTime      int64
+	timeDecreased bool // whether a time decreased
+	feedCount     int
+	endCount      int
 }
 
-func (l *listened) Tap(cfg store.TapConfig) store.Tap {
+func (l *recordingSink) Tap(cfg store.TapConfig) store.Tap {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := &heard{of: l}
+	h := &decodedConn{sink: l}
 	l.conns[cfg.Conn] = h
 	return h
 }
 
-func (l *listened) Call(*call.Call) {}
+func (l *recordingSink) Call(*call.Call) {}
 
-func (l *listened) Gap(g call.Gap) {
+func (l *recordingSink) Gap(g call.Gap) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gaps = append(l.gaps, g)
 }
 
-func (h *heard) Feed(ofClient bool, at int64, b []byte) error {
-	h.fed++
-	if h.of.feed != nil {
-		return h.of.feed(h, ofClient, b)
+func (h *decodedConn) Feed(ofClient bool, at int64, b []byte) error {
+	h.feedCount++
+	if h.sink.feed != nil {
+		return h.sink.feed(h, ofClient, b)
 	}
 	side := 0
 	if ofClient {
 		side = 1
 	}
-	h.said[side] = append(h.said[side], b...)
-	h.at, h.back = at, h.back || at < 0
+	h.received[side] = append(h.received[side], b...)
+	h.lastTime, h.timeDecreased = at, h.timeDecreased || at < 0
 	return nil
 }
 
-func (h *heard) Open() int { return 0 }
-func (h *heard) End(int64) { h.ended++ }
+func (h *decodedConn) Open() int { return 0 }
+func (h *decodedConn) End(int64) { h.endCount++ }
 
-// tight accepts connections with small buffers.
-type tight struct{ net.Listener }
+// smallBufferListener accepts connections with small buffers.
+type smallBufferListener struct{ net.Listener }
 
-func (l tight) Accept() (net.Conn, error) {
+func (l smallBufferListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err == nil {
 		err = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
@@ -85,18 +85,18 @@ func (l tight) Accept() (net.Conn, error) {
 }
 
 // forward runs a relay in front of a member. all keeps everything that the relay decodes.
-func forward(t *testing.T, to string, all *listened) (addr string, stop func()) {
+func forward(t *testing.T, to string, all *recordingSink) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.conns = map[uint32]*heard{}
+	all.conns = map[uint32]*decodedConn{}
 	began := time.Now()
-	r := passive.NewRelay(passive.RelayConfig{To: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Error(why) }})
+	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Error(why) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- r.Serve(ctx, tight{l}) }()
+	go func() { served <- r.Serve(ctx, smallBufferListener{l}) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {
@@ -170,7 +170,7 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l := &listened{}
+	l := &recordingSink{}
 	addr, stop := forward(t, to, l)
 	var all sync.WaitGroup
 	for i := range conns {
@@ -199,10 +199,10 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 		t.Fatalf("%d connections are decoded, with the gaps %v", len(l.conns), l.gaps)
 	}
 	for _, h := range l.conns {
-		i := h.said[1][0]
-		sum := sha256.Sum256(h.said[1])
-		if h.ended != 1 || h.back || !bytes.Equal(h.said[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.said[0], append(sum[:], random(uint64(i), size)...)) {
-			t.Errorf("of connection %d is decoded: %d and %d bytes; it ended %d times", i, len(h.said[1]), len(h.said[0]), h.ended)
+		i := h.received[1][0]
+		sum := sha256.Sum256(h.received[1])
+		if h.endCount != 1 || h.timeDecreased || !bytes.Equal(h.received[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.received[0], append(sum[:], random(uint64(i), size)...)) {
+			t.Errorf("of connection %d is decoded: %d and %d bytes; it ended %d times", i, len(h.received[1]), len(h.received[0]), h.endCount)
 		}
 	}
 }
@@ -212,13 +212,13 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	const conns, calls = 20, 200
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-	l := &listened{}
+	l := &recordingSink{}
 	early := false
-	l.feed = func(h *heard, ofClient bool, b []byte) error {
-		h.said[0] = append(h.said[0], b...) // in the order of decoding
+	l.feed = func(h *decodedConn, ofClient bool, b []byte) error {
+		h.received[0] = append(h.received[0], b...) // in the order of decoding
 		if ofClient {
-			h.at++
-		} else if h.at--; h.at != 0 {
+			h.lastTime++
+		} else if h.lastTime--; h.lastTime != 0 {
 			early = true
 		}
 		return nil
@@ -250,7 +250,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	}
 	for n, h := range l.conns {
 		for i := range uint64(calls) {
-			if binary.BigEndian.Uint64(h.said[0][16*i:]) != i || binary.BigEndian.Uint64(h.said[0][16*i+8:]) != i {
+			if binary.BigEndian.Uint64(h.received[0][16*i:]) != i || binary.BigEndian.Uint64(h.received[0][16*i+8:]) != i {
 				t.Fatalf("connection %d: call %d is not in its place", n, i)
 			}
 		}
@@ -265,10 +265,10 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
 	goOn := make(chan struct{})
 	most := 0
-	l := &listened{feed: func(h *heard, ofClient bool, b []byte) error {
+	l := &recordingSink{feed: func(h *decodedConn, ofClient bool, b []byte) error {
 		<-goOn
-		h.said[1] = append(h.said[1], b...)
-		most = max(most, len(h.said[1]))
+		h.received[1] = append(h.received[1], b...)
+		most = max(most, len(h.received[1]))
 		return nil
 	}}
 	began := time.Now() // shortly before the relay's clock starts
@@ -289,21 +289,21 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	say([]byte("little"))
 	close(goOn)
 	stop()
-	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes arrived faster than they could be decoded, so the rest of the connection is not recorded" {
+	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Reason != "the connection's bytes arrived faster than they could be decoded, so the rest of the connection is not recorded" {
 		t.Fatalf("the gaps are %+v", l.gaps)
 	}
 	if at := time.Duration(l.gaps[0].At); at > passed {
 		t.Errorf("the gap begins at %v, but all had passed after %v", at, passed)
 	}
-	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
+	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].received[1]) {
 		t.Errorf("%d bytes of the first connection are decoded, or differ from the sent ones", most)
 	}
-	if got := string(l.conns[2].said[1]); got != "littleall" {
+	if got := string(l.conns[2].received[1]); got != "littleall" {
 		t.Errorf("of the second connection %q is decoded", got)
 	}
 	for n, h := range l.conns {
-		if h.ended != 1 {
-			t.Errorf("connection %d ended %d times", n, h.ended)
+		if h.endCount != 1 {
+			t.Errorf("connection %d ended %d times", n, h.endCount)
 		}
 	}
 }
@@ -318,7 +318,7 @@ func TestManySmallPiecesAreBounded(t *testing.T) {
 // A tap that returned an error is not called again.
 func TestBytesAreForwardedAfterAnError(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-	l := &listened{feed: func(*heard, bool, []byte) error { return errors.New("it is nothing that I know") }}
+	l := &recordingSink{feed: func(*decodedConn, bool, []byte) error { return errors.New("it is nothing that I know") }}
 	addr, stop := forward(t, to, l)
 	c := dial(t, addr)
 	var b [4]byte
@@ -331,8 +331,8 @@ func TestBytesAreForwardedAfterAnError(t *testing.T) {
 		}
 	}
 	stop()
-	if h := l.conns[1]; len(l.gaps) != 1 || h.fed != 1 || h.ended != 1 {
-		t.Errorf("%d pieces were fed, it ended %d times, the gaps are %v", h.fed, h.ended, l.gaps)
+	if h := l.conns[1]; len(l.gaps) != 1 || h.feedCount != 1 || h.endCount != 1 {
+		t.Errorf("%d pieces were fed, it ended %d times, the gaps are %v", h.feedCount, h.endCount, l.gaps)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 		arrived <- struct{}{}
 		_, _ = io.Copy(io.Discard, hidesLength{c})
 	})
-	l := &listened{}
+	l := &recordingSink{}
 	addr, stop := forward(t, to, l)
 	var conns []*net.TCPConn
 	for range 3 {
@@ -368,8 +368,8 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 		}
 	}
 	for n, h := range l.conns {
-		if h.ended != 1 || string(h.said[1]) != "hello" {
-			t.Errorf("of connection %d %q is decoded, and it ended %d times", n, h.said[1], h.ended)
+		if h.endCount != 1 || string(h.received[1]) != "hello" {
+			t.Errorf("of connection %d %q is decoded, and it ended %d times", n, h.received[1], h.endCount)
 		}
 	}
 }
@@ -447,8 +447,8 @@ func TestEndReachesLateConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &listened{conns: map[uint32]*heard{}}
-	r := passive.NewRelay(passive.RelayConfig{To: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
+	all := &recordingSink{conns: map[uint32]*decodedConn{}}
+	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
 	ctx := &slowly{Context: context.Background(), done: make(chan struct{}), withdrawn: make(chan struct{}, 16)}
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(ctx, l) }()
@@ -481,7 +481,7 @@ func TestAResetEndsBothSides(t *testing.T) {
 		_, _ = io.Copy(io.Discard, hidesLength{c})
 		close(ended)
 	})
-	l := &listened{}
+	l := &recordingSink{}
 	addr, stop := forward(t, to, l)
 	c := dial(t, addr)
 	if _, err := c.Write([]byte("x")); err != nil {
@@ -496,15 +496,15 @@ func TestAResetEndsBothSides(t *testing.T) {
 	_ = c.Close()
 	<-ended
 	stop()
-	if h := l.conns[1]; h.ended != 1 {
-		t.Errorf("it ended %d times", h.ended)
+	if h := l.conns[1]; h.endCount != 1 {
+		t.Errorf("it ended %d times", h.endCount)
 	}
 }
 
 // A queue slot is reused after its connection has ended.
 func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-	l := &listened{}
+	l := &recordingSink{}
 	addr, stop := forward(t, to, l)
 	var all sync.WaitGroup
 	for range 8 {
@@ -533,8 +533,8 @@ func TestSlotsOfConnectionsAreReused(t *testing.T) {
 		t.Errorf("%d connections are decoded", len(l.conns))
 	}
 	for n, h := range l.conns {
-		if h.ended != 1 || len(h.said[0]) != 1000 || !slices.Equal(h.said[0], h.said[1]) {
-			t.Errorf("connection %d: %d and %d bytes are decoded, it ended %d times", n, len(h.said[1]), len(h.said[0]), h.ended)
+		if h.endCount != 1 || len(h.received[0]) != 1000 || !slices.Equal(h.received[0], h.received[1]) {
+			t.Errorf("connection %d: %d and %d bytes are decoded, it ended %d times", n, len(h.received[1]), len(h.received[0]), h.endCount)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // priority controls the scheduling of the process's threads.
 type priority struct {
-	before *unix.SchedAttr // the original attributes; nil while threads do not give way
-	never  bool            // set if the threads must never give way
+	original *unix.SchedAttr // the original attributes; nil while threads do not give way
+	disabled bool            // set if the threads must never give way
 }
 
 // CanRestorePriority reports whether threads that gave way can return to normal scheduling
@@ -31,17 +31,17 @@ func CanRestorePriority() bool {
 // return to it.
 func (p *priority) setIdle(enable bool) {
 	switch {
-	case p.never || enable == (p.before != nil):
+	case p.disabled || enable == (p.original != nil):
 	case enable:
-		before, err := unix.SchedGetAttr(0, 0)
-		if p.never = err != nil || before.Policy != unix.SCHED_NORMAL || !CanRestorePriority(); p.never {
+		original, err := unix.SchedGetAttr(0, 0)
+		if p.disabled = err != nil || original.Policy != unix.SCHED_NORMAL || !CanRestorePriority(); p.disabled {
 			return
 		}
-		p.before = before
+		p.original = original
 		setAll(&unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE})
 	default:
-		setAll(p.before)
-		p.before = nil
+		setAll(p.original)
+		p.original = nil
 	}
 }
 

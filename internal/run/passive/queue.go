@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// queueGathers is how long a queue collects pieces, so that one wake-up serves hundreds of
+	// collectTime is how long a queue collects pieces, so that one wake-up serves hundreds of
 	// pieces. A wake-up costs more than decoding one call.
-	queueGathers = 5 * time.Millisecond
-	// enough is the number of waiting pieces at which the queue wakes before queueGathers has
+	collectTime = 5 * time.Millisecond
+	// wakeThreshold is the number of waiting pieces at which the queue wakes before collectTime has
 	// passed.
-	enough = 4096
+	wakeThreshold = 4096
 )
 
 // queue decodes pieces in a separate goroutine.
 type queue struct {
-	mu     sync.Mutex
-	pieces []piece // pieces that were added since the goroutine last checked
-	sleeps bool    // set if the goroutine found no pieces and is waiting to be woken
-	closed bool    // set if no more pieces will be added
+	mu         sync.Mutex
+	pieces     []piece // pieces that were added since the goroutine last checked
+	isSleeping bool    // set if the goroutine found no pieces and is waiting to be woken
+	closed     bool    // set if no more pieces will be added
 
 	woken chan struct{}
 	done  chan struct{}
@@ -32,8 +32,8 @@ func newQueue() *queue {
 func (q *queue) add(p piece) {
 	q.mu.Lock()
 	q.pieces = append(q.pieces, p)
-	wake := q.sleeps || len(q.pieces) >= enough
-	q.sleeps = false
+	wake := q.isSleeping || len(q.pieces) >= wakeThreshold
+	q.isSleeping = false
 	q.mu.Unlock()
 	if wake {
 		q.wake()
@@ -58,14 +58,14 @@ func (q *queue) close() {
 
 func (q *queue) run() {
 	defer close(q.done)
-	timer := time.NewTimer(queueGathers)
+	timer := time.NewTimer(collectTime)
 	defer timer.Stop()
 	var pieces []piece
 	for {
 		q.mu.Lock()
 		pieces, q.pieces = q.pieces, pieces[:0]
 		closed := q.closed
-		q.sleeps = len(pieces) == 0
+		q.isSleeping = len(pieces) == 0
 		q.mu.Unlock()
 		if len(pieces) == 0 {
 			if closed {
@@ -75,16 +75,16 @@ func (q *queue) run() {
 		}
 		for i := range pieces {
 			p := &pieces[i]
-			p.of.decodePiece(*p)
+			p.backlog.decodePiece(*p)
 			*p = piece{} // lets the garbage collector free the bytes
 		}
-		if cap(pieces) > 4*enough {
+		if cap(pieces) > 4*wakeThreshold {
 			pieces = nil
 		}
 		if closed {
 			continue
 		}
-		timer.Reset(queueGathers)
+		timer.Reset(collectTime)
 		select {
 		case <-timer.C:
 		case <-q.woken:

@@ -16,7 +16,7 @@ import (
 
 // RelayConfig configures a relay.
 type RelayConfig struct {
-	To string // HOST:PORT of the member
+	MemberAddress string // HOST:PORT of the member
 	// If Listen is set, clients connect to the relay over TLS. If Dial is set, the relay connects
 	// to the member over TLS.
 	Listen, Dial *tls.Config
@@ -24,8 +24,8 @@ type RelayConfig struct {
 	Tap          TapConfig
 	// Now returns the time on the recording's clock, in nanoseconds since the recording began.
 	Now func() int64
-	// Say receives a sentence about a connection that could not be forwarded.
-	Say func(string)
+	// Notify receives a sentence about a connection that could not be forwarded.
+	Notify func(string)
 }
 
 const dialTimeout = 5 * time.Second
@@ -67,7 +67,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("the relay's listener was closed: %w", err)
 		case err != nil: // for example, too many open files, which may be a temporary condition
-			r.cfg.Say(fmt.Sprintf("a connection could not be accepted: %v", err))
+			r.cfg.Notify(fmt.Sprintf("a connection could not be accepted: %v", err))
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
@@ -93,8 +93,8 @@ func (r *Relay) relay(ctx context.Context, client net.Conn) {
 	client, server, err := r.connect(ctx, client)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.cfg.Say(err.Error())
-			r.cfg.Tap.Sink.Gap(call.Gap{At: r.cfg.Now(), Conn: n, Why: err.Error()})
+			r.cfg.Notify(err.Error())
+			r.cfg.Tap.Sink.Gap(call.Gap{At: r.cfg.Now(), Conn: n, Reason: err.Error()})
 		}
 		return
 	}
@@ -122,9 +122,9 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 		}
 		client = secure
 	}
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", r.cfg.To)
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", r.cfg.MemberAddress)
 	if err != nil {
-		return client, nil, fmt.Errorf("the member at %s could not be reached: %w", r.cfg.To, err)
+		return client, nil, fmt.Errorf("the member at %s could not be reached: %w", r.cfg.MemberAddress, err)
 	}
 	if r.cfg.Dial == nil {
 		return client, server, nil
@@ -132,12 +132,12 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 	config := r.cfg.Dial.Clone()
 	config.NextProtos = alpn
 	if config.ServerName == "" {
-		config.ServerName, _, _ = net.SplitHostPort(r.cfg.To)
+		config.ServerName, _, _ = net.SplitHostPort(r.cfg.MemberAddress)
 	}
 	secure := tls.Client(server, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = server.Close() // err is more important
-		return client, nil, fmt.Errorf("the TLS handshake with the member at %s failed: %w", r.cfg.To, err)
+		return client, nil, fmt.Errorf("the TLS handshake with the member at %s failed: %w", r.cfg.MemberAddress, err)
 	}
 	return client, secure, nil
 }

@@ -40,8 +40,8 @@ func start(t *testing.T, to string, redactor *call.Redactor, secure *tls.Config)
 	}
 	began := time.Now()
 	relayed := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: etcd.New(), Redactor: redactor, Sink: w}, Listen: secure, ALPN: []string{"h2"},
-		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
+		MemberAddress: to, Tap: passive.TapConfig{Tapped: etcd.New(), Redactor: redactor, Sink: w}, Listen: secure, ALPN: []string{"h2"},
+		Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -163,7 +163,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 			t.Errorf("%+v", c)
 		}
 		if c.Pushed {
-			events += c.Keys
+			events += c.KeyCount
 			continue
 		}
 		of[c.Method] = append(of[c.Method], c)
@@ -173,14 +173,14 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 			t.Fatalf("%d calls of %s are recorded, not %d", len(of[method]), method, n)
 		}
 		for _, c := range of[method] {
-			if !c.Answered() || c.Sent == 0 && method != "KV/Put" || len(c.Parts) == 0 {
+			if !c.Answered() || c.RequestSize == 0 && method != "KV/Put" || len(c.Parts) == 0 {
 				t.Errorf("%+v", c)
 			}
 		}
 	}
 	key := func(name string) string { return string(redactor.RedactKey([]byte(prefix + name))) }
 	put, bound, refused := of["KV/Put"][0], of["KV/Put"][1], of["KV/Put"][2]
-	if p := put.Parts[0]; put.Revision != wrote || string(p.Key) != key("a") || p.Value.Size != 70_000 || put.Sent < 70_000 {
+	if p := put.Parts[0]; put.Revision != wrote || string(p.Key) != key("a") || p.Value.Size != 70_000 || put.RequestSize < 70_000 {
 		t.Errorf("the first put is %+v, and it wrote at %d", put, wrote)
 	}
 	lease := of["Lease/LeaseGrant"][0].Lease
@@ -198,7 +198,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	}
 	for i, txn := range of["KV/Txn"] {
 		p := txn.Parts
-		if !txn.Guarded || txn.Held != (i == 0) || len(p) != 3 || p[0].Action != call.Compare || p[0].Target != call.Modified || p[0].Number != wrote ||
+		if !txn.Guarded || txn.GuardsHeld != (i == 0) || len(p) != 3 || p[0].Action != call.Compare || p[0].Target != call.Modified || p[0].Number != wrote ||
 			p[1].Action != call.Write || p[1].Branch != call.Then || p[2].Action != call.Read || p[2].Branch != call.Else {
 			t.Errorf("transaction %d is %+v", i, txn)
 		}
@@ -265,7 +265,7 @@ func TestForeignBytesAreForwarded(t *testing.T) {
 	}
 	_ = c.Close()
 	r.stop()
-	if calls, gaps := r.read(t); len(calls) != 0 || len(gaps) != 1 || !strings.Contains(gaps[0].Why, "does not speak HTTP/2") {
+	if calls, gaps := r.read(t); len(calls) != 0 || len(gaps) != 1 || !strings.Contains(gaps[0].Reason, "does not speak HTTP/2") {
 		t.Errorf("%d calls and %+v are recorded", len(calls), gaps)
 	}
 }

@@ -17,18 +17,18 @@ const (
 	// blockSize is the size of a block in the ring, in bytes. Even the largest packets, which are
 	// 64 KiB long on a loopback interface, fit in a block.
 	blockSize = 128 << 10
-	// gathers is how long the kernel collects packets in a block before it wakes the reader. A
+	// blockTimeout is how long the kernel collects packets in a block before it wakes the reader. A
 	// wake-up costs more than reading a packet.
-	gathers = 50 * time.Millisecond
+	blockTimeout = 50 * time.Millisecond
 )
 
 // ring is memory that is shared with the kernel, which writes copies of packets into it. See
 // TPACKET_V3 in the kernel's documentation of packet_mmap.
 type ring struct {
-	f   *os.File
-	raw syscall.RawConn
-	mem []byte
-	at  int // the block to read next
+	f         *os.File
+	raw       syscall.RawConn
+	mem       []byte
+	nextBlock int // the block to read next
 }
 
 // openRing starts capturing the segments that are sent from or to a port.
@@ -72,7 +72,7 @@ func (r *ring) open(fd int, port uint16, blocks int) error {
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
 		Block_size: blockSize, Block_nr: uint32(blocks),
 		Frame_size: blockSize, Frame_nr: uint32(blocks), // packets have variable lengths
-		Retire_blk_tov: uint32(gathers.Milliseconds()),
+		Retire_blk_tov: uint32(blockTimeout.Milliseconds()),
 	}); err != nil {
 		return err
 	}
@@ -103,10 +103,10 @@ func (r *ring) filled(i int) bool {
 }
 
 // ready reports whether a block can be read.
-func (r *ring) ready() bool { return r.filled(r.at) }
+func (r *ring) ready() bool { return r.filled(r.nextBlock) }
 
 // isFilling reports whether at least a quarter of the ring is waiting to be read.
-func (r *ring) isFilling() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
+func (r *ring) isFilling() bool { return r.filled((r.nextBlock + r.blocks()/4) % r.blocks()) }
 
 // wait waits until a block can be read. It returns os.ErrDeadlineExceeded after the deadline that
 // setDeadline has set.
@@ -120,8 +120,8 @@ func (r *ring) setDeadline(at time.Time) { _ = r.f.SetReadDeadline(at) }
 // handle receives the captured bytes, which start with the network header, the length of the whole
 // packet, and the packet's time in nanoseconds on the system's clock.
 func (r *ring) read(handle func(b []byte, length int, at int64)) {
-	head := r.block(r.at)
-	mem := r.mem[r.at*blockSize : (r.at+1)*blockSize]
+	head := r.block(r.nextBlock)
+	mem := r.mem[r.nextBlock*blockSize : (r.nextBlock+1)*blockSize]
 	next := head.Offset_to_first_pkt
 	for range head.Num_pkts {
 		p := (*unix.Tpacket3Hdr)(unsafe.Pointer(&mem[next]))
@@ -130,7 +130,7 @@ func (r *ring) read(handle func(b []byte, length int, at int64)) {
 		next += p.Next_offset
 	}
 	atomic.StoreUint32(&head.Block_status, unix.TP_STATUS_KERNEL)
-	r.at = (r.at + 1) % r.blocks()
+	r.nextBlock = (r.nextBlock + 1) % r.blocks()
 }
 
 // drops returns the number of packets that were lost since the last call because the ring was full.

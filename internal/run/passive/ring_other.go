@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-const gathers = 50 * time.Millisecond
+const blockTimeout = 50 * time.Millisecond
 
 type ring struct{}
 

@@ -11,43 +11,43 @@ import (
 
 const (
 	second = int64(1e9)
-	// kept is how long the table remembers an ended connection after its last packet, so that late
+	// endedConnTTL is how long the table remembers an ended connection after its last packet, so that late
 	// packets are not attributed to another connection.
-	kept = 60 * second
-	// unanswered is how long the table remembers a connection request without an answer.
-	unanswered = 120 * second
-	// idle is how long the table remembers a connection that is not decoded or on which no data was
+	endedConnTTL = 60 * second
+	// requestTTL is how long the table remembers a connection request without an answer.
+	requestTTL = 120 * second
+	// idleConnTTL is how long the table remembers a connection that is not decoded or on which no data was
 	// sent.
-	idle = 3600 * second
-	// most is the number of connections above which the table is crowded. A crowded table applies
+	idleConnTTL = 3600 * second
+	// crowdedConns is the number of connections above which the table is crowded. A crowded table applies
 	// the limit crowded instead of idle and unanswered.
-	most    = 1 << 20
-	crowded = 10 * second
-	sweeps  = 10 * second
-	// mostAsked limits the number of connection requests that no client has confirmed. If a flood
+	crowdedConns   = 1 << 20
+	crowdedConnTTL = 10 * second
+	sweepInterval  = 10 * second
+	// maxRequests limits the number of connection requests that no client has confirmed. If a flood
 	// of requests exceeds this limit, the table forgets the oldest requests.
-	mostAsked = 1 << 16
-	// holeFor is how long the table waits for missing bytes. A retransmission would arrive sooner.
-	holeFor = 10 * second
-	// twinsWithin is the maximum time between two copies of a packet that have different addresses.
-	twinsWithin = 3 * second
+	maxRequests = 1 << 16
+	// holeTimeout is how long the table waits for missing bytes. A retransmission would arrive sooner.
+	holeTimeout = 10 * second
+	// twinTimeout is the maximum time between two copies of a packet that have different addresses.
+	twinTimeout = 3 * second
 	// Limits on the number of bytes that follow holes and wait to be decoded.
-	heldOfStream = 4 << 20
-	heldOfAll    = 64 << 20
+	maxHeldPerStream = 4 << 20
+	maxHeldTotal     = 64 << 20
 )
 
 // Reasons for gaps.
 const (
-	wasOpen  = "the connection was open before the capture began, so it is not recorded until its client connects again"
-	lostOpen = "the beginning of the connection was not captured, so the connection is not recorded"
-	secured  = "the connection uses TLS, which a capture cannot decode; record it with a relay instead (--listen, --to, --cert, --key and --cacert)"
-	notHeard = "a packet of the connection was not captured, so the rest of the connection is not recorded"
-	tooMuch  = "a packet of the connection was not captured and too much data followed it, so the rest of the connection is not recorded"
-	noEnd    = "the end of the connection was not captured, because another connection now uses the same client address"
+	reasonAlreadyOpen   = "the connection was open before the capture began, so it is not recorded until its client connects again"
+	reasonStartMissing  = "the beginning of the connection was not captured, so the connection is not recorded"
+	reasonTLS           = "the connection uses TLS, which a capture cannot decode; record it with a relay instead (--listen, --to, --cert, --key and --cacert)"
+	reasonPacketMissing = "a packet of the connection was not captured, so the rest of the connection is not recorded"
+	reasonHoleTooLarge  = "a packet of the connection was not captured and too much data followed it, so the rest of the connection is not recorded"
+	reasonEndMissing    = "the end of the connection was not captured, because another connection now uses the same client address"
 )
 
-// ends contains the addresses of a connection.
-type ends struct{ client, server netip.AddrPort }
+// connAddresses contains the addresses of a connection.
+type connAddresses struct{ client, server netip.AddrPort }
 
 // state is the extent to which a connection is decoded.
 type state uint8
@@ -60,16 +60,16 @@ const (
 
 // conn is a connection. A connection begins with the client's SYN.
 type conn struct {
-	number  uint32
-	tap     *Conn // set from the first byte to the end
-	state   state
-	asked   uint32 // the client's initial sequence number
-	agreed  uint32 // the member's initial sequence number, if its stream is known
-	streams [2]stream
+	number    uint32
+	tap       *Conn // set from the first byte to the end
+	state     state
+	clientISN uint32 // the client's initial sequence number
+	serverISN uint32 // the member's initial sequence number, if its stream is known
+	streams   [2]stream
 	// confirmed is set if the client has sent anything after its SYN.
-	confirmed bool
-	since     int64 // time at which the SYN arrived
-	at        int64 // time at which the last packet arrived
+	confirmed      bool
+	synTime        int64 // time at which the SYN arrived
+	lastPacketTime int64 // time at which the last packet arrived
 	// twin is an earlier connection that may be the same connection with other addresses. The two
 	// are the same if the member answered both with the same initial sequence number.
 	twin *conn
@@ -77,40 +77,40 @@ type conn struct {
 
 // The indexes of a connection's streams.
 const (
-	ofClient = iota
-	ofServer
+	clientSide = iota
+	serverSide
 )
 
 // table assigns packets to connections and decodes them. It is not safe for concurrent use.
 type table struct {
-	tap       TapConfig
-	at        func(netip.AddrPort) bool // reports whether an address is the member's
-	port      uint16
-	conns     map[ends]*conn
-	asks      map[uint32]*conn // recent connections, by the client's initial sequence number
-	elsewhere map[netip.Addr]bool
-	last      int64 // time at which the last packet arrived
-	swept     int64
-	held      int    // number of bytes that wait after holes
-	number    uint32 // number of connections so far
-	open      uint32 // number of these connections that were open before the capture
-	dropped   bool   // set if packets were lost, so that the beginning of a connection may be missing
-	most      int
-	// asked is a ring of the latest connection requests. oldest is the index of the oldest request.
-	asked  []asking
-	oldest int
+	tap             TapConfig
+	isMemberAddress func(netip.AddrPort) bool // reports whether an address is the member's
+	port            uint16
+	conns           map[connAddresses]*conn
+	connsByISN      map[uint32]*conn // recent connections, by the client's initial sequence number
+	otherAddresses  map[netip.Addr]bool
+	lastPacketTime  int64 // time at which the last packet arrived
+	lastSweep       int64
+	held            int    // number of bytes that wait after holes
+	number          uint32 // number of connections so far
+	alreadyOpen     uint32 // number of these connections that were open before the capture
+	dropped         bool   // set if packets were lost, so that the beginning of a connection may be missing
+	crowdedAt       int
+	// requests is a ring of the latest connection requests. oldest is the index of the oldest request.
+	requests      []connRequest
+	oldestRequest int
 }
 
-// asking is a connection request and its addresses.
-type asking struct {
-	ends ends
+// connRequest is a connection request and its addresses.
+type connRequest struct {
+	ends connAddresses
 	conn *conn
 }
 
 func newTable(cfg *TapConfig, port uint16, at func(netip.Addr) bool) *table {
 	return &table{
-		tap: *cfg, port: port, most: most, conns: map[ends]*conn{}, asks: map[uint32]*conn{}, elsewhere: map[netip.Addr]bool{},
-		at: func(a netip.AddrPort) bool { return a.Port() == port && at(a.Addr()) },
+		tap: *cfg, port: port, crowdedAt: crowdedConns, conns: map[connAddresses]*conn{}, connsByISN: map[uint32]*conn{}, otherAddresses: map[netip.Addr]bool{},
+		isMemberAddress: func(a netip.AddrPort) bool { return a.Port() == port && at(a.Addr()) },
 	}
 }
 
@@ -122,28 +122,28 @@ func (t *table) packet(b []byte, length int, at int64) {
 		return
 	}
 	// The processors' clocks differ slightly, but the times in a recording must not decrease.
-	t.last = max(t.last, at)
+	t.lastPacketTime = max(t.lastPacketTime, at)
 	t.segment(&s)
-	if passed := t.last - t.swept; passed >= sweeps || passed >= second && len(t.conns) > 2*t.most {
+	if passed := t.lastPacketTime - t.lastSweep; passed >= sweepInterval || passed >= second && len(t.conns) > 2*t.crowdedAt {
 		t.sweep()
 	}
 }
 
 func (t *table) segment(s *segment) {
 	if s.flags&(flagSYN|flagACK) == flagSYN {
-		if t.at(s.to) {
+		if t.isMemberAddress(s.to) {
 			t.handleSYN(s)
 		} else {
 			t.countOther(s)
 		}
 		return
 	}
-	side, c := t.connOf(s)
+	side, c := t.findConn(s)
 	if c == nil {
 		return
 	}
-	c.at = t.last
-	c.confirmed = c.confirmed || side == ofClient && s.flags&flagRST == 0
+	c.lastPacketTime = t.lastPacketTime
+	c.confirmed = c.confirmed || side == clientSide && s.flags&flagRST == 0
 	switch {
 	case c.state == closed:
 	case c.state == unrecorded:
@@ -153,28 +153,28 @@ func (t *table) segment(s *segment) {
 	case s.flags&flagRST != 0:
 		t.reset(c, side, s)
 	default:
-		t.goesOn(c, side, s)
+		t.handleSegment(c, side, s)
 	}
 }
 
-// connOf returns the connection of a segment and the side of its sender. If a segment with data
+// findConn returns the connection of a segment and the side of its sender. If a segment with data
 // belongs to no known connection, it starts a connection whose beginning was not captured.
-func (t *table) connOf(s *segment) (side int, c *conn) {
-	sent, answered := ends{s.from, s.to}, ends{s.to, s.from}
+func (t *table) findConn(s *segment) (side int, c *conn) {
+	sent, answered := connAddresses{s.from, s.to}, connAddresses{s.to, s.from}
 	if c = t.conns[sent]; c != nil {
-		return ofClient, c
+		return clientSide, c
 	}
 	if c = t.conns[answered]; c != nil {
-		return ofServer, c
+		return serverSide, c
 	}
 	if len(s.payload) == 0 {
 		return 0, nil
 	}
 	switch {
-	case t.at(s.to):
-		t.conns[sent] = t.unknown()
-	case t.at(s.from):
-		t.conns[answered] = t.unknown()
+	case t.isMemberAddress(s.to):
+		t.conns[sent] = t.newUnrecordedConn()
+	case t.isMemberAddress(s.from):
+		t.conns[answered] = t.newUnrecordedConn()
 	default:
 		t.countOther(s)
 	}
@@ -187,60 +187,60 @@ func (t *table) countOther(s *segment) {
 	if at.Port() != t.port {
 		at = s.from
 	}
-	if len(t.elsewhere) < 3 {
-		t.elsewhere[at.Addr()] = true
+	if len(t.otherAddresses) < 3 {
+		t.otherAddresses[at.Addr()] = true
 	}
 }
 
-func (t *table) unknown() *conn {
+func (t *table) newUnrecordedConn() *conn {
 	t.number++
-	why := lostOpen
+	why := reasonStartMissing
 	if !t.dropped {
-		t.open++
-		why = wasOpen
+		t.alreadyOpen++
+		why = reasonAlreadyOpen
 	}
-	t.tap.Sink.Gap(call.Gap{At: t.last, Conn: t.number, Why: why})
-	return &conn{number: t.number, state: unrecorded, at: t.last}
+	t.tap.Sink.Gap(call.Gap{At: t.lastPacketTime, Conn: t.number, Reason: why})
+	return &conn{number: t.number, state: unrecorded, lastPacketTime: t.lastPacketTime}
 }
 
 // handleSYN handles a SYN, with which a client requests a connection.
 func (t *table) handleSYN(s *segment) {
-	key := ends{s.from, s.to}
+	key := connAddresses{s.from, s.to}
 	if before := t.conns[key]; before != nil {
-		if before.state != closed && before.asked == s.seq {
+		if before.state != closed && before.clientISN == s.seq {
 			return // a retransmission
 		}
-		t.end(before, noEnd)
+		t.end(before, reasonEndMissing)
 	}
-	c := &conn{asked: s.seq, since: t.last, at: t.last}
-	if twin := t.asks[s.seq]; twin != nil && t.last-twin.since <= twinsWithin && len(s.payload) == 0 {
+	c := &conn{clientISN: s.seq, synTime: t.lastPacketTime, lastPacketTime: t.lastPacketTime}
+	if twin := t.connsByISN[s.seq]; twin != nil && t.lastPacketTime-twin.synTime <= twinTimeout && len(s.payload) == 0 {
 		c.twin = twin // address translation does not change a packet's sequence number
 	} else {
-		t.asks[s.seq] = c
+		t.connsByISN[s.seq] = c
 		t.count(c)
 	}
-	c.streams[ofClient].begin(s.seq + 1)
+	c.streams[clientSide].begin(s.seq + 1)
 	t.conns[key] = c
-	t.remember(asking{key, c})
-	t.bytes(c, ofClient, s.seq+1, s.payload) // the SYN may contain data (TCP Fast Open)
+	t.addRequest(connRequest{key, c})
+	t.bytes(c, clientSide, s.seq+1, s.payload) // the SYN may contain data (TCP Fast Open)
 }
 
-// remember adds a connection request to the ring. If the ring is full, the request replaces the
+// addRequest adds a connection request to the ring. If the ring is full, the request replaces the
 // oldest request. If no client has confirmed the oldest request and its connection has sent no
 // data, remember also forgets that connection. A flood of requests therefore affects no other
 // connection.
-func (t *table) remember(a asking) {
-	if len(t.asked) < mostAsked {
-		t.asked = append(t.asked, a)
+func (t *table) addRequest(a connRequest) {
+	if len(t.requests) < maxRequests {
+		t.requests = append(t.requests, a)
 		return
 	}
-	old := t.asked[t.oldest]
-	t.asked[t.oldest] = a
-	t.oldest = (t.oldest + 1) % mostAsked
-	if c := old.conn; !c.confirmed && c.tap == nil && c.streams[ofClient].bytes+c.streams[ofServer].bytes == 0 && t.conns[old.ends] == c {
+	old := t.requests[t.oldestRequest]
+	t.requests[t.oldestRequest] = a
+	t.oldestRequest = (t.oldestRequest + 1) % maxRequests
+	if c := old.conn; !c.confirmed && c.tap == nil && c.streams[clientSide].bytes+c.streams[serverSide].bytes == 0 && t.conns[old.ends] == c {
 		delete(t.conns, old.ends)
-		if t.asks[c.asked] == c {
-			delete(t.asks, c.asked)
+		if t.connsByISN[c.clientISN] == c {
+			delete(t.connsByISN, c.clientISN)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (t *table) count(c *conn) {
 func (t *table) isCopy(c *conn) bool {
 	twin := c.twin
 	c.twin = nil
-	if twin.agreed == c.agreed && twin.asked == c.asked {
+	if twin.serverISN == c.serverISN && twin.clientISN == c.clientISN {
 		return true
 	}
 	t.count(c)
@@ -267,27 +267,27 @@ func (t *table) reset(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	behind := own.offset(s.seq)
 	switch {
-	case !own.known:
+	case !own.started:
 		t.end(c, "")
-	case behind < -1, behind == -1 && !own.over: // an old segment; a FIN also occupies a sequence number
-	case behind > 0, s.flags&flagACK != 0 && other.known && other.offset(s.ack) > 0:
-		t.lose(c, notHeard) // the connection may continue: the receiver may ignore the RST (RFC 5961, section 3)
+	case behind < -1, behind == -1 && !own.finished: // an old segment; a FIN also occupies a sequence number
+	case behind > 0, s.flags&flagACK != 0 && other.started && other.offset(s.ack) > 0:
+		t.stopDecoding(c, reasonPacketMissing) // the connection may continue: the receiver may ignore the RST (RFC 5961, section 3)
 	default:
 		t.end(c, "")
 	}
 }
 
-// goesOn handles a segment of a connection that is decoded, unless the segment is a RST or the
+// handleSegment handles a segment of a connection that is decoded, unless the segment is a RST or the
 // client's SYN.
-func (t *table) goesOn(c *conn, side int, s *segment) {
+func (t *table) handleSegment(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	seq := s.seq
 	if s.flags&flagSYN != 0 {
 		seq++
 		// A server that has lost its state answers with a new initial sequence number, which
 		// replaces the previous one.
-		if side == ofServer && (!own.known || own.next == c.agreed+1 && !own.last && len(own.held) == 0) {
-			c.agreed = s.seq
+		if side == serverSide && (!own.started || own.next == c.serverISN+1 && !own.finSeen && len(own.outOfOrder) == 0) {
+			c.serverISN = s.seq
 			own.begin(seq)
 		}
 	}
@@ -296,27 +296,27 @@ func (t *table) goesOn(c *conn, side int, s *segment) {
 		return
 	}
 	switch {
-	case s.flags&flagACK != 0 && (!other.known || other.offset(s.ack) > 0):
-		t.lose(c, notHeard) // the segment acknowledges bytes that were not captured
+	case s.flags&flagACK != 0 && (!other.started || other.offset(s.ack) > 0):
+		t.stopDecoding(c, reasonPacketMissing) // the segment acknowledges bytes that were not captured
 		return
-	case !own.known:
-		t.lose(c, notHeard)
+	case !own.started:
+		t.stopDecoding(c, reasonPacketMissing)
 		return
-	case len(own.held) > 0 && t.last-own.since > holeFor:
-		t.lose(c, notHeard)
+	case len(own.outOfOrder) > 0 && t.lastPacketTime-own.holeSince > holeTimeout:
+		t.stopDecoding(c, reasonPacketMissing)
 		return
 	}
 	t.bytes(c, side, seq, s.payload)
 	switch {
 	case c.state != open:
 		return
-	case s.cut:
-		t.lose(c, notHeard)
+	case s.truncated:
+		t.stopDecoding(c, reasonPacketMissing)
 		return
 	case s.flags&flagFIN != 0:
 		own.finish(seq + uint32(len(s.payload)))
 	}
-	if own.over && other.over {
+	if own.finished && other.finished {
 		t.end(c, "")
 	}
 }
@@ -327,24 +327,24 @@ func (t *table) bytes(c *conn, side int, seq uint32, b []byte) {
 		return
 	}
 	s := &c.streams[side]
-	first := side == ofClient && s.next == c.asked+1
+	first := side == clientSide && s.next == c.clientISN+1
 	why := ""
 	t.held -= s.bytes
-	s.add(seq, b, t.last, func(b []byte) {
+	s.add(seq, b, t.lastPacketTime, func(b []byte) {
 		switch {
 		case why != "":
 		case first && isTLS(b):
-			why = secured
+			why = reasonTLS
 		case !t.feed(c, side, b):
-			why = notHeard // ignored if the tap has already reported a reason
+			why = reasonPacketMissing // ignored if the tap has already reported a reason
 		}
 		first = false
 	})
-	if t.held += s.bytes; s.bytes > heldOfStream || t.held > heldOfAll && s.bytes > 0 {
-		why = tooMuch
+	if t.held += s.bytes; s.bytes > maxHeldPerStream || t.held > maxHeldTotal && s.bytes > 0 {
+		why = reasonHoleTooLarge
 	}
 	if why != "" {
-		t.lose(c, why)
+		t.stopDecoding(c, why)
 	}
 }
 
@@ -352,14 +352,14 @@ func (t *table) feed(c *conn, side int, b []byte) bool {
 	if c.tap == nil {
 		c.tap = t.tap.Begin(c.number)
 	}
-	return c.tap.Feed(side == ofClient, t.last, b)
+	return c.tap.Feed(side == clientSide, t.lastPacketTime, b)
 }
 
 // isTLS reports whether a client's first bytes are a TLS record (RFC 8446, section 5.1).
 func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 
-// lose stops decoding a connection that is still open. The reported gap begins at the first hole.
-func (t *table) lose(c *conn, why string) {
+// stopDecoding stops decoding a connection that is still open. The reported gap begins at the first hole.
+func (t *table) stopDecoding(c *conn, why string) {
 	if c.twin != nil && t.isCopy(c) {
 		t.endConn(c, unrecorded)
 		return
@@ -367,13 +367,13 @@ func (t *table) lose(c *conn, why string) {
 	if c.tap == nil {
 		c.tap = t.tap.Begin(c.number)
 	}
-	since := t.last
+	since := t.lastPacketTime
 	for i := range c.streams {
-		if s := &c.streams[i]; len(s.held) > 0 {
-			since = min(since, s.since)
+		if s := &c.streams[i]; len(s.outOfOrder) > 0 {
+			since = min(since, s.holeSince)
 		}
 	}
-	c.tap.Missing(since, why)
+	c.tap.ReportGap(since, why)
 	t.endConn(c, unrecorded)
 }
 
@@ -382,55 +382,55 @@ func (t *table) lose(c *conn, why string) {
 func (t *table) end(c *conn, why string) {
 	switch {
 	case c.state != open:
-	case !c.streams[ofClient].complete() || !c.streams[ofServer].complete():
-		t.lose(c, notHeard)
+	case !c.streams[clientSide].complete() || !c.streams[serverSide].complete():
+		t.stopDecoding(c, reasonPacketMissing)
 	case c.tap != nil && why != "":
-		t.lose(c, why)
+		t.stopDecoding(c, why)
 	}
 	t.endConn(c, closed)
 }
 
 func (t *table) endConn(c *conn, to state) {
 	if c.tap != nil {
-		c.tap.End(t.last, "")
+		c.tap.End(t.lastPacketTime, "")
 	}
-	t.held -= c.streams[ofClient].bytes + c.streams[ofServer].bytes
+	t.held -= c.streams[clientSide].bytes + c.streams[serverSide].bytes
 	c.tap, c.twin, c.streams = nil, nil, [2]stream{}
-	c.state, c.at = to, t.last
+	c.state, c.lastPacketTime = to, t.lastPacketTime
 }
 
 // sweep forgets connections that ended, or that became idle, long enough ago.
 func (t *table) sweep() {
-	t.swept = t.last
-	long := idle
-	if len(t.conns) > t.most {
-		long = crowded
+	t.lastSweep = t.lastPacketTime
+	long := idleConnTTL
+	if len(t.conns) > t.crowdedAt {
+		long = crowdedConnTTL
 	}
 	for key, c := range t.conns {
-		age, limit := t.last-c.at, long
+		age, limit := t.lastPacketTime-c.lastPacketTime, long
 		switch {
 		case c.state == closed:
-			limit = kept
+			limit = endedConnTTL
 		case c.state == unrecorded:
 		case c.tap != nil:
 			continue // the connection is open
-		case !c.streams[ofServer].known:
-			limit = min(unanswered, long)
+		case !c.streams[serverSide].started:
+			limit = min(requestTTL, long)
 		}
 		if age > limit {
 			delete(t.conns, key)
 		}
 	}
-	for number, c := range t.asks {
-		if t.last-c.since > twinsWithin {
-			delete(t.asks, number)
+	for number, c := range t.connsByISN {
+		if t.lastPacketTime-c.synTime > twinTimeout {
+			delete(t.connsByISN, number)
 		}
 	}
 }
 
 // finish ends all connections, in the order in which they began.
 func (t *table) finish(at int64) {
-	t.last = max(t.last, at)
+	t.lastPacketTime = max(t.lastPacketTime, at)
 	var left []*conn
 	for _, c := range t.conns {
 		if c.state == open {
@@ -447,5 +447,5 @@ func (t *table) finish(at int64) {
 // arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
-	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s could not be read in time, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})
+	t.tap.Sink.Gap(call.Gap{At: t.lastPacketTime, Reason: fmt.Sprintf("%s could not be read in time, so later requests, replies and whole connections may be missing", text.Plural(n, "packet"))})
 }

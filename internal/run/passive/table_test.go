@@ -14,42 +14,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// heard contains what was decoded from one connection.
-type heard struct {
-	said  [2][]byte // bytes from the client and from the member
-	order []int     // sender of each piece
-	at    []int64
-	ended int
+// tableConn contains what was decoded from one connection.
+type tableConn struct {
+	received [2][]byte // bytes from the client and from the member
+	order    []int     // sender of each piece
+	times    []int64
+	endCount int
 }
 
-func (h *heard) Feed(client bool, at int64, b []byte) error {
-	side := ofServer
+func (h *tableConn) Feed(client bool, at int64, b []byte) error {
+	side := serverSide
 	if client {
-		side = ofClient
+		side = clientSide
 	}
-	h.said[side] = append(h.said[side], b...)
-	h.order, h.at = append(h.order, side), append(h.at, at)
+	h.received[side] = append(h.received[side], b...)
+	h.order, h.times = append(h.order, side), append(h.times, at)
 	if bytes.Contains(b, []byte("nonsense")) {
 		return fmt.Errorf("that is nonsense")
 	}
 	return nil
 }
-func (h *heard) End(int64) { h.ended++ }
-func (*heard) Open() int   { return 0 }
+func (h *tableConn) End(int64) { h.endCount++ }
+func (*tableConn) Open() int   { return 0 }
 
-// all contains the decoded connections and the gaps.
-type all struct {
-	conns     map[uint32]*heard
-	gaps      []call.Gap
-	fed, lost chan struct{} // closed when the first connection begins and when the first connection is lost
+// tableRecorder contains the decoded connections and the gaps.
+type tableRecorder struct {
+	conns               map[uint32]*tableConn
+	gaps                []call.Gap
+	firstFed, firstLost chan struct{} // closed when the first connection begins and when the first connection is lost
 }
 
-func newAll() *all {
-	return &all{conns: map[uint32]*heard{}, fed: make(chan struct{}), lost: make(chan struct{})}
+func newTableRecorder() *tableRecorder {
+	return &tableRecorder{conns: map[uint32]*tableConn{}, firstFed: make(chan struct{}), firstLost: make(chan struct{})}
 }
 
-// first closes a channel if it is not closed yet.
-func first(c chan struct{}) {
+// closeOnce closes a channel if it is not closed yet.
+func closeOnce(c chan struct{}) {
 	select {
 	case <-c:
 	default:
@@ -57,22 +57,22 @@ func first(c chan struct{}) {
 	}
 }
 
-func (a *all) Tap(c store.TapConfig) store.Tap {
-	first(a.fed)
-	a.conns[c.Conn] = &heard{}
+func (a *tableRecorder) Tap(c store.TapConfig) store.Tap {
+	closeOnce(a.firstFed)
+	a.conns[c.Conn] = &tableConn{}
 	return a.conns[c.Conn]
 }
-func (*all) Call(*call.Call) {}
-func (a *all) Gap(g call.Gap) {
+func (*tableRecorder) Call(*call.Call) {}
+func (a *tableRecorder) Gap(g call.Gap) {
 	a.gaps = append(a.gaps, g)
 	if g.Conn != 0 {
-		first(a.lost)
+		closeOnce(a.firstLost)
 	}
 }
-func (a *all) endReason(conn uint32) string {
+func (a *tableRecorder) endReason(conn uint32) string {
 	for _, g := range a.gaps {
 		if g.Conn == conn {
-			return g.Why
+			return g.Reason
 		}
 	}
 	return ""
@@ -82,29 +82,29 @@ const memberPort = 2379
 
 var member = netip.MustParseAddr("10.0.0.2")
 
-func listening() (*all, *table) {
-	a := newAll()
+func listening() (*tableRecorder, *table) {
+	a := newTableRecorder()
 	return a, newTable(&TapConfig{Tapped: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
 }
 
-// party is one end of a connection.
-type party struct {
+// endpoint is one end of a connection.
+type endpoint struct {
 	addr netip.AddrPort
 	next uint32
 }
 
-// talk creates the packets of one connection.
-type talk struct{ client, server party }
+// connection creates the packets of one connection.
+type connection struct{ client, server endpoint }
 
-func newTalk(client string, from, answer uint32) *talk {
-	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
+func newConnection(client string, from, answer uint32) *connection {
+	return &connection{client: endpoint{netip.MustParseAddrPort(client), from}, server: endpoint{netip.AddrPortFrom(member, memberPort), answer}}
 }
 
 // send returns a segment that one side sends. The segment acknowledges everything from the other
 // side.
-func (k *talk) send(side int, flags uint8, payload string) *segment {
+func (k *connection) send(side int, flags uint8, payload string) *segment {
 	own, other := &k.client, &k.server
-	if side == ofServer {
+	if side == serverSide {
 		own, other = other, own
 	}
 	s := &segment{from: own.addr, to: other.addr, seq: own.next, flags: flags, payload: []byte(payload)}
@@ -112,7 +112,7 @@ func (k *talk) send(side int, flags uint8, payload string) *segment {
 	if flags&(flagSYN|flagFIN) != 0 {
 		own.next++
 	}
-	if flags&flagSYN == 0 || side == ofServer {
+	if flags&flagSYN == 0 || side == serverSide {
 		s.flags |= flagACK
 		s.ack = other.next
 	}
@@ -120,13 +120,13 @@ func (k *talk) send(side int, flags uint8, payload string) *segment {
 }
 
 // opens returns the packets that open the connection.
-func (k *talk) opens() []*segment {
-	return []*segment{k.send(ofClient, flagSYN, ""), k.send(ofServer, flagSYN, ""), k.send(ofClient, 0, "")}
+func (k *connection) opens() []*segment {
+	return []*segment{k.send(clientSide, flagSYN, ""), k.send(serverSide, flagSYN, ""), k.send(clientSide, 0, "")}
 }
 
 // closes returns the packets that close the connection.
-func (k *talk) closes() []*segment {
-	return []*segment{k.send(ofClient, flagFIN, ""), k.send(ofServer, flagFIN, ""), k.send(ofClient, 0, "")}
+func (k *connection) closes() []*segment {
+	return []*segment{k.send(clientSide, flagFIN, ""), k.send(serverSide, flagFIN, ""), k.send(clientSide, 0, "")}
 }
 
 func (t *table) receive(at int64, segments ...*segment) {
@@ -142,13 +142,13 @@ func TestSegmentsAreReordered(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		a, table := listening()
-		k := newTalk("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // sequence numbers wrap around
+		k := newConnection("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // sequence numbers wrap around
 		table.receive(1, k.opens()...)
 		var said [2][]byte
 		at, turns := int64(1), 1+rng.IntN(20)
 		var want []int
 		for range turns {
-			for _, side := range []int{ofClient, ofServer} {
+			for _, side := range []int{clientSide, serverSide} {
 				var packets []*segment
 				for range 1 + rng.IntN(4) {
 					payload := strings.Repeat(string(rune('a'+rng.IntN(26))), 1+rng.IntN(300))
@@ -179,164 +179,164 @@ func TestSegmentsAreReordered(t *testing.T) {
 		table.receive(at, k.closes()...)
 		table.receive(at, k.closes()[2]) // late
 		h := a.conns[1]
-		if len(a.gaps) > 0 || h.ended != 1 || !bytes.Equal(h.said[ofClient], said[ofClient]) || !bytes.Equal(h.said[ofServer], said[ofServer]) {
+		if len(a.gaps) > 0 || h.endCount != 1 || !bytes.Equal(h.received[clientSide], said[clientSide]) || !bytes.Equal(h.received[serverSide], said[serverSide]) {
 			t.Fatalf("seed %d: %d and %d bytes are decoded of %d and %d, it ended %d times, the gaps are %v", seed,
-				len(h.said[ofClient]), len(h.said[ofServer]), len(said[ofClient]), len(said[ofServer]), h.ended, a.gaps)
+				len(h.received[clientSide]), len(h.received[serverSide]), len(said[clientSide]), len(said[serverSide]), h.endCount, a.gaps)
 		}
 		if got := slices.Compact(h.order); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: they are decoded as %v, not %v", seed, got, want)
 		}
-		if !slices.IsSorted(h.at) {
-			t.Fatalf("seed %d: the clock goes back: %v", seed, h.at)
+		if !slices.IsSorted(h.times) {
+			t.Fatalf("seed %d: the clock goes back: %v", seed, h.times)
 		}
 	}
 }
 
 // Missing packets cause gaps.
 func TestGapsAreReported(t *testing.T) {
-	k := func() *talk { return newTalk("10.0.0.1:40000", 100, 200) }
+	k := func() *connection { return newConnection("10.0.0.1:40000", 100, 200) }
 	for name, c := range map[string]struct {
-		packets      func(k *talk) []*segment
-		client, said string // decoded bytes
-		why          string
-		ended        int
+		packets          func(k *connection) []*segment
+		client, received string // decoded bytes
+		why              string
+		ended            int
 	}{
 		"a request whose answer is heard": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				p := k.opens()
-				k.send(ofClient, 0, "lost")
-				return append(p, k.send(ofServer, 0, "answer"), k.send(ofClient, 0, "more"))
+				k.send(clientSide, 0, "lost")
+				return append(p, k.send(serverSide, 0, "answer"), k.send(clientSide, 0, "more"))
 			},
-			why: notHeard, ended: 1,
+			why: reasonPacketMissing, ended: 1,
 		},
 		"the middle of a request": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"))
-				k.send(ofClient, 0, "two")
-				return append(p, k.send(ofClient, 0, "three"), k.send(ofServer, 0, "answer"))
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"))
+				k.send(clientSide, 0, "two")
+				return append(p, k.send(clientSide, 0, "three"), k.send(serverSide, 0, "answer"))
 			},
-			client: "one", why: notHeard, ended: 1,
+			client: "one", why: reasonPacketMissing, ended: 1,
 		},
 		"an answer, before the end": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"))
-				k.send(ofServer, 0, "lost")
-				return append(p, k.send(ofServer, flagFIN, ""), &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"))
+				k.send(serverSide, 0, "lost")
+				return append(p, k.send(serverSide, flagFIN, ""), &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
 			},
-			client: "one", why: notHeard, ended: 1,
+			client: "one", why: reasonPacketMissing, ended: 1,
 		},
 		"the member's consent": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				p := k.opens()
-				return []*segment{p[0], k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}
+				return []*segment{p[0], k.send(clientSide, 0, "one"), k.send(serverSide, 0, "two")}
 			},
-			why: notHeard, ended: 1,
+			why: reasonPacketMissing, ended: 1,
 		},
 		"all that the member says": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				p := k.opens()
-				return []*segment{p[0], k.send(ofClient, 0, "one"), k.send(ofClient, 0, "two")}
+				return []*segment{p[0], k.send(clientSide, 0, "one"), k.send(clientSide, 0, "two")}
 			},
-			why: notHeard, ended: 1,
+			why: reasonPacketMissing, ended: 1,
 		},
 		"an answer and a request, before a reset": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"))
-				k.send(ofServer, 0, "lost")
-				k.send(ofClient, 0, "lost")
-				return append(p, k.send(ofClient, flagRST, ""))
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"))
+				k.send(serverSide, 0, "lost")
+				k.send(clientSide, 0, "lost")
+				return append(p, k.send(clientSide, flagRST, ""))
 			},
-			client: "one", why: notHeard, ended: 1,
+			client: "one", why: reasonPacketMissing, ended: 1,
 		},
 		"the end, before the port is another's": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"))
-				return append(p, newTalk("10.0.0.1:40000", 70_000, 90_000).opens()...)
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"))
+				return append(p, newConnection("10.0.0.1:40000", 70_000, 90_000).opens()...)
 			},
-			client: "one", why: noEnd, ended: 1,
+			client: "one", why: reasonEndMissing, ended: 1,
 		},
 		"nothing, where a reset comes behind an end that crossed a request": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"), k.send(ofServer, flagFIN, ""))
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"), k.send(serverSide, flagFIN, ""))
 				return append(p, &segment{from: k.server.addr, to: k.client.addr, seq: k.server.next - 1, flags: flagRST})
 			},
 			client: "one", ended: 1,
 		},
 		"nothing, where the member agrees again with another number": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				p := k.opens()
 				again := *p[1]
 				again.seq += 5000
 				k.server.next += 5000
-				return []*segment{p[0], p[1], &again, k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}
+				return []*segment{p[0], p[1], &again, k.send(clientSide, 0, "one"), k.send(serverSide, 0, "two")}
 			},
-			client: "one", said: "two",
+			client: "one", received: "two",
 		},
 		"its beginning": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				k.opens()
-				return append([]*segment{k.send(ofClient, 0, "one"), k.send(ofServer, 0, "two")}, k.closes()...)
+				return append([]*segment{k.send(clientSide, 0, "one"), k.send(serverSide, 0, "two")}, k.closes()...)
 			},
-			why: wasOpen,
+			why: reasonAlreadyOpen,
 		},
 		"of TLS": {
-			packets: func(k *talk) []*segment { return append(k.opens(), k.send(ofClient, 0, "\x16\x03\x01 hello")) },
-			why:     secured, ended: 1,
+			packets: func(k *connection) []*segment { return append(k.opens(), k.send(clientSide, 0, "\x16\x03\x01 hello")) },
+			why:     reasonTLS, ended: 1,
 		},
 		"nonsense": {
-			packets: func(k *talk) []*segment {
-				return append(k.opens(), k.send(ofClient, 0, "nonsense"), k.send(ofServer, 0, "what?"))
+			packets: func(k *connection) []*segment {
+				return append(k.opens(), k.send(clientSide, 0, "nonsense"), k.send(serverSide, 0, "what?"))
 			},
 			client: "nonsense", why: "the rest of the connection cannot be decoded: that is nonsense", ended: 1,
 		},
 		"nothing, of a connection that is refused": {
-			packets: func(k *talk) []*segment {
-				syn := k.send(ofClient, flagSYN, "")
+			packets: func(k *connection) []*segment {
+				syn := k.send(clientSide, flagSYN, "")
 				return []*segment{syn, {from: k.server.addr, to: k.client.addr, ack: k.client.next, flags: flagRST | flagACK}}
 			},
 		},
 		"nothing, where a reset of long ago comes": {
-			packets: func(k *talk) []*segment {
-				return append(k.opens(), &segment{from: k.client.addr, to: k.server.addr, seq: 3, flags: flagRST}, k.send(ofClient, 0, "one"))
+			packets: func(k *connection) []*segment {
+				return append(k.opens(), &segment{from: k.client.addr, to: k.server.addr, seq: 3, flags: flagRST}, k.send(clientSide, 0, "one"))
 			},
 			client: "one",
 		},
 		"nothing, where it is asked for twice": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				p := k.opens()
-				return append([]*segment{p[0]}, append(p, k.send(ofClient, 0, "one"), p[0])...)
+				return append([]*segment{p[0]}, append(p, k.send(clientSide, 0, "one"), p[0])...)
 			},
 			client: "one",
 		},
 		"nothing of a connection of another port": {
-			packets: func(k *talk) []*segment {
+			packets: func(k *connection) []*segment {
 				k.server.addr = netip.MustParseAddrPort("10.0.0.2:2380")
-				return append(k.opens(), k.send(ofClient, 0, "one"))
+				return append(k.opens(), k.send(clientSide, 0, "one"))
 			},
 		},
 		"a part of a packet": {
-			packets: func(k *talk) []*segment {
-				p := append(k.opens(), k.send(ofClient, 0, "one"))
-				p[3].cut = true
+			packets: func(k *connection) []*segment {
+				p := append(k.opens(), k.send(clientSide, 0, "one"))
+				p[3].truncated = true
 				return p
 			},
-			client: "on", why: notHeard, ended: 1,
+			client: "on", why: reasonPacketMissing, ended: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, table := listening()
 			for _, s := range c.packets(k()) {
 				b := packetOf(s)
-				if table.packet(b[:len(b)-boolInt(s.cut)], len(b), 1); s.cut {
+				if table.packet(b[:len(b)-boolInt(s.truncated)], len(b), 1); s.truncated {
 					continue
 				}
 			}
 			h := a.conns[1]
 			if h == nil {
-				h = &heard{}
+				h = &tableConn{}
 			}
-			if string(h.said[ofClient]) != c.client || string(h.said[ofServer]) != c.said || h.ended != c.ended || a.endReason(1) != c.why || len(a.gaps) > 1 {
-				t.Errorf("%q and %q are decoded, it ended %d times, the gaps are %v", h.said[ofClient], h.said[ofServer], h.ended, a.gaps)
+			if string(h.received[clientSide]) != c.client || string(h.received[serverSide]) != c.received || h.endCount != c.ended || a.endReason(1) != c.why || len(a.gaps) > 1 {
+				t.Errorf("%q and %q are decoded, it ended %d times, the gaps are %v", h.received[clientSide], h.received[serverSide], h.endCount, a.gaps)
 			}
 		})
 	}
@@ -352,15 +352,15 @@ func boolInt(b bool) int {
 // A new SYN from the same client port begins another connection.
 func TestPortIsReused(t *testing.T) {
 	a, table := listening()
-	first := newTalk("10.0.0.1:40000", 100, 200)
-	table.receive(1, append(first.opens(), first.send(ofClient, 0, "one"))...)
-	second := newTalk("10.0.0.1:40000", 70_000, 90_000)
-	table.receive(2, append(second.opens(), second.send(ofClient, 0, "two"))...)
+	closeOnce := newConnection("10.0.0.1:40000", 100, 200)
+	table.receive(1, append(closeOnce.opens(), closeOnce.send(clientSide, 0, "one"))...)
+	second := newConnection("10.0.0.1:40000", 70_000, 90_000)
+	table.receive(2, append(second.opens(), second.send(clientSide, 0, "two"))...)
 	table.finish(3)
-	if len(a.gaps) != 1 || a.endReason(1) != noEnd {
+	if len(a.gaps) != 1 || a.endReason(1) != reasonEndMissing {
 		t.Errorf("missing is %v", a.gaps)
 	}
-	if len(a.conns) != 2 || string(a.conns[1].said[ofClient]) != "one" || string(a.conns[2].said[ofClient]) != "two" || a.conns[1].ended != 1 || a.conns[2].ended != 1 {
+	if len(a.conns) != 2 || string(a.conns[1].received[clientSide]) != "one" || string(a.conns[2].received[clientSide]) != "two" || a.conns[1].endCount != 1 || a.conns[2].endCount != 1 {
 		t.Errorf("decoded: %+v, %+v", a.conns[1], a.conns[2])
 	}
 }
@@ -368,14 +368,14 @@ func TestPortIsReused(t *testing.T) {
 // The memory for bytes that follow a hole is limited.
 func TestHeldSegmentsAreLimited(t *testing.T) {
 	a, table := listening()
-	k := newTalk("10.0.0.1:40000", 100, 200)
+	k := newConnection("10.0.0.1:40000", 100, 200)
 	table.receive(1, k.opens()...)
-	k.send(ofClient, 0, "lost")
-	for range heldOfStream/60_000 + 2 {
-		table.receive(1, k.send(ofClient, 0, strings.Repeat("x", 60_000)))
+	k.send(clientSide, 0, "lost")
+	for range maxHeldPerStream/60_000 + 2 {
+		table.receive(1, k.send(clientSide, 0, strings.Repeat("x", 60_000)))
 	}
-	if a.endReason(1) != tooMuch || a.conns[1].ended != 1 {
-		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].ended, a.gaps)
+	if a.endReason(1) != reasonHoleTooLarge || a.conns[1].endCount != 1 {
+		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].endCount, a.gaps)
 	}
 }
 
@@ -383,10 +383,10 @@ func TestHeldSegmentsAreLimited(t *testing.T) {
 func TestEndedConnectionsAreRemoved(t *testing.T) {
 	_, table := listening()
 	for i := range 1000 {
-		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
+		k := newConnection(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
 		table.receive(int64(i)*second, append(k.opens(), k.closes()...)...)
 		if i%10 == 0 { // some requests are never answered
-			table.receive(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
+			table.receive(int64(i)*second, newConnection(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
 		}
 	}
 	if n := len(table.conns); n > 100 {
@@ -398,11 +398,11 @@ func TestEndedConnectionsAreRemoved(t *testing.T) {
 func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	a, table := listening()
 	for i := range uint32(20) {
-		inner := newTalk(fmt.Sprintf("172.17.0.%d:%d", i+2, 40000+i), 100*i, 7000*i)
+		inner := newConnection(fmt.Sprintf("172.17.0.%d:%d", i+2, 40000+i), 100*i, 7000*i)
 		outer := netip.AddrPortFrom(netip.MustParseAddr("10.0.0.9"), uint16(50000+i))
 		packets := inner.opens()
 		for n := range 10 {
-			packets = append(packets, inner.send(ofClient, 0, fmt.Sprint(i, " asks ", n)), inner.send(ofServer, 0, fmt.Sprint(i, " is answered ", n)))
+			packets = append(packets, inner.send(clientSide, 0, fmt.Sprint(i, " asks ", n)), inner.send(serverSide, 0, fmt.Sprint(i, " is answered ", n)))
 		}
 		for _, p := range append(packets, inner.closes()...) {
 			translated := *p
@@ -416,16 +416,16 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 		}
 		// Another connection has the same initial sequence number on the client's side, but not on
 		// the member's side.
-		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
-		table.receive(1, append(other.opens(), other.send(ofClient, 0, "another"))...)
+		other := newConnection(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
+		table.receive(1, append(other.opens(), other.send(clientSide, 0, "another"))...)
 	}
 	table.finish(2)
 	whole, others := 0, 0
 	for _, h := range a.conns {
 		switch {
-		case string(h.said[ofClient]) == "another":
+		case string(h.received[clientSide]) == "another":
 			others++
-		case strings.Count(string(h.said[ofClient]), "asks") == 10 && strings.Count(string(h.said[ofServer]), "answered") == 10 && h.ended == 1:
+		case strings.Count(string(h.received[clientSide]), "asks") == 10 && strings.Count(string(h.received[serverSide]), "answered") == 10 && h.endCount == 1:
 			whole++
 		}
 	}
@@ -438,34 +438,34 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 // watch sends nothing, and some of the member's bytes were not captured.
 func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	a, table := listening()
-	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.receive(1, append(k.opens(), k.send(ofClient, 0, "watch"), k.send(ofServer, 0, "one"))...)
-	k.send(ofServer, 0, "lost")
+	k := newConnection("10.0.0.1:40000", 100, 200)
+	table.receive(1, append(k.opens(), k.send(clientSide, 0, "watch"), k.send(serverSide, 0, "one"))...)
+	k.send(serverSide, 0, "lost")
 	for at := int64(10); at < 60; at++ {
-		table.receive(at*second, k.send(ofServer, 0, "event"))
+		table.receive(at*second, k.send(serverSide, 0, "event"))
 	}
-	if h := a.conns[1]; h.ended != 1 || a.endReason(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
-		t.Errorf("decoded: %q, gaps: %v", h.said, a.gaps)
+	if h := a.conns[1]; h.endCount != 1 || a.endReason(1) != reasonPacketMissing || a.gaps[0].At != 10*second || string(h.received[serverSide]) != "one" {
+		t.Errorf("decoded: %q, gaps: %v", h.received, a.gaps)
 	}
 }
 
 // Decoded bytes have the times of their packets, even if earlier packets were lost.
 func TestTimesAreThoseOfPackets(t *testing.T) {
 	a, table := listening()
-	k := newTalk("10.0.0.1:40000", 100, 200)
+	k := newConnection("10.0.0.1:40000", 100, 200)
 	table.receive(second, k.opens()...)
 	table.drop(1)
-	table.receive(2*second, k.send(ofClient, 0, "one"))
-	table.receive(3*second, k.send(ofServer, 0, "two"))
-	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet could not be read") {
-		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
+	table.receive(2*second, k.send(clientSide, 0, "one"))
+	table.receive(3*second, k.send(serverSide, 0, "two"))
+	if h := a.conns[1]; !slices.Equal(h.times, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Reason, "1 packet could not be read") {
+		t.Errorf("decoded at %v, gaps: %v", h.times, a.gaps)
 	}
 	// After packets were lost, a new connection is not reported as having been open before the
 	// capture.
-	late := newTalk("10.0.0.1:40001", 100, 200)
+	late := newConnection("10.0.0.1:40001", 100, 200)
 	late.opens()
-	table.receive(4*second, late.send(ofClient, 0, "three"))
-	if a.endReason(2) != lostOpen || table.open != 0 {
+	table.receive(4*second, late.send(clientSide, 0, "three"))
+	if a.endReason(2) != reasonStartMissing || table.alreadyOpen != 0 {
 		t.Errorf("missing is %v", a.gaps)
 	}
 }
@@ -473,9 +473,9 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 // Late retransmissions are attributed to the ended connection.
 func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	a, table := listening()
-	k := newTalk("10.0.0.1:40000", 100, 200)
-	table.receive(1, append(k.opens(), k.send(ofClient, 0, "one"))...)
-	again := k.send(ofServer, 0, "two")
+	k := newConnection("10.0.0.1:40000", 100, 200)
+	table.receive(1, append(k.opens(), k.send(clientSide, 0, "one"))...)
+	again := k.send(serverSide, 0, "two")
 	table.receive(1, again, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
 	for at := int64(1); at < 1000; at += 50 {
 		table.receive(at*second, again)
@@ -489,19 +489,19 @@ func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 // nothing more.
 func TestManySilentConnections(t *testing.T) {
 	a, table := listening()
-	table.most = 1000
+	table.crowdedAt = 1000
 	for i := range uint32(100_000) {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(i>>24)+40000)
 		s := segment{from: at, to: netip.AddrPortFrom(member, memberPort), seq: i, flags: flagSYN}
-		table.last = int64(i) * second / 50
+		table.lastPacketTime = int64(i) * second / 50
 		table.segment(&s)
 		table.segment(&segment{from: s.to, to: at, seq: i, ack: i + 1, flags: flagSYN | flagACK})
-		if table.last-table.swept >= sweeps || len(table.conns) > 2*table.most {
+		if table.lastPacketTime-table.lastSweep >= sweepInterval || len(table.conns) > 2*table.crowdedAt {
 			table.sweep()
 		}
 	}
-	if n := len(table.conns); n > 2*table.most+1 || len(table.asks) > table.most || len(a.conns) > 0 {
-		t.Errorf("%d connections are remembered, %d numbers, and %d are understood", n, len(table.asks), len(a.conns))
+	if n := len(table.conns); n > 2*table.crowdedAt+1 || len(table.connsByISN) > table.crowdedAt || len(a.conns) > 0 {
+		t.Errorf("%d connections are remembered, %d numbers, and %d are understood", n, len(table.connsByISN), len(a.conns))
 	}
 }
 
@@ -512,11 +512,11 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 5, 4, 3, 3, 7, 6, 20, 30, 8})
 	f.Fuzz(func(t *testing.T, order []byte) {
 		a, table := listening()
-		k := newTalk("10.0.0.1:40000", ^uint32(0)-20, ^uint32(0)-5)
+		k := newConnection("10.0.0.1:40000", ^uint32(0)-20, ^uint32(0)-5)
 		packets := k.opens()
 		var truth [2]string
 		for i := range 8 {
-			for _, side := range []int{ofClient, ofServer} {
+			for _, side := range []int{clientSide, serverSide} {
 				text := strings.Repeat(string(rune('a'+i)), 1+i*3)
 				truth[side] += text
 				packets = append(packets, k.send(side, 0, text))
@@ -532,12 +532,12 @@ func FuzzTable(f *testing.F) {
 		}
 		table.finish(int64(len(order)) * second)
 		for n, h := range a.conns {
-			if h.ended != 1 {
-				t.Errorf("connection %d ended %d times", n, h.ended)
+			if h.endCount != 1 {
+				t.Errorf("connection %d ended %d times", n, h.endCount)
 			}
-			for side := range h.said {
-				if !strings.HasPrefix(truth[side], string(h.said[side])) {
-					t.Errorf("of connection %d side %d is decoded as %q", n, side, h.said[side])
+			for side := range h.received {
+				if !strings.HasPrefix(truth[side], string(h.received[side])) {
+					t.Errorf("of connection %d side %d is decoded as %q", n, side, h.received[side])
 				}
 			}
 		}
@@ -551,9 +551,9 @@ func FuzzTable(f *testing.F) {
 func BenchmarkTable(b *testing.B) {
 	_, table := listening()
 	table.tap.Tapped = silent{}
-	k := newTalk("10.0.0.1:40000", 100, 200)
+	k := newConnection("10.0.0.1:40000", 100, 200)
 	table.receive(1, k.opens()...)
-	ask, answer := packetOf(k.send(ofClient, 0, strings.Repeat("x", 300))), packetOf(k.send(ofServer, 0, strings.Repeat("y", 100)))
+	ask, answer := packetOf(k.send(clientSide, 0, strings.Repeat("x", 300))), packetOf(k.send(serverSide, 0, strings.Repeat("y", 100)))
 	seq, ack := k.client.next-300, k.server.next-100
 	b.ReportAllocs()
 	for b.Loop() {

@@ -19,7 +19,7 @@ type Sink interface {
 
 // TapConfig configures the decoding.
 type TapConfig struct {
-	Tapped   store.Tapped
+	Tapped   store.TapProvider
 	Redactor *call.Redactor
 	Sink     Sink
 }
@@ -52,10 +52,10 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	return !c.ended
 }
 
-// Missing reports a gap that begins at the given time. It does nothing if decoding has ended.
-func (c *Conn) Missing(at int64, why string) {
+// ReportGap reports a gap that begins at the given time. It does nothing if decoding has ended.
+func (c *Conn) ReportGap(at int64, why string) {
 	if !c.ended {
-		c.sink.Gap(call.Gap{At: at, Conn: c.number, Why: why})
+		c.sink.Gap(call.Gap{At: at, Conn: c.number, Reason: why})
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *Conn) End(at int64, why string) {
 		return
 	}
 	if why != "" {
-		c.Missing(at, why)
+		c.ReportGap(at, why)
 	}
 	c.ended = true
 	c.tap.End(at)

@@ -15,9 +15,9 @@ import (
 // groups are found once, outside of measurements.
 type CPUGroups []string
 
-// OurCPUGroups returns the control group of this process and all its parent groups that are
+// OwnCPUGroups returns the control group of this process and all its parent groups that are
 // visible. It returns nil if no group is visible.
-func OurCPUGroups() CPUGroups { return cpuGroups("/") }
+func OwnCPUGroups() CPUGroups { return cpuGroups("/") }
 
 // cpuGroups returns the groups of this process. Tests pass another file system root as root.
 func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
@@ -29,16 +29,16 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
 			ok = true
-			ns += heldBack(b)
+			ns += throttledTime(b)
 		}
 	}
 	return ns, ok
 }
 
-// heldBack parses a cpu.stat file. Version 1 counts nanoseconds in throttled_time, and version 2
+// throttledTime parses a cpu.stat file. Version 1 counts nanoseconds in throttled_time, and version 2
 // counts microseconds in throttled_usec.
-func heldBack(stat []byte) (ns int64) {
-	return max(valueOf(stat, "throttled_time"), 0) + 1000*max(valueOf(stat, "throttled_usec"), 0)
+func throttledTime(stat []byte) (ns int64) {
+	return max(findValue(stat, "throttled_time"), 0) + 1000*max(findValue(stat, "throttled_usec"), 0)
 }
 
 // cpuLimit returns the number of processors that our control groups permit, which is the smallest
@@ -116,7 +116,7 @@ func groupsOf(root, process string) (out groups) {
 		for _, m := range mounts {
 			_, cpu := m.SuperOptions["cpu"]
 			if version2 && m.FSType == "cgroup2" || !version2 && m.FSType == "cgroup" && cpu {
-				all := upwards(filepath.Join(root, m.MountPoint), m.Root, g.Path)
+				all := groupAndParents(filepath.Join(root, m.MountPoint), m.Root, g.Path)
 				if out.cpu = append(out.cpu, all...); version2 {
 					out.own = all[0]
 				}
@@ -127,12 +127,12 @@ func groupsOf(root, process string) (out groups) {
 	return out
 }
 
-// use reads the times for which the groups were throttled or stalled.
-func (g *groups) use(f *kernelFile) GroupUsage {
+// readUsage reads the times for which the groups were throttled or stalled.
+func (g *groups) readUsage(f *kernelFile) GroupUsage {
 	out := unknownGroup
 	for _, dir := range g.cpu {
 		if b, ok := f.read(filepath.Join(dir, "cpu.stat")); ok {
-			out.Throttled = max(out.Throttled, 0) + float64(heldBack(b))/1e9
+			out.Throttled = max(out.Throttled, 0) + float64(throttledTime(b))/1e9
 		}
 	}
 	if g.own != "" {
@@ -141,8 +141,8 @@ func (g *groups) use(f *kernelFile) GroupUsage {
 	return out
 }
 
-// upwards returns the folders of a group and of its parents, up to the mount point.
-func upwards(mount, top, group string) []string {
+// groupAndParents returns the folders of a group and of its parents, up to the mount point.
+func groupAndParents(mount, top, group string) []string {
 	relative, err := filepath.Rel(top, group)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {
 		relative = "." // the group is outside the mount

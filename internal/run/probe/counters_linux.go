@@ -34,9 +34,9 @@ func hardware() (cpu string, memory uint64) {
 	return cpu, memory
 }
 
-// System returns the machine's processor time; ok is false if it is unknown. System must be fast,
+// ReadSystemCPU returns the machine's processor time; ok is false if it is unknown. ReadSystemCPU must be fast,
 // because loads call it at the moment when their windows open.
-func System() (c SystemCPU, ok bool) {
+func ReadSystemCPU() (c SystemCPU, ok bool) {
 	var f kernelFile
 	b, ok := f.read("/proc/stat")
 	if !ok {

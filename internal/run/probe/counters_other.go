@@ -21,14 +21,14 @@ func maxRSS(r *unix.Rusage) int64 {
 // hardware returns zero values on this system.
 func hardware() (cpu string, memory uint64) { return "", 0 }
 
-// System returns false on this system.
-func System() (c SystemCPU, ok bool) { return c, false }
+// ReadSystemCPU returns false on this system.
+func ReadSystemCPU() (c SystemCPU, ok bool) { return c, false }
 
 // CPUGroups is empty on this system.
 type CPUGroups struct{}
 
-// OurCPUGroups returns no groups.
-func OurCPUGroups() (g CPUGroups) { return g }
+// OwnCPUGroups returns no groups.
+func OwnCPUGroups() (g CPUGroups) { return g }
 
 // Throttled returns false on this system.
 func (CPUGroups) Throttled() (ns int64, ok bool) { return 0, false }

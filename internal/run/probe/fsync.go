@@ -41,26 +41,26 @@ const FsyncWrites = 1000
 // fsyncBounds contains the limits of a measurement. The measurement ends after `most` writes, after
 // the time `soft` if at least `least` writes were made, and after the time `hard` in any case.
 type fsyncBounds struct {
-	most, least int
-	soft, hard  time.Duration
+	maxWrites, minWrites int
+	softLimit, hardLimit time.Duration
 }
 
-// boundsOf returns the limits of a measurement of at most n writes. A disk that makes fewer than
+// newFsyncBounds returns the limits of a measurement of at most n writes. A disk that makes fewer than
 // 100 writes in 3 s gets more time, because fewer writes would not even be enough for a p90.
-func boundsOf(n int) fsyncBounds {
-	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
+func newFsyncBounds(n int) fsyncBounds {
+	return fsyncBounds{maxWrites: n, minWrites: 100, softLimit: 3 * time.Second, hardLimit: 10 * time.Second}
 }
 
 // needsMore reports whether the measurement needs another write. made is the number of writes so
 // far. The measurement needs at least one write.
-func (b fsyncBounds) needsMore(made int, elapsed time.Duration) bool {
+func (b fsyncBounds) needsMore(writes int, elapsed time.Duration) bool {
 	switch {
-	case made == 0:
+	case writes == 0:
 		return true
-	case made >= b.most || elapsed >= b.hard:
+	case writes >= b.maxWrites || elapsed >= b.hardLimit:
 		return false
 	}
-	return made < b.least || elapsed < b.soft
+	return writes < b.minWrites || elapsed < b.softLimit
 }
 
 // Fsync times up to n synced writes in a folder. It makes fewer writes if n writes would take
@@ -70,7 +70,7 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 		return result, fmt.Errorf("cannot time fdatasync with %d writes", n)
 	}
 	took := make([]int64, 0, n)
-	bounds := boundsOf(n)
+	bounds := newFsyncBounds(n)
 	result.FileSystem, result.Durable, err = syncedWrites(dir, fsyncRecord, n, func(_, whole time.Duration) {
 		took = append(took, int64(whole))
 	}, func(elapsed time.Duration) bool {
@@ -90,7 +90,7 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 // `most` records. It calls took after each record, with the duration of the sync and the duration
 // of the write and the sync together. The records are random, so that no file system or disk can
 // deduplicate or compress them. At the end, syncedWrites removes the file.
-func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
+func syncedWrites(dir *os.Root, record, most int, recordTimes func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -118,7 +118,7 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 			return fs, durable, fsyncError(dir, err)
 		}
 		done := time.Now()
-		took(done.Sub(written), done.Sub(before))
+		recordTimes(done.Sub(written), done.Sub(before))
 	}
 	return fs, durable, nil
 }

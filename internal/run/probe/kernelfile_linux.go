@@ -11,9 +11,9 @@ import (
 // allocate memory for each file and take three times as long.
 type kernelFile struct{ buf []byte }
 
-// mostKernelFile is the maximum number of bytes that are read from a file. This is enough for every
+// maxKernelFileBytes is the maximum number of bytes that are read from a file. This is enough for every
 // file that package probe reads, even for /proc/stat on a machine with a thousand processors.
-const mostKernelFile = 1 << 20
+const maxKernelFileBytes = 1 << 20
 
 // read returns the file's contents; ok is false if the file cannot be read.
 func (f *kernelFile) read(path string) (b []byte, ok bool) {
@@ -26,7 +26,7 @@ func (f *kernelFile) read(path string) (b []byte, ok bool) {
 		f.buf = make([]byte, 8<<10)
 	}
 	length := 0
-	for length < mostKernelFile {
+	for length < maxKernelFileBytes {
 		if length == len(f.buf) {
 			f.buf = append(f.buf, make([]byte, len(f.buf))...)
 		}
@@ -85,9 +85,9 @@ func numbers(b []byte, all []int64) {
 	}
 }
 
-// valueOf returns the number that follows the given name on the line that begins with this name. It
+// findValue returns the number that follows the given name on the line that begins with this name. It
 // returns -1 if b contains no such line.
-func valueOf(b []byte, name string) int64 {
+func findValue(b []byte, name string) int64 {
 	for len(b) > 0 {
 		l := line(&b)
 		if string(word(&l)) == name {
@@ -97,9 +97,9 @@ func valueOf(b []byte, name string) int64 {
 	return -1
 }
 
-// per converts n units to seconds, where `second` is the number of units per second. It returns -1
+// toSeconds converts n units to seconds, where `second` is the number of units per second. It returns -1
 // (unknown) if n is negative.
-func per(second float64, n int64) float64 {
+func toSeconds(second float64, n int64) float64 {
 	if n < 0 {
 		return -1
 	}

@@ -12,10 +12,10 @@ import (
 // LogWrites measures a disk under the writes of a write-ahead log: each record is made durable
 // before the next record is written.
 type LogWrites struct {
-	Dir      string
-	Record   int           // size of a record in bytes
-	Records  int           // maximum number of records
-	Duration time.Duration // maximum duration
+	Dir         string
+	RecordBytes int           // size of a record in bytes
+	Records     int           // maximum number of records
+	Duration    time.Duration // maximum duration
 	// Progress is called at intervals. It may be nil.
 	Progress func(records int, elapsed time.Duration)
 }
@@ -33,8 +33,8 @@ type LogResult struct {
 	Interrupted bool
 }
 
-// progressEvery is the interval at which LogWrites.Progress is called.
-const progressEvery = 250 * time.Millisecond
+// progressInterval is the interval at which LogWrites.Progress is called.
+const progressInterval = 250 * time.Millisecond
 
 // Run measures until a limit is reached or ctx is canceled. The error is a complete sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
@@ -51,13 +51,13 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		if result.Interrupted || result.Records >= w.Records || now >= w.Duration {
 			return false
 		}
-		if w.Progress != nil && now-shown >= progressEvery {
+		if w.Progress != nil && now-shown >= progressInterval {
 			shown = now
 			w.Progress(result.Records, now)
 		}
 		return true
 	}
-	result.FileSystem, result.Durable, err = syncedWrites(root, w.Record, w.Records, func(sync, whole time.Duration) {
+	result.FileSystem, result.Durable, err = syncedWrites(root, w.RecordBytes, w.Records, func(sync, whole time.Duration) {
 		measure.Record(syncs, int64(sync))
 		measure.Record(wholes, int64(whole))
 		result.Records++

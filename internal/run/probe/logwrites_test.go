@@ -9,7 +9,7 @@ import (
 
 func TestLogWritesAreCountedAndRemoved(t *testing.T) {
 	dir := t.TempDir()
-	w := LogWrites{Dir: dir, Record: 2300, Records: 50, Duration: time.Minute}
+	w := LogWrites{Dir: dir, RecordBytes: 2300, Records: 50, Duration: time.Minute}
 	r, err := w.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestLogWritesAreCountedAndRemoved(t *testing.T) {
 func TestLogWritesEndWithTheirContext(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := LogWrites{Dir: dir, Record: 10, Records: 1 << 22, Duration: time.Hour, Progress: func(int, time.Duration) { cancel() }}
+	w := LogWrites{Dir: dir, RecordBytes: 10, Records: 1 << 22, Duration: time.Hour, Progress: func(int, time.Duration) { cancel() }}
 	r, err := w.Run(ctx)
 	if err != nil || !r.Interrupted || r.Records == 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -35,7 +35,7 @@ func TestLogWritesEndWithTheirContext(t *testing.T) {
 }
 
 func TestLogWritesInAMissingFolder(t *testing.T) {
-	w := LogWrites{Dir: t.TempDir() + "/none", Record: 1, Records: 1, Duration: time.Second}
+	w := LogWrites{Dir: t.TempDir() + "/none", RecordBytes: 1, Records: 1, Duration: time.Second}
 	if _, err := w.Run(t.Context()); err == nil {
 		t.Error("a folder that is not there is written in")
 	}

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GiveBackPages releases the pages of quorumbench's binary that were used so far, and resets the
+// ReleasePages releases the pages of quorumbench's binary that were used so far, and resets the
 // maximum of the process's memory (SelfUsage.MaxRSS). Most of these pages belong to libraries that
-// only other commands need. Without GiveBackPages, they would be counted as memory of a generator
+// only other commands need. Without ReleasePages, they would be counted as memory of a generator
 // or of an embedded member. If a released page is needed again, the kernel reads it from the page
 // cache.
-func GiveBackPages() {
+func ReleasePages() {
 	own, err := os.Executable()
 	if err != nil {
 		return

@@ -2,5 +2,5 @@
 
 package probe
 
-// GiveBackPages does nothing on this system.
-func GiveBackPages() {}
+// ReleasePages does nothing on this system.
+func ReleasePages() {}

@@ -69,19 +69,19 @@ func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool
 		}
 		var n [8]int64
 		numbers(l, n[:])
-		at := func(i int) float64 { return max(per(userHZ, n[i]), 0) } // older kernels have fewer columns
+		at := func(i int) float64 { return max(toSeconds(userHZ, n[i]), 0) } // older kernels have fewer columns
 		c := SystemCPU{User: at(0), Nice: at(1), System: at(2), Idle: at(3), IOWait: at(4), IRQ: at(5), SoftIRQ: at(6), Steal: at(7)}
 		if len(name) == len("cpu") {
 			sum, ok = c, n[3] >= 0
-		} else if len(cores) < mostCores {
+		} else if len(cores) < maxCores {
 			cores = append(cores, c.Busy())
 		}
 	}
 	return sum, cores, ok
 }
 
-// mostCores limits the number of processors that are listed separately.
-const mostCores = 1024
+// maxCores limits the number of processors that are listed separately.
+const maxCores = 1024
 
 // parseDisk parses a line in /proc/diskstats (iostats in the kernel's documentation).
 func parseDisk(l []byte) (d DiskUsage, ok bool) {
@@ -91,10 +91,10 @@ func parseDisk(l []byte) (d DiskUsage, ok bool) {
 	var n [17]int64
 	numbers(l, n[:])
 	const ms = 1000
-	d.Reads, d.ReadSectors, d.ReadSeconds = n[0], n[2], per(ms, n[3])
-	d.Writes, d.WrittenSectors, d.WriteSeconds = n[4], n[6], per(ms, n[7])
-	d.InFlight, d.BusySeconds, d.QueueSeconds = n[8], per(ms, n[9]), per(ms, n[10])
-	d.Flushes, d.FlushSeconds = n[15], per(ms, n[16])
+	d.Reads, d.ReadSectors, d.ReadSeconds = n[0], n[2], toSeconds(ms, n[3])
+	d.Writes, d.WrittenSectors, d.WriteSeconds = n[4], n[6], toSeconds(ms, n[7])
+	d.InFlight, d.BusySeconds, d.QueueSeconds = n[8], toSeconds(ms, n[9]), toSeconds(ms, n[10])
+	d.Flushes, d.FlushSeconds = n[15], toSeconds(ms, n[16])
 	return d, n[10] >= 0
 }
 
@@ -111,9 +111,9 @@ func parsePressure(b []byte) (some, full float64) {
 		}
 		switch string(kind) {
 		case "some":
-			some = per(1e6, number(word(&total)))
+			some = toSeconds(1e6, number(word(&total)))
 		case "full":
-			full = per(1e6, number(word(&total)))
+			full = toSeconds(1e6, number(word(&total)))
 		}
 	}
 	return some, full
@@ -142,10 +142,10 @@ func parseNetDev(b []byte, m *MachineUsage) {
 	}
 }
 
-// inTable returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two lines for
+// findTableValues returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two lines for
 // each protocol: the first contains the names, and the second contains the numbers in the same
 // order. A missing number is returned as -1.
-func inTable(b []byte, protocol string, names ...string) []int64 {
+func findTableValues(b []byte, protocol string, names ...string) []int64 {
 	found := make([]int64, len(names))
 	for i := range found {
 		found[i] = -1

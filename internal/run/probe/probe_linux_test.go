@@ -24,7 +24,7 @@ func TestFileSystemsAreNamed(t *testing.T) {
 }
 
 func TestSystemAndThread(t *testing.T) {
-	cpu, ok := System()
+	cpu, ok := ReadSystemCPU()
 	if !ok || cpu.Total() <= 0 || cpu.User <= 0 {
 		t.Errorf("system %+v, %v", cpu, ok)
 	}

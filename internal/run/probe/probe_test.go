@@ -24,7 +24,7 @@ func TestFsync(t *testing.T) {
 // the time limit permits. On a very slow disk, it also ends.
 func TestFsyncBounds(t *testing.T) {
 	made := func(each time.Duration) (n int) {
-		for b := boundsOf(FsyncWrites); b.needsMore(n, time.Duration(n)*each); n++ {
+		for b := newFsyncBounds(FsyncWrites); b.needsMore(n, time.Duration(n)*each); n++ {
 		}
 		return n
 	}

@@ -15,21 +15,21 @@ import (
 // Sampler reads the resource usage of processes and of the machine. It caches properties that do
 // not change, and limits the cost of its expensive readings. It is safe for concurrent use.
 type Sampler struct {
-	root string // file system root; differs from "/" only in tests
-	cpu  func() time.Duration
-	own  int // ID of this process, which is not counted as a foreign program
+	root   string // file system root; differs from "/" only in tests
+	cpu    func() time.Duration
+	ownPID int // ID of this process, which is not counted as a foreign program
 
-	mu       sync.Mutex
-	file     kernelFile
-	known    map[int]known
-	whole    map[string]bool // whether a device is a whole disk
-	threads  thrift
-	programs programs
-	sockets  sockets
+	mu          sync.Mutex
+	file        kernelFile
+	constants   map[int]processConstants
+	isWholeDisk map[string]bool // whether a device is a whole disk
+	threads     costLimiter
+	programs    programs
+	sockets     sockets
 }
 
-// known contains properties of a process that do not change.
-type known struct {
+// processConstants contains properties of a process that do not change.
+type processConstants struct {
 	started int64 // ticks
 	fdLimit int64
 	groups  groups
@@ -45,8 +45,8 @@ func NewSampler() (s *Sampler, ok bool) {
 
 func newSampler(root string) *Sampler {
 	return &Sampler{
-		root: root, cpu: ThreadCPU, own: os.Getpid(), known: map[int]known{}, whole: map[string]bool{},
-		threads: thrift{share: threadsShare}, programs: programs{thrift: thrift{share: programsShare}}, sockets: sockets{thrift: thrift{share: socketsShare}},
+		root: root, cpu: ThreadCPU, ownPID: os.Getpid(), constants: map[int]processConstants{}, isWholeDisk: map[string]bool{},
+		threads: costLimiter{share: threadsShare}, programs: programs{costLimiter: costLimiter{share: programsShare}}, sockets: sockets{costLimiter: costLimiter{share: socketsShare}},
 	}
 }
 
@@ -68,26 +68,26 @@ const (
 	socketsShare  = 0.002
 )
 
-// thrift decides when an expensive part of sampling is due again. On average, the part uses at most
+// costLimiter decides when an expensive part of sampling is due again. On average, the part uses at most
 // the given share of a processor.
-type thrift struct {
+type costLimiter struct {
 	share float64
 	next  time.Time
 }
 
-// leastBetween is the minimum time between two executions of an expensive part. It is shorter than
+// minPause is the minimum time between two executions of an expensive part. It is shorter than
 // the interval between samples, so that a sample that is slightly early also includes the part.
-const leastBetween = 500 * time.Millisecond
+const minPause = 500 * time.Millisecond
 
-// spend calls part if part is due, and reports whether it did.
-func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (done bool) {
+// runIfDue calls part if part is due, and reports whether it did.
+func (t *costLimiter) runIfDue(at time.Time, cpu func() time.Duration, part func()) (done bool) {
 	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // if next is further away, the clock was set back
 		return false
 	}
 	before := cpu()
 	part()
 	pay := time.Duration(float64(cpu()-before) / t.share)
-	t.next = at.Add(max(pay-leastBetween, leastBetween))
+	t.next = at.Add(max(pay-minPause, minPause))
 	return true
 }
 
@@ -100,7 +100,7 @@ func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	for i, pid := range pids {
 		rows[i] = s.process(pid, used)
 	}
-	s.threads.spend(now, s.cpu, func() {
+	s.threads.runIfDue(now, s.cpu, func() {
 		for i := range rows {
 			if rows[i].OK {
 				rows[i].Voluntary, rows[i].Involuntary = s.switches(rows[i].PID)
@@ -121,11 +121,11 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	b, ok := s.file.read(s.path(pid, "stat"))
 	stat, parsed := parseStat(b)
 	if !ok || !parsed || stat.state == 'Z' || stat.state == 'X' {
-		delete(s.known, pid)
+		delete(s.constants, pid)
 		return row
 	}
 	row.OK = true
-	row.Started, row.UserSeconds, row.SystemSeconds = per(userHZ, stat.started), per(userHZ, stat.user), per(userHZ, stat.system)
+	row.Started, row.UserSeconds, row.SystemSeconds = toSeconds(userHZ, stat.started), toSeconds(userHZ, stat.user), toSeconds(userHZ, stat.system)
 	row.RSS = stat.rssPages * int64(os.Getpagesize())
 	row.Threads = int(stat.threads)
 	row.MinorFaults, row.MajorFaults = stat.minorFaults, stat.majorFaults
@@ -133,17 +133,17 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	row.SendQueue, row.ReceiveQueue, row.ReceivedBytes, row.SentBytes, row.Retransmitted = -1, -1, -1, -1, -1
 	row.FDs = s.openFiles(pid)
 	b, _ = s.file.read(s.path(pid, "io"))
-	row.ReadBytes, row.WriteBytes = valueOf(b, "read_bytes:"), valueOf(b, "write_bytes:")
-	is, seen := s.known[pid]
-	if !seen || is.started != stat.started {
+	row.ReadBytes, row.WriteBytes = findValue(b, "read_bytes:"), findValue(b, "write_bytes:")
+	cached, isCached := s.constants[pid]
+	if !isCached || cached.started != stat.started {
 		b, _ = s.file.read(s.path(pid, "limits"))
-		is = known{stat.started, parseFDLimit(b), groupsOf(s.root, strconv.Itoa(pid))}
-		s.known[pid] = is
+		cached = processConstants{stat.started, parseFDLimit(b), groupsOf(s.root, strconv.Itoa(pid))}
+		s.constants[pid] = cached
 	}
-	row.FDLimit = is.fdLimit
-	key := strings.Join(is.groups.cpu, "\n")
-	if row.Group, seen = used[key]; !seen {
-		row.Group = is.groups.use(&s.file)
+	row.FDLimit = cached.fdLimit
+	key := strings.Join(cached.groups.cpu, "\n")
+	if row.Group, isCached = used[key]; !isCached {
+		row.Group = cached.groups.readUsage(&s.file)
 		used[key] = row.Group
 	}
 	return row
@@ -157,15 +157,15 @@ func (s *Sampler) openFiles(pid int) int {
 	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // in tests, the folder's size is not the number of files
 		return int(stat.Size)
 	}
-	names, ok := listed(path)
+	names, ok := listNames(path)
 	if !ok {
 		return -1
 	}
 	return len(names)
 }
 
-// listed returns the names of a folder's entries, unsorted.
-func listed(path string) (names []string, ok bool) {
+// listNames returns the names of a folder's entries, unsorted.
+func listNames(path string) (names []string, ok bool) {
 	dir, err := os.Open(path)
 	if err != nil {
 		return nil, false
@@ -178,14 +178,14 @@ func listed(path string) (names []string, ok bool) {
 // switches adds up the context switches of all threads of a process, because the status file of a
 // process contains only the switches of its first thread.
 func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
-	threads, ok := listed(s.path(pid, "task"))
+	threads, ok := listNames(s.path(pid, "task"))
 	if !ok {
 		return -1, -1
 	}
 	for _, t := range threads {
 		if b, ok := s.file.read(s.path(pid, "task/"+t+"/status")); ok {
-			voluntary += max(valueOf(b, "voluntary_ctxt_switches:"), 0)
-			involuntary += max(valueOf(b, "nonvoluntary_ctxt_switches:"), 0)
+			voluntary += max(findValue(b, "voluntary_ctxt_switches:"), 0)
+			involuntary += max(findValue(b, "nonvoluntary_ctxt_switches:"), 0)
 		}
 	}
 	return voluntary, involuntary
@@ -209,17 +209,17 @@ func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool)
 	b, _ = s.file.read(s.root + "proc/net/dev")
 	parseNetDev(b, &row)
 	b, _ = s.file.read(s.root + "proc/net/snmp")
-	tcp := inTable(b, "Tcp:", "OutSegs", "RetransSegs")
+	tcp := findTableValues(b, "Tcp:", "OutSegs", "RetransSegs")
 	row.SentSegments, row.RetransmittedSegments = tcp[0], tcp[1]
 	b, _ = s.file.read(s.root + "proc/net/netstat")
-	row.ListenDrops = inTable(b, "TcpExt:", "ListenDrops")[0]
+	row.ListenDrops = findTableValues(b, "TcpExt:", "ListenDrops")[0]
 	b, _ = s.file.read(s.root + "proc/net/sockstat")
 	inUse, pages := parseSockets(b)
 	row.TCPSockets, row.TCPBytes = inUse, max(pages, -1)
 	if pages > 0 {
 		row.TCPBytes *= int64(os.Getpagesize())
 	}
-	row.Programs = s.programs.read(s, now, append(slices.Clone(pids), s.own))
+	row.Programs = s.programs.read(s, now, append(slices.Clone(pids), s.ownPID))
 	return row, true
 }
 
@@ -230,12 +230,12 @@ func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 		if !ok || d.Reads+d.Writes == 0 {
 			continue
 		}
-		whole, seen := s.whole[d.Name]
+		isWholeDisk, seen := s.isWholeDisk[d.Name]
 		if !seen {
-			whole = wholeDisk(s.root+"sys/block", d.Name)
-			s.whole[d.Name] = whole
+			isWholeDisk = wholeDisk(s.root+"sys/block", d.Name)
+			s.isWholeDisk[d.Name] = isWholeDisk
 		}
-		if whole {
+		if isWholeDisk {
 			all = append(all, d)
 		}
 	}

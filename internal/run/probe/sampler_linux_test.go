@@ -196,9 +196,9 @@ func TestProgramUsage(t *testing.T) {
 func TestThrift(t *testing.T) {
 	used := time.Duration(0)
 	of := func(cost time.Duration, at ...float64) (done []bool) {
-		p := thrift{share: 0.01}
+		p := costLimiter{share: 0.01}
 		for _, second := range at {
-			done = append(done, p.spend(someTime.Add(time.Duration(second*1e9)), func() time.Duration { return used }, func() { used += cost }))
+			done = append(done, p.runIfDue(someTime.Add(time.Duration(second*1e9)), func() time.Duration { return used }, func() { used += cost }))
 		}
 		return done
 	}
@@ -308,7 +308,7 @@ func FuzzKernelFiles(f *testing.F) {
 		}
 		_, _ = parseDisk(b)
 		_, _ = parseSockets(b)
-		_ = inTable(b, "Tcp:", "OutSegs")
+		_ = findTableValues(b, "Tcp:", "OutSegs")
 		parseNetDev(b, &MachineUsage{})
 		if l := parseLoad(b); !(l >= -1) {
 			t.Errorf("%v", l)

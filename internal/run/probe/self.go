@@ -7,7 +7,7 @@ import (
 // SelfUsage is the resource usage of this process since its start.
 type SelfUsage struct {
 	CPUSeconds float64
-	MaxRSS     int64 // maximum of resident memory in bytes; on Linux, since GiveBackPages was called
+	MaxRSS     int64 // maximum of resident memory in bytes; on Linux, since ReleasePages was called
 }
 
 // SelfCPU returns only the processor time that Self returns. It is a hundred times faster than
@@ -17,10 +17,12 @@ func SelfCPU() (seconds float64) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
 		return 0
 	}
-	return spent(&r)
+	return cpuSeconds(&r)
 }
 
-func spent(r *unix.Rusage) (seconds float64) { return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9 }
+func cpuSeconds(r *unix.Rusage) (seconds float64) {
+	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+}
 
 // Self returns the usage of this process, or zero values if it is unknown.
 func Self() SelfUsage {
@@ -28,5 +30,5 @@ func Self() SelfUsage {
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
 		return SelfUsage{}
 	}
-	return SelfUsage{CPUSeconds: spent(&r), MaxRSS: maxRSS(&r)}
+	return SelfUsage{CPUSeconds: cpuSeconds(&r), MaxRSS: maxRSS(&r)}
 }

@@ -9,16 +9,16 @@ import (
 
 // Server describes the server at an endpoint, as seen from this machine.
 type Server struct {
-	Here bool // whether the address belongs to this machine
+	IsLocal bool // whether the address belongs to this machine
 	// PID is the ID of the process that listens at the endpoint, or 0 if unknown. Program is the
 	// name of this process.
 	PID     int
 	Program string
 }
 
-// Forwards reports whether the process is a program that is known to forward its input to another
+// IsForwarder reports whether the process is a program that is known to forward its input to another
 // process. If so, its processor time is not that of the server.
-func (l *Server) Forwards() bool {
+func (l *Server) IsForwarder() bool {
 	return slices.Contains([]string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "conmon", "kubectl", "ssh", "sshd", "socat", "haproxy", "nginx", "envoy", "traefik",
 	}, l.Program)
@@ -42,12 +42,12 @@ func FindServers(ctx context.Context, endpoints []string) []Server {
 		}
 		for _, ip := range ips {
 			if ip = ip.Unmap().WithZone(""); ip.IsLoopback() || slices.Contains(own, ip) {
-				all[i].Here, wanted[i] = true, netip.AddrPortFrom(ip, uint16(number)) // #nosec G115 -- a port
+				all[i].IsLocal, wanted[i] = true, netip.AddrPortFrom(ip, uint16(number)) // #nosec G115 -- a port
 				break
 			}
 		}
 	}
-	if slices.ContainsFunc(all, func(l Server) bool { return l.Here }) {
+	if slices.ContainsFunc(all, func(l Server) bool { return l.IsLocal }) {
 		findServers("/proc", wanted, all)
 	}
 	return all

@@ -28,7 +28,7 @@ func TestFindServers(t *testing.T) {
 	}
 	for i, l := range FindServers(t.Context(), endpoints) {
 		here, ours := i < 5 || i >= 8, i < 4 || i >= 8
-		if l.Here != here || (l.PID == os.Getpid()) != ours || !ours && l.PID != 0 || l.Forwards() {
+		if l.IsLocal != here || (l.PID == os.Getpid()) != ours || !ours && l.PID != 0 || l.IsForwarder() {
 			t.Errorf("%s: %+v", endpoints[i], l)
 		}
 	}

@@ -13,26 +13,26 @@ import (
 // sockets finds the TCP connections of processes. The kernel lists all connections (sock_diag(7))
 // with their socket numbers. /proc/PID/fd shows which socket numbers belong to a process.
 type sockets struct {
-	thrift
-	owner map[uint32]int     // process ID by socket number; 0 if the socket belongs to no sampled process
-	seen  map[uint32]carried // traffic in the previous reading, by socket number
-	sum   map[int]carried    // traffic since sampling began, by process ID
+	costLimiter
+	owner    map[uint32]int     // process ID by socket number; 0 if the socket belongs to no sampled process
+	previous map[uint32]traffic // traffic in the previous reading, by socket number
+	totals   map[int]traffic    // traffic since sampling began, by process ID
 }
 
-// carried is the traffic of connections.
-type carried struct{ received, sent, again int64 } // numbers of received bytes, of acknowledged bytes, and of retransmitted segments
+// traffic is the traffic of connections.
+type traffic struct{ received, sent, retransmitted int64 } // numbers of received bytes, of acknowledged bytes, and of retransmitted segments
 
 // socket is a TCP connection.
 type socket struct {
 	number        uint32
 	send, receive int64 // number of bytes queued
-	carried
+	traffic
 }
 
 // add adds the figures of each process's connections to the process's row. The figures remain
 // unknown if no reading is due or if the kernel does not list connections.
 func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
-	k.spend(now, s.cpu, func() {
+	k.runIfDue(now, s.cpu, func() {
 		all, ok := tcpSockets()
 		if !ok {
 			return
@@ -45,26 +45,26 @@ func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 				at[r.PID] = r
 			}
 		}
-		seen := make(map[uint32]carried, len(all))
-		for _, one := range all {
-			seen[one.number] = one.carried
-			owner := k.owner[one.number]
-			if before := k.seen[one.number]; k.seen != nil {
-				sum := k.sum[owner]
-				sum.received += max(one.received-before.received, 0)
-				sum.sent += max(one.sent-before.sent, 0)
-				sum.again += max(one.again-before.again, 0)
-				k.sum[owner] = sum
+		seen := make(map[uint32]traffic, len(all))
+		for _, connection := range all {
+			seen[connection.number] = connection.traffic
+			owner := k.owner[connection.number]
+			if before := k.previous[connection.number]; k.previous != nil {
+				sum := k.totals[owner]
+				sum.received += max(connection.received-before.received, 0)
+				sum.sent += max(connection.sent-before.sent, 0)
+				sum.retransmitted += max(connection.retransmitted-before.retransmitted, 0)
+				k.totals[owner] = sum
 			}
 			if r := at[owner]; r != nil {
-				r.SendQueue += one.send
-				r.ReceiveQueue += one.receive
+				r.SendQueue += connection.send
+				r.ReceiveQueue += connection.receive
 			}
 		}
-		k.seen = seen
+		k.previous = seen
 		for pid, r := range at {
-			sum := k.sum[pid]
-			r.ReceivedBytes, r.SentBytes, r.Retransmitted = sum.received, sum.sent, sum.again
+			sum := k.totals[pid]
+			r.ReceivedBytes, r.SentBytes, r.Retransmitted = sum.received, sum.sent, sum.retransmitted
 		}
 	})
 }
@@ -80,15 +80,15 @@ func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	if k.owner = owner; known {
 		return
 	}
-	if k.sum == nil {
-		k.sum = map[int]carried{}
+	if k.totals == nil {
+		k.totals = map[int]traffic{}
 	}
 	for i := range rows {
 		if !rows[i].OK {
 			continue
 		}
 		dir := s.path(rows[i].PID, "fd")
-		names, _ := listed(dir)
+		names, _ := listNames(dir)
 		for _, name := range names {
 			link, _ := os.Readlink(dir + "/" + name)
 			text, isSocket := strings.CutPrefix(link, "socket:[")
@@ -169,7 +169,7 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 			return all, false, false
 		}
 		at := func(offset int) uint32 { return binary.NativeEndian.Uint32(body[offset:]) }
-		one := socket{number: at(diagNumber), send: int64(at(diagSend)), receive: int64(at(diagReceive)), carried: carriedBy(body[diagMessage:])}
+		one := socket{number: at(diagNumber), send: int64(at(diagSend)), receive: int64(at(diagReceive)), traffic: parseTraffic(body[diagMessage:])}
 		if one.number != 0 {
 			all = append(all, one)
 		}
@@ -177,9 +177,9 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	return all, false, true
 }
 
-// carriedBy reads a connection's traffic from the attributes of the connection. Older kernels do
+// parseTraffic reads a connection's traffic from the attributes of the connection. Older kernels do
 // not report numbers of bytes.
-func carriedBy(b []byte) (c carried) {
+func parseTraffic(b []byte) (c traffic) {
 	for len(b) >= 4 {
 		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
 		if length < 4 || length > len(b) {
@@ -187,7 +187,7 @@ func carriedBy(b []byte) (c carried) {
 		}
 		if info := b[4:length]; kind == diagInfo && len(info) >= int(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))+8 {
 			long := func(offset uintptr) int64 { return int64(binary.NativeEndian.Uint64(info[offset:])) }
-			c.again = int64(binary.NativeEndian.Uint32(info[unsafe.Offsetof(unix.TCPInfo{}.Total_retrans):]))
+			c.retransmitted = int64(binary.NativeEndian.Uint32(info[unsafe.Offsetof(unix.TCPInfo{}.Total_retrans):]))
 			c.sent, c.received = long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_acked)), long(unsafe.Offsetof(unix.TCPInfo{}.Bytes_received))
 			return c
 		}

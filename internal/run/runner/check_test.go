@@ -27,7 +27,7 @@ type served struct {
 // serve starts a null server that follows a script.
 func serve(t *testing.T, st store.Store, script string) served {
 	t.Helper()
-	null, ok := st.(store.NullServed)
+	null, ok := st.(store.NullServerProvider)
 	if !ok {
 		t.Skipf("%s has no null server", st.Name())
 	}
@@ -46,7 +46,7 @@ func perf(s served, rate float64, clients int, duration string, more ...string) 
 	for i := 0; i < len(all); i += 2 {
 		c.SetDerived(all[i], all[i+1])
 	}
-	return c.Scenario(registry.Catalog{}, scenario.Ask{Store: s.Name(), Attach: &scenario.Attach{Endpoints: []string{s.endpoint}}, Seed: 1, Repeats: 1})
+	return c.Scenario(registry.Catalog{}, scenario.CommandOptions{Store: s.Name(), RunningCluster: &scenario.RunningCluster{Endpoints: []string{s.endpoint}}, Seed: 1, Repeats: 1})
 }
 
 // checked runs the check and returns its trial.
@@ -134,8 +134,8 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 func TestSlowestWriteIncludesTheStall(t *testing.T) {
 	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 	result := check(t, c, 500, 50, "2s")
-	if result.Slowest == nil || *result.Slowest < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
-		t.Errorf("%v, %d rows of the member", result.Slowest, len(result.Stores))
+	if result.SlowestNS == nil || *result.SlowestNS < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
+		t.Errorf("%v, %d rows of the member", result.SlowestNS, len(result.Stores))
 	}
 }
 
@@ -182,7 +182,7 @@ func TestInterruptedCheckCleansUp(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	result, err := checked(ctx, t, c, s, func(p Progress) {
-		if p.Stage == Measuring && p.Done > 50 {
+		if p.Stage == Measuring && p.Succeeded > 50 {
 			cancel()
 		}
 	})
@@ -223,7 +223,7 @@ func TestRefusesUnsupportedCleanups(t *testing.T) {
 		c := served{st, "127.0.0.1:1"}
 		for key, feature := range map[string]kv.Feature{"cleanup-compact": kv.Compaction, "cleanup-defragment": kv.Defragmentation} {
 			_, err := perf(c, 100, 10, "1s", key, "true")
-			if can := st.Capabilities().Has(feature) && st.Capabilities().CheckOperation(st.Name(), kv.Delete, kv.None) == nil; can != (err == nil) {
+			if can := st.Capabilities().Has(feature) && st.Capabilities().CheckOperation(st.Name(), kv.Delete, kv.NoConsistency) == nil; can != (err == nil) {
 				t.Errorf("%s with %s: %v", st.Name(), key, err)
 			}
 			if err != nil {

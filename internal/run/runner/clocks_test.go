@@ -59,7 +59,7 @@ trials:
 		Agent: func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 			return agent.Dial(ctx, targets[h.Name])
 		},
-		Second: func(_ *scenario.Trial, s *measure.Second) {
+		OnSecond: func(_ *scenario.Trial, s *measure.Second) {
 			if s.Phase == measure.Measured && s.Index == second {
 				at()
 			}
@@ -109,7 +109,7 @@ func rightFigures(t *testing.T, run *record.Run) {
 	}
 	for i := range trial.ByHost {
 		h := &trial.ByHost[i]
-		if h.Clock == nil || h.Clock.WidestBoundNS <= 0 || h.CPUs < 1 || h.BusyShare == nil || h.ForeignShare == nil || h.SamplingCPUSeconds == nil || h.Load == h.Members {
+		if h.Clock == nil || h.Clock.WidestBoundNS <= 0 || h.CPUs < 1 || h.BusyShare == nil || h.ForeignShare == nil || h.SamplingCPUSeconds == nil || h.GeneratesLoad == h.HasMembers {
 			t.Errorf("%+v, clock %+v", h, h.Clock)
 		}
 		if c := run.Hosts[i].Clock; c == nil || c.Before.At.After(*trial.Opened) || c.After.At.Before(*trial.Opened) {
@@ -164,7 +164,7 @@ func TestCorrectsClocksSetDuringALoad(t *testing.T) {
 	for i := range trial.ByHost {
 		h := &trial.ByHost[i]
 		by, is := set[h.Name]
-		if (h.Clock.Jumps > 0) != is || (time.Duration(h.Clock.SetNS)-by).Abs() > time.Minute {
+		if (h.Clock.Jumps > 0) != is || (time.Duration(h.Clock.ClockChangeNS)-by).Abs() > time.Minute {
 			t.Errorf("the clock of %s was set by %v: %+v", h.Name, by, h.Clock)
 		}
 		said := slices.ContainsFunc(trial.Events, func(e record.Event) bool {

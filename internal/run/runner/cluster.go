@@ -17,14 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// enter returns the cluster for a trial. It reuses the current cluster if the cluster has the same
+// selectCluster returns the cluster for a trial. It reuses the current cluster if the cluster has the same
 // launch settings and all its members are running. Otherwise it starts a new cluster or attaches to
 // a running one.
-func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
-	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.allRunning() {
-		return r.now.trial, nil
+func (r *run) selectCluster(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
+	if r.current != nil && r.current.key == spec.Cluster.Key && r.current.allRunning() {
+		return r.current.trial, nil
 	}
-	if err := r.leave(ctx); err != nil {
+	if err := r.stopCluster(ctx); err != nil {
 		return trial.Cluster{}, err
 	}
 	st, err := r.Lookup(spec.Cluster.Store)
@@ -33,40 +33,40 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	}
 	r.started++
 	id := fmt.Sprintf("cluster-%d", r.started)
-	if spec.Cluster.Attach != nil {
+	if spec.Cluster.RunningCluster != nil {
 		return r.attach(st, spec, id)
 	}
 	return r.start(ctx, st, spec, id)
 }
 
-// leave stops the current cluster if the run started it.
-func (r *run) leave(ctx context.Context) error {
-	now := r.now
-	r.now = nil
-	if now == nil || now.own == nil {
+// stopCluster stops the current cluster if the run started it.
+func (r *run) stopCluster(ctx context.Context) error {
+	now := r.current
+	r.current = nil
+	if now == nil || now.owned == nil {
 		return nil
 	}
 	r.report(Progress{Stage: Stopping, Name: now.name})
-	err := now.own.Stop(ctx)
-	r.made = host.RemoveMade(r.made)
-	if notes := now.own.LogNotes(); len(notes) > 0 && now.about.ID != "" {
-		now.about.Notes = append(now.about.Notes, notes...)
-		err = also(err, r.out.AddCluster(now.about))
+	err := now.owned.Stop(ctx)
+	r.createdFolders = host.RemoveCreatedFolders(r.createdFolders)
+	if notes := now.owned.LogNotes(); len(notes) > 0 && now.descriptions.ID != "" {
+		now.descriptions.Notes = append(now.descriptions.Notes, notes...)
+		err = joinErrors(err, r.out.AddCluster(now.descriptions))
 	}
 	return err
 }
 
 // attach connects to a cluster that is already running.
 func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
-	access, err := load.ReadAccess(spec.Cluster.Attach)
+	access, err := load.ReadAccess(spec.Cluster.RunningCluster)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	if from, ok := r.generator(spec).(host.Reacher); ok {
+	if from, ok := r.generator(spec).(host.EndpointDialer); ok {
 		access.Dial = from.Reach()
 	}
-	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{Via: access}, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}
-	r.now = &running{key: spec.Cluster.Key, trial: c}
+	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{StoreAccess: access}, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}
+	r.current = &currentCluster{key: spec.Cluster.Key, trial: c}
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
 }
 
@@ -75,7 +75,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
 	r.report(Progress{Stage: Starting, Name: name})
 	exec := spec.Cluster.Exec
-	if !r.elsewhere(spec) {
+	if !r.startsNoMembers(spec) {
 		var err error
 		if exec, err = Server(st, &spec.Cluster); err != nil {
 			return trial.Cluster{}, err
@@ -85,33 +85,33 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	own, err := cluster.Start(ctx, st, cluster.Spec{
+	started, err := cluster.Start(ctx, st, cluster.Spec{
 		Name: id, Members: spec.Cluster.Members, Hosts: r.membersOn(spec), Exec: exec, Version: spec.Cluster.Version, Self: r.Self,
 		Settings: spec.Cluster.Settings, Env: spec.Cluster.Environment(), Dir: dir, LogDir: filepath.Join(r.out.Dir(), "logs", id),
-		Disks: spec.Cluster.Disks, Network: spec.Cluster.Network, Spare: spec.Cluster.Spare,
+		Disks: spec.Cluster.FaultDisks, Network: spec.Cluster.FaultNetwork, Spare: spec.Cluster.SpareMember,
 	})
 	if err != nil {
-		r.made = host.RemoveMade(r.made)
+		r.createdFolders = host.RemoveCreatedFolders(r.createdFolders)
 		return trial.Cluster{}, err
 	}
-	r.now = &running{key: spec.Cluster.Key, name: name, own: own}
-	about, err := r.describe(ctx, own, spec, id)
+	r.current = &currentCluster{key: spec.Cluster.Key, name: name, owned: started}
+	about, err := r.describe(ctx, started, spec, id)
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	if err := r.before.sameServer(spec, about.Version); err != nil {
+	if err := r.resumed.checkServer(spec, about.Version); err != nil {
 		return trial.Cluster{}, err
 	}
-	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared is set for each trial
-	r.now.about = about
-	return r.now.trial, r.out.AddCluster(about)
+	r.current.trial = trial.Cluster{ID: id, Store: st, Running: started, Durability: about.Durability} // Shared is set for each trial
+	r.current.descriptions = about
+	return r.current.trial, r.out.AddCluster(about)
 }
 
-// shared reports whether a member runs on a machine that generates the trial's load.
-func (r *run) shared(own *cluster.Cluster, spec *scenario.Trial) bool {
+// sharesGenerator reports whether a member runs on a machine that generates the trial's load.
+func (r *run) sharesGenerator(own *cluster.Cluster, spec *scenario.Trial) bool {
 	generators := r.generators(spec)
 	return slices.ContainsFunc(own.Members(), func(m cluster.Member) bool {
-		return slices.ContainsFunc(generators, func(g host.Host) bool { return r.about[m.Host].Place.SameMachine(r.about[g].Place) })
+		return slices.ContainsFunc(generators, func(g host.Host) bool { return r.descriptions[m.Host].Place.SameMachine(r.descriptions[g].Place) })
 	})
 }
 
@@ -126,7 +126,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 		Exec: spec.Cluster.Exec, Settings: spec.Cluster.Settings, Env: spec.Cluster.Env, Notes: own.Notes(),
 	}
 	for _, m := range own.Members() {
-		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.about[m.Host].Machine.Name, Host: r.hostName(m.Host)}
+		member := record.Member{ID: record.ID(m.ID), Name: m.Name, Endpoint: m.Endpoint, Machine: r.descriptions[m.Host].Machine.Name, Host: r.hostName(m.Host)}
 		for i := range status.Members {
 			if status.Members[i].Endpoint == m.Endpoint {
 				member.ID, member.Version = record.ID(status.Members[i].ID), status.Members[i].Version
@@ -143,13 +143,13 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
 	d := &record.Durability{Synced: own.Synced()}
-	slowest(d, all)
+	recordSlowest(d, all)
 	return d, err
 }
 
-// slowest records the slowest of several measurements in d. If any measurement has too few samples
+// recordSlowest records the slowest of several measurements in d. If any measurement has too few samples
 // for the p99, the recorded p99 is unknown.
-func slowest(d *record.Durability, all []probe.FsyncResult) {
+func recordSlowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {
 		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
@@ -197,11 +197,11 @@ func (r *run) dataDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	made, err := host.MakeFolders(dir)
-	r.made = append(r.made, made...)
+	made, err := host.CreateFolders(dir)
+	r.createdFolders = append(r.createdFolders, made...)
 	if err != nil {
 		return "", err
 	}
-	noteData(dir, r.made)
+	noteData(dir, r.createdFolders)
 	return dir, nil
 }

@@ -10,15 +10,15 @@ import (
 // did not start is always reused.
 func TestClusterWithALostMemberIsIncomplete(t *testing.T) {
 	for _, test := range []struct {
-		now  running
+		now  currentCluster
 		want bool
 	}{
-		{running{own: &cluster.Cluster{}}, true},
-		{running{own: &cluster.Cluster{}, lost: true}, false},
-		{running{lost: true}, true},
+		{currentCluster{owned: &cluster.Cluster{}}, true},
+		{currentCluster{owned: &cluster.Cluster{}, mustReplace: true}, false},
+		{currentCluster{mustReplace: true}, true},
 	} {
 		if got := test.now.allRunning(); got != test.want {
-			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.own != nil, test.now.lost, got)
+			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.owned != nil, test.now.mustReplace, got)
 		}
 	}
 }

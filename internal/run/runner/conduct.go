@@ -23,12 +23,12 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 		return "", err
 	}
 	err = r.conduct(ctx)
-	r.ended = len(r.plan)
-	err = also(err, r.release(context.WithoutCancel(ctx)))
+	r.endedTrials = len(r.plan)
+	err = joinErrors(err, r.release(context.WithoutCancel(ctx)))
 	// The context has no cancellation, so that members have their full time to stop even after
 	// Ctrl-C.
-	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
-	if len(r.reached) > 0 {
+	err = r.disconnectHosts(joinErrors(err, r.stopCluster(context.WithoutCancel(ctx))))
+	if len(r.connectedHosts) > 0 {
 		_ = r.out.SetHosts(r.recordedHosts(true)) // the writer remembers an error
 	}
 	state, failure := record.Complete, ""
@@ -59,36 +59,36 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	r = &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
 	defer func() {
 		if err != nil {
-			err = r.leaveHosts(err)
+			err = r.disconnectHosts(err)
 		}
 	}()
 	if o.Resume != nil {
-		if r.before, err = takeUp(&r.Options); err != nil {
+		if r.resumed, err = prepareResume(&r.Options); err != nil {
 			return r, err
 		}
 	}
-	if err := r.reachHosts(ctx); err != nil {
+	if err := r.connectHosts(ctx); err != nil {
 		return r, err
 	}
-	if err := r.findServersThere(ctx); err != nil {
+	if err := r.checkHosts(ctx); err != nil {
 		return r, err
 	}
 	machines, err := r.describeHosts(ctx)
 	if err != nil {
 		return r, err
 	}
-	cleanOrphans(r.began, r.Say)
-	if r.before != nil {
-		if err := r.before.sameMachines(machines); err != nil {
+	cleanOrphans(r.began, r.Notify)
+	if r.resumed != nil {
+		if err := r.resumed.checkMachines(machines); err != nil {
 			return r, err
 		}
 		r.started = o.Resume.Clusters()
 		r.out, err = o.Resume.Writer(r.began, machines, r.recordedHosts(false))
-		return r.observed(err)
+		return r.attachObserver(err)
 	}
 	about := record.Run{
-		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), Until: record.NewUntil(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
+		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), CommandLine: o.Asked, Scale: o.Scenario.Scale,
+		Planned: len(o.Scenario.Trials), RepeatRule: record.NewRepeatRule(o.Scenario.RepeatRule), Machines: machines, Hosts: r.recordedHosts(false),
 		Calibration: o.Calibration,
 	}
 	if o.Out != "" {
@@ -96,12 +96,12 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	} else {
 		r.out, err = record.Create(o.Root, o.Scenario.Name, r.began, about)
 	}
-	return r.observed(err)
+	return r.attachObserver(err)
 }
 
-// observed attaches the observer to the record of the run, unless err is set. It returns the run
+// attachObserver attaches the observer to the record of the run, unless err is set. It returns the run
 // and err.
-func (r *run) observed(err error) (*run, error) {
+func (r *run) attachObserver(err error) (*run, error) {
 	if err == nil {
 		r.out.Observe(r.Observer)
 	}
@@ -111,9 +111,9 @@ func (r *run) observed(err error) (*run, error) {
 func (r *run) conduct(ctx context.Context) error {
 	switch {
 	case r.Next != nil:
-		return r.asNamed(ctx)
-	case r.Scenario.Until != nil:
-		return r.untilPrecise(ctx)
+		return r.conductPlanned(ctx)
+	case r.Scenario.RepeatRule != nil:
+		return r.repeatUntilPrecise(ctx)
 	}
 	r.plan = r.Scenario.Trials
 	_, err := r.trials(ctx, r.plan)

@@ -7,48 +7,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Times that are assumed until the first trial has ended. aroundTrial is the time that a trial
-// takes in addition to its warm-up and window. toStart is the time for starting a cluster.
+// Times that are assumed until the first trial has ended. defaultOverhead is the time that a trial
+// takes in addition to its warm-up and window. defaultStartTime is the time for starting a cluster.
 const (
-	aroundTrial = 300 * time.Millisecond
-	toStart     = 3 * time.Second
+	defaultOverhead  = 300 * time.Millisecond
+	defaultStartTime = 3 * time.Second
 )
 
-// around adds up the time that finished trials took in addition to their warm-up and window.
+// trialOverhead adds up the time that finished trials took in addition to their warm-up and window.
 // `before` is the time before the loads: for starting clusters, preloading and connecting. `after`
 // is the time after the loads: for draining, cleaning up and checking.
-type around struct {
+type trialOverhead struct {
 	trials        int
 	before, after time.Duration // sums for all trials
 }
 
 // add adds a finished trial. The trial began at the time turn, and its load began at the time load.
 // length is the duration of the load.
-func (a *around) add(turn, load, ended time.Time, length time.Duration) {
+func (a *trialOverhead) add(turn, load, ended time.Time, length time.Duration) {
 	a.trials++
 	a.before += max(load.Sub(turn), 0)
 	a.after += max(ended.Sub(load)-length, 0)
 }
 
 // mean returns the mean times that trials take before and after their loads.
-func (a *around) mean() (before, after time.Duration) {
+func (a *trialOverhead) mean() (before, after time.Duration) {
 	if a.trials == 0 {
-		return 0, aroundTrial
+		return 0, defaultOverhead
 	}
 	n := time.Duration(a.trials)
 	return a.before / n, a.after / n
 }
 
-// paceFrom is the time after which a window is long enough to determine the trial's rate.
-const paceFrom = 500 * time.Millisecond
+// minPaceTime is the time after which a window is long enough to determine the trial's rate.
+const minPaceTime = 500 * time.Millisecond
 
 // pace estimates the rates of trials whose loads end after a given number of operations.
 type pace struct {
-	byName map[string]float64 // operations per second in finished trials, by trial name
-	last   float64            // operations per second in the last finished trial
-	opened time.Time          // time at which the current trial's window opened; zero if it is not open yet
-	count  uint64             // number of operations that have ended in the window
-	at     time.Time          // time at which count was updated
+	byName    map[string]float64 // operations per second in finished trials, by trial name
+	last      float64            // operations per second in the last finished trial
+	opened    time.Time          // time at which the current trial's window opened; zero if it is not open yet
+	count     uint64             // number of operations that have ended in the window
+	countedAt time.Time          // time at which count was updated
 }
 
 // begin resets the state for the next trial.
@@ -56,7 +56,7 @@ func (p *pace) begin() { p.opened, p.count = time.Time{}, 0 }
 
 // record records the number of operations that have ended since the window opened.
 func (p *pace) record(count uint64, at time.Time) {
-	p.count, p.at = count, at
+	p.count, p.countedAt = count, at
 	if p.opened.IsZero() && count > 0 {
 		p.opened = at
 	}
@@ -64,7 +64,7 @@ func (p *pace) record(count uint64, at time.Time) {
 
 // rate returns the current trial's rate, or 0 if it is unknown.
 func (p *pace) rate() float64 {
-	if took := p.at.Sub(p.opened); !p.opened.IsZero() && took >= paceFrom {
+	if took := p.countedAt.Sub(p.opened); !p.opened.IsZero() && took >= minPaceTime {
 		return float64(p.count) / took.Seconds()
 	}
 	return 0
@@ -82,13 +82,13 @@ func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
 
 // estimate contains the data from which the remaining time of a run is estimated.
 type estimate struct {
-	trials   []scenario.Trial // all trials in order
-	ended    int              // number of finished trials
-	at       int              // number of trials that have begun
-	running  time.Duration    // time since the current trial's load began; 0 if no load is running
-	starting bool             // whether the first cluster still has to be started
-	pace     *pace
-	around   around
+	trials      []scenario.Trial // all trials in order
+	endedTrials int              // number of finished trials
+	begunTrials int              // number of trials that have begun
+	running     time.Duration    // time since the current trial's load began; 0 if no load is running
+	starting    bool             // whether the first cluster still has to be started
+	pace        *pace
+	overhead    trialOverhead
 }
 
 // times estimates the finished share of the current trial, and the remaining time of the trial and
@@ -101,36 +101,36 @@ type estimate struct {
 func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
-		if i < e.ended {
+		if i < e.endedTrials {
 			continue
 		}
 		t := &e.trials[i]
-		if i+1 == e.at && e.running > 0 {
+		if i+1 == e.begunTrials && e.running > 0 {
 			var ok bool
 			share, trial, ok = e.remaining(t)
 			known = known && ok
-			_, after := e.around.mean()
+			_, after := e.overhead.mean()
 			run += trial + after
 			continue
 		}
-		d, ok := e.takes(t)
+		d, ok := e.estimateTrial(t)
 		known = known && ok
 		run += d
 	}
 	if !known {
 		run = 0
 	}
-	if known && e.starting && e.around.trials == 0 {
-		run += toStart
+	if known && e.starting && e.overhead.trials == 0 {
+		run += defaultStartTime
 	}
 	return share, trial, run
 }
 
 // remaining returns the finished share and the remaining time of the current trial's load.
-func (e *estimate) remaining(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
+func (e *estimate) remaining(t *scenario.Trial) (share float64, remainingTime time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
-		left = d - min(e.running, d)
-		return 1 - left.Seconds()/max(d.Seconds(), 1e-9), left, true
+		remainingTime = d - min(e.running, d)
+		return 1 - remainingTime.Seconds()/max(d.Seconds(), 1e-9), remainingTime, true
 	}
 	total, done := float64(t.Load.Total), float64(e.pace.count)
 	rate := e.pace.rate()
@@ -142,13 +142,13 @@ func (e *estimate) remaining(t *scenario.Trial) (share float64, left time.Durati
 	return min(done/total, 1), seconds(rest), true
 }
 
-// takes returns the estimated duration of a trial that has not begun.
-func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
+// estimateTrial returns the estimated duration of a trial that has not begun.
+func (e *estimate) estimateTrial(t *scenario.Trial) (time.Duration, bool) {
 	d, known := e.load(t)
 	if !known {
 		return 0, false
 	}
-	before, after := e.around.mean()
+	before, after := e.overhead.mean()
 	return before + d + after, true
 }
 

@@ -20,7 +20,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	if g := r.guards[spec.Cluster.Key]; g != nil {
 		return g
 	}
-	say := r.Say
+	say := r.Notify
 	if say == nil {
 		say = func(string) {}
 	}
@@ -28,7 +28,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		access.Dial = store.NewRememberingDial() // so that keys can still be removed if host names can no longer be resolved
 	}
 	g := guard.New(guard.Options{
-		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: connectionFlags(st, spec.Cluster.RunningCluster), Notify: say, Now: measure.Now, DefaultPrefixes: scenario.RunningClusterPrefixes(load.Applications()),
 		Siblings: func() []*guard.Guard { return slices.Collect(maps.Values(r.guards)) },
 	})
 	if r.guards == nil {
@@ -38,8 +38,8 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	return g
 }
 
-// flagsOf returns the flags, without secrets, with which a command connects to the cluster.
-func flagsOf(st store.Store, a *scenario.Attach) string {
+// connectionFlags returns the flags, without secrets, with which a command connects to the cluster.
+func connectionFlags(st store.Store, a *scenario.RunningCluster) string {
 	flags := []string{"--store", st.Name(), "--endpoints", strings.Join(a.Endpoints, ",")}
 	for _, of := range [][2]string{{"--cacert", a.CACert}, {"--cert", a.Cert}, {"--key", a.CertKey}} {
 		if of[1] != "" {
@@ -56,12 +56,12 @@ func flagsOf(st store.Store, a *scenario.Attach) string {
 // release removes everything that the run wrote to running clusters.
 func (r *run) release(ctx context.Context) (failed error) {
 	for _, g := range r.guards {
-		if !g.Holds() {
+		if !g.HasClaims() {
 			continue
 		}
 		r.report(Progress{Stage: CleaningUp, Name: "running cluster"})
 		if err := g.Release(ctx); err != nil {
-			failed = also(failed, &trial.KeysLeftError{Why: err})
+			failed = joinErrors(failed, &trial.KeysLeftError{Cause: err})
 		}
 	}
 	return failed

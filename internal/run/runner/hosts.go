@@ -17,42 +17,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach connects to a host. No other code depends on how the host is reached.
-func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
-	if h.Via != scenario.ViaLocal {
+// connectHost connects to a host. No other code depends on how the host is reached.
+func (r *run) connectHost(ctx context.Context, h *scenario.Host) (*connectedHost, error) {
+	if h.Transport != scenario.TransportLocal {
 		a, err := r.Agent(ctx, h)
 		if err != nil {
 			return nil, err
 		}
-		return &reached{Host: *h, host: a.Host(), worker: a.Worker, leave: a.Close}, nil
+		return &connectedHost{Host: *h, host: a.Host(), worker: a.Worker, disconnect: a.Close}, nil
 	}
-	return &reached{
+	return &connectedHost{
 		Host: *h, host: newHost().WithAddress(h.Address),
 		worker: func() load.Worker { return &load.Local{Stores: r.Lookup} },
 	}, nil
 }
 
-// atOnce is the maximum number of hosts to which reachHosts connects concurrently. The connections
+// maxConcurrentDials is the maximum number of hosts to which connectHosts connects concurrently. The connections
 // are concurrent because each takes several round trips and a handshake.
-const atOnce = 16
+const maxConcurrentDials = 16
 
-// reachHosts connects to the scenario's hosts and makes them available for members. If it returns
-// an error, the caller must still call leaveHosts.
-func (r *run) reachHosts(ctx context.Context) error {
-	all := make([]*reached, len(r.Scenario.Hosts))
+// connectHosts connects to the scenario's hosts and makes them available for members. If it returns
+// an error, the caller must still call disconnectHosts.
+func (r *run) connectHosts(ctx context.Context) error {
+	all := make([]*connectedHost, len(r.Scenario.Hosts))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(maxConcurrentDials)
 	for i := range all {
 		group.Go(func() error {
 			if ctx.Err() != nil { // another host has already failed
 				return context.Cause(ctx)
 			}
-			h, err := r.reach(ctx, &r.Scenario.Hosts[i])
+			h, err := r.connectHost(ctx, &r.Scenario.Hosts[i])
 			if err != nil {
 				return err
 			}
 			if c := h.clock(); c != nil {
-				h.before = new(reading(c))
+				h.firstClock = new(clockReading(c))
 			}
 			all[i] = h
 			return nil
@@ -61,38 +61,38 @@ func (r *run) reachHosts(ctx context.Context) error {
 	err := group.Wait()
 	for _, h := range all {
 		if h != nil {
-			r.reached, r.Hosts = append(r.reached, h), append(r.Hosts, h.host)
+			r.connectedHosts, r.Hosts = append(r.connectedHosts, h), append(r.Hosts, h.host)
 		}
 	}
 	return err
 }
 
-// mostLeaving is the maximum number of errors that leaveHosts reports individually.
-const mostLeaving = 3
+// maxListedErrors is the maximum number of errors that disconnectHosts reports individually.
+const maxListedErrors = 3
 
-// leaveHosts ends the sessions with the hosts. It returns err, joined with the errors from ending
+// disconnectHosts ends the sessions with the hosts. It returns err, joined with the errors from ending
 // the sessions.
-func (r *run) leaveHosts(err error) error {
-	errs := make([]error, len(r.reached))
+func (r *run) disconnectHosts(err error) error {
+	errs := make([]error, len(r.connectedHosts))
 	var leaving sync.WaitGroup
-	for i, h := range r.reached {
-		if h.leave != nil {
-			leaving.Go(func() { errs[i] = h.leave() })
+	for i, h := range r.connectedHosts {
+		if h.disconnect != nil {
+			leaving.Go(func() { errs[i] = h.disconnect() })
 		}
 	}
 	leaving.Wait()
 	more := 0
 	for _, failed := range errs {
-		reported := also(err, failed)
+		reported := joinErrors(err, failed)
 		if failed == nil || err != nil && reported.Error() == err.Error() {
 			continue // err already contains this error
 		}
-		if more++; more <= mostLeaving {
+		if more++; more <= maxListedErrors {
 			err = reported
 		}
 	}
-	if more > mostLeaving {
-		err = fmt.Errorf("%w; disconnecting from %s also failed", err, text.Plural(uint64(more-mostLeaving), "more host"))
+	if more > maxListedErrors {
+		err = fmt.Errorf("%w; disconnecting from %s also failed", err, text.Plural(uint64(more-maxListedErrors), "more host"))
 	}
 	return err
 }
@@ -100,7 +100,7 @@ func (r *run) leaveHosts(err error) error {
 // generators returns the hosts that generate a trial's load.
 func (r *run) generators(spec *scenario.Trial) []host.Host {
 	all := []host.Host{}
-	for _, h := range r.named(r.Scenario.WorkersOn(spec)) {
+	for _, h := range r.findHosts(r.Scenario.WorkerHosts(spec)) {
 		all = append(all, h.host)
 	}
 	if len(all) == 0 {
@@ -117,11 +117,11 @@ func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(sp
 func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	apart := false
 	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // members and workers are placed on hosts in turn
-	members, generators := first(r.Scenario.MembersOn(spec), spec.Cluster.Members), first(r.Scenario.WorkersOn(spec), max(int(spec.Load.Workers), 1))
-	if spec.Cluster.Attach != nil {
+	members, generators := first(r.Scenario.MemberHosts(spec), spec.Cluster.Members), first(r.Scenario.WorkerHosts(spec), max(int(spec.Load.Workers), 1))
+	if spec.Cluster.RunningCluster != nil {
 		members = nil
 	}
-	for _, h := range r.reached {
+	for _, h := range r.connectedHosts {
 		one := trial.Source{Name: h.Name, Host: h.host, Members: slices.Contains(members, h.Name), Load: slices.Contains(generators, h.Name)}
 		if one.Members || one.Load {
 			all, apart = append(all, one), apart || h.clock() != nil
@@ -133,18 +133,18 @@ func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	return all
 }
 
-// named returns the reached hosts with the given names.
-func (r *run) named(names []string) []*reached {
-	out := make([]*reached, len(names))
+// findHosts returns the reached hosts with the given names.
+func (r *run) findHosts(names []string) []*connectedHost {
+	out := make([]*connectedHost, len(names))
 	for i, name := range names {
-		out[i] = r.reached[slices.IndexFunc(r.reached, func(h *reached) bool { return h.Name == name })]
+		out[i] = r.connectedHosts[slices.IndexFunc(r.connectedHosts, func(h *connectedHost) bool { return h.Name == name })]
 	}
 	return out
 }
 
 // membersOn returns the hosts on which a trial's members are placed.
 func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
-	for _, h := range r.named(r.Scenario.MembersOn(spec)) {
+	for _, h := range r.findHosts(r.Scenario.MemberHosts(spec)) {
 		hosts = append(hosts, h.host)
 	}
 	if len(hosts) == 0 {
@@ -156,16 +156,16 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 // worker returns the worker that generates the trial's load. It may be a combination of several
 // workers. These are placed on the scenario's hosts in turn, or in this process.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
-	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
+	n, on := max(int(spec.Load.Workers), 1), r.findHosts(r.Scenario.WorkerHosts(spec))
 	switch {
 	case len(on) == 0 && n == 1:
 		return &load.Local{Stores: r.Lookup, Script: r.Script}
 	case len(on) == 0:
 		return load.NewLocals(n, r.Lookup)
 	}
-	all, workersOf := make(load.Workers, n), map[*reached]int{}
-	process := func(i int) *reached { // returns nil for local hosts, whose workers are in this process
-		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
+	all, workersOf := make(load.Workers, n), map[*connectedHost]int{}
+	process := func(i int) *connectedHost { // returns nil for local hosts, whose workers are in this process
+		if h := on[i%len(on)]; h.Transport != scenario.TransportLocal {
 			return h
 		}
 		return nil
@@ -175,14 +175,14 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	}
 	for i := range all {
 		h := on[i%len(on)]
-		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), OtherWorkers: workersOf[process(i)] - 1}
+		all[i] = load.NamedWorker{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), OtherWorkers: workersOf[process(i)] - 1}
 	}
 	return all
 }
 
 // hostName returns the scenario's name for a host, or "" if the host is not in the scenario.
 func (r *run) hostName(of host.Host) string {
-	for _, h := range r.reached {
+	for _, h := range r.connectedHosts {
 		if h.host == of {
 			return h.Name
 		}
@@ -193,8 +193,8 @@ func (r *run) hostName(of host.Host) string {
 // recordedHosts returns the hosts for the record. If ended is set, the records include the states
 // of the hosts' clocks.
 func (r *run) recordedHosts(ended bool) (all []record.Host) {
-	for _, h := range r.reached {
-		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name}
+	for _, h := range r.connectedHosts {
+		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Transport.String(), Machine: r.descriptions[h.host].Machine.Name}
 		if ended {
 			one.Clock = h.recordedClock()
 		}
@@ -214,13 +214,13 @@ func (r *run) hosts() []host.Host {
 // describeHosts asks every host for its description. It returns each machine once, beginning with
 // the machine of this process.
 func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
-	r.about = map[host.Host]host.Description{}
+	r.descriptions = map[host.Host]host.Description{}
 	var places []host.Place
 	var machines []measure.Machine
 	hosts := append([]host.Host{r.host}, r.Hosts...)
 	all := make([]host.Description, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(maxConcurrentDials)
 	for i, h := range hosts {
 		group.Go(func() (err error) {
 			all[i], err = h.Describe(ctx)
@@ -232,7 +232,7 @@ func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	}
 	for i, h := range hosts {
 		d := all[i]
-		r.about[h] = d
+		r.descriptions[h] = d
 		if !slices.ContainsFunc(places, d.Place.SameMachine) {
 			places, machines = append(places, d.Place), append(machines, d.Machine)
 		}

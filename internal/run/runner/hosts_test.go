@@ -79,7 +79,7 @@ trials:
 		t.Errorf("durability %+v", d)
 	}
 	trial := &run.Trials[0]
-	if trial.Shared == nil || !*trial.Shared {
+	if trial.SharesMachine == nil || !*trial.SharesMachine {
 		t.Error("a member shares the generator's machine, which is not recorded")
 	}
 	if trial.StoreCPUSeconds == nil {

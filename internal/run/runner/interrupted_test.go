@@ -13,7 +13,7 @@ import (
 func TestInterruptedRunReportsRemainingKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	left := &trial.KeysLeftError{Why: errors.New("keys are left")}
+	left := &trial.KeysLeftError{Cause: errors.New("keys are left")}
 	for _, test := range []struct {
 		was  error
 		want string

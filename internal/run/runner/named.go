@@ -8,20 +8,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// asNamed conducts the trials that Next returns. Consecutive trials with the same cluster settings
+// conductPlanned conducts the trials that Next returns. Consecutive trials with the same cluster settings
 // share a cluster, and only the first of these trials preloads keys.
-func (r *run) asNamed(ctx context.Context) error {
-	var before *record.Trial
+func (r *run) conductPlanned(ctx context.Context) error {
+	var previous *record.Trial
 	for {
-		next, err := r.Next(before)
+		next, err := r.Next(previous)
 		if err != nil {
 			return err
 		}
-		if err := r.out.SetCapacity(next.Found); err != nil || next.Trial == nil {
+		if err := r.out.SetCapacity(next.Searches); err != nil || next.Trial == nil {
 			return err
 		}
-		if next.Fresh && r.now != nil && r.now.own != nil {
-			if err := r.leave(ctx); err != nil {
+		if next.FreshCluster && r.current != nil && r.current.owned != nil {
+			if err := r.stopCluster(ctx); err != nil {
 				return err
 			}
 		}
@@ -31,13 +31,13 @@ func (r *run) asNamed(ctx context.Context) error {
 			return err
 		}
 		last := len(r.plan) - 1
-		if now := r.now; !next.Fresh && now != nil && now.key == spec.Cluster.Key && now.allRunning() {
+		if now := r.current; !next.FreshCluster && now != nil && now.key == spec.Cluster.Key && now.allRunning() {
 			r.plan[last].Load.Preload = false
 		}
 		results, err := r.trials(ctx, r.plan[last:])
 		var unprepared *trial.NotPreparedError
-		if errors.As(err, &unprepared) && ctx.Err() == nil && next.Unprepared != nil && next.Unprepared(unprepared.Why) {
-			r.plan, before = r.plan[:last], nil
+		if errors.As(err, &unprepared) && ctx.Err() == nil && next.OnPreloadFailure != nil && next.OnPreloadFailure(unprepared.Cause) {
+			r.plan, previous = r.plan[:last], nil
 			if err := r.out.Plan(last); err != nil {
 				return err
 			}
@@ -48,6 +48,6 @@ func (r *run) asNamed(ctx context.Context) error {
 		}
 		in := *results[0]
 		in.Dir, in.Folder = r.out.Dir(), r.out.LastFolder()
-		before = &in
+		previous = &in
 	}
 }

@@ -16,19 +16,19 @@ import (
 // Next returns the next trial of a run in which each trial depends on earlier results. In the first
 // call, before is nil. In later calls, before is the result of the previous trial, with its path in
 // the run directory.
-type Next func(before *record.Trial) (PlannedTrial, error)
+type Next func(previous *record.Trial) (PlannedTrial, error)
 
 // PlannedTrial is the result of Next.
 type PlannedTrial struct {
 	Trial *scenario.Trial // the next trial, or nil to end the run
-	// If Fresh is set and the run started the current cluster, the run replaces it by a new cluster
+	// If FreshCluster is set and the run started the current cluster, the run replaces it by a new cluster
 	// without data. The next trial then preloads the keys again.
-	Fresh bool
-	Found record.Searches // the results of the searches so far, which the run records
-	// Unprepared is called if the preload of the trial failed, so that its load did not begin. It
-	// returns true if the run is to continue without this trial. If Unprepared is nil, the run
+	FreshCluster bool
+	Searches     record.Searches // the results of the searches so far, which the run records
+	// OnPreloadFailure is called if the preload of the trial failed, so that its load did not begin. It
+	// returns true if the run is to continue without this trial. If OnPreloadFailure is nil, the run
 	// ends.
-	Unprepared func(why error) bool
+	OnPreloadFailure func(reason error) bool
 }
 
 // Options configure a run.
@@ -41,7 +41,7 @@ type Options struct {
 	// the seed and the versions must equal those recorded in Resume.
 	Resume *record.Resumption
 	// Asked contains the changes that the command line makes to the scenario. The run records them.
-	Asked record.Asked
+	Asked record.CommandLineSettings
 	// Calibration contains the limits of what can be measured on this machine. The run records
 	// them. Calibration may be nil.
 	Calibration *record.Calibration
@@ -59,10 +59,10 @@ type Options struct {
 	// Self is the path of the quorumbench binary, for embedded stores.
 	Self string
 	Tool record.Tool
-	// Enough is called after each round if the scenario repeats its trials Until their figures are
-	// precise. Enough receives the results of all finished trials. It returns the reason why no
+	// StopReason is called after each round if the scenario repeats its trials Until their figures are
+	// precise. StopReason receives the results of all finished trials. It returns the reason why no
 	// more repeats are needed, or "" if more repeats are needed.
-	Enough func([]*record.Trial) record.Ending
+	StopReason func([]*record.Trial) record.EndReason
 	// Script replaces the load of the only trial. It may be nil. If Script is set, Replayed returns
 	// its results after the trial.
 	Script   app.Script
@@ -71,28 +71,28 @@ type Options struct {
 	Next Next
 	// VerifyResponses verifies the responses in trials whose loads require verification.
 	VerifyResponses trial.VerifyResponses
-	// Say receives complete sentences about changes to running clusters and about the removal of
+	// Notify receives complete sentences about changes to running clusters and about the removal of
 	// data that killed runs left. It may be nil.
-	Say func(string)
+	Notify func(string)
 	// Progress receives the run's progress about four times per second, and whenever the stage
 	// changes. It is not called concurrently. It may be nil.
 	Progress func(Progress)
-	// Second receives every recorded second of a trial. It is not called concurrently. It must not
-	// modify the second, and must not keep it, because its histograms are reused. Second may be
+	// OnSecond receives every recorded second of a trial. It is not called concurrently. It must not
+	// modify the second, and must not keep it, because its histograms are reused. OnSecond may be
 	// nil.
-	Second func(*scenario.Trial, *measure.Second)
+	OnSecond func(*scenario.Trial, *measure.Second)
 	// Observer receives events and samples of machines as soon as they are recorded.
 	Observer record.Observer
-	// Unrecorded receives the result of a trial if the result could not be recorded, for example
+	// OnUnrecorded receives the result of a trial if the result could not be recorded, for example
 	// because the disk was full. It may be nil.
-	Unrecorded func(record.Trial)
+	OnUnrecorded func(record.Trial)
 }
 
-// AddSecond makes the run call f for every recorded second, after the functions that were added
+// AddSecondHandler makes the run call f for every recorded second, after the functions that were added
 // before.
-func (o *Options) AddSecond(f func(*scenario.Trial, *measure.Second)) {
-	before := o.Second
-	o.Second = func(t *scenario.Trial, s *measure.Second) {
+func (o *Options) AddSecondHandler(f func(*scenario.Trial, *measure.Second)) {
+	before := o.OnSecond
+	o.OnSecond = func(t *scenario.Trial, s *measure.Second) {
 		if before != nil {
 			before(t, s)
 		}
@@ -100,8 +100,8 @@ func (o *Options) AddSecond(f func(*scenario.Trial, *measure.Second)) {
 	}
 }
 
-// AddProgress makes the run call f with its progress, after the functions that were added before.
-func (o *Options) AddProgress(f func(Progress)) {
+// AddProgressHandler makes the run call f with its progress, after the functions that were added before.
+func (o *Options) AddProgressHandler(f func(Progress)) {
 	before := o.Progress
 	o.Progress = func(p Progress) {
 		if before != nil {

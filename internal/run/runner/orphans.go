@@ -19,8 +19,8 @@ import (
 
 // note describes a folder in which clusters may keep data.
 type note struct {
-	Dir  string      `json:"dir"`
-	Made []host.Made `json:"made,omitempty"` // folders that the run created and may remove
+	Dir            string               `json:"dir"`
+	CreatedFolders []host.CreatedFolder `json:"made,omitempty"` // folders that the run created and may remove
 }
 
 // noteAge is the minimum age at which a note can be removed although its data folder exists. A
@@ -55,12 +55,12 @@ func openNotes() *host.Folder {
 
 // noteData writes a note that clusters may keep data in dir. made contains the folders that the run
 // created. If the user has no cache folder, noteData does nothing.
-func noteData(dir string, made []host.Made) {
+func noteData(dir string, made []host.CreatedFolder) {
 	path, err := notesDir()
 	if err != nil {
 		return
 	}
-	if _, err := host.MakeFolders(path); err != nil {
+	if _, err := host.CreateFolders(path); err != nil {
 		return
 	}
 	notes := openNotes()
@@ -70,11 +70,11 @@ func noteData(dir string, made []host.Made) {
 	defer notes.Close()
 	sum := sha256.Sum256([]byte(dir))
 	name := hex.EncodeToString(sum[:8])
-	n := note{Dir: dir, Made: made}
+	n := note{Dir: dir, CreatedFolders: made}
 	if before, ok := readNote(notes, name); ok { // the note may belong to a concurrent run
-		for _, m := range before.Made {
-			if m.Exists() && !slices.Contains(n.Made, m) {
-				n.Made = append(n.Made, m)
+		for _, m := range before.CreatedFolders {
+			if m.Exists() && !slices.Contains(n.CreatedFolders, m) {
+				n.CreatedFolders = append(n.CreatedFolders, m)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (n note) clean(say func(string)) bool {
 			say(orphan.String())
 		}
 	}
-	host.RemoveMade(n.Made)
+	host.RemoveCreatedFolders(n.CreatedFolders)
 	_, gone := os.Stat(n.Dir)
 	return err == nil && os.IsNotExist(gone)
 }

@@ -17,7 +17,7 @@ func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec), Spec: spec,
 		PerSecond: p.PerSecond, P99: p.P99, Errors: p.Errors, InFlight: p.InFlight,
-		Done: p.Done, InWindow: p.InWindow,
+		Succeeded: p.Succeeded, WindowElapsed: p.WindowElapsed,
 	})
 }
 
@@ -35,23 +35,23 @@ func (r *run) report(p Progress) {
 	if r.Progress == nil {
 		return
 	}
-	p.Trial = r.at
-	open := r.Scenario.Until != nil || r.Next != nil // whether the number of trials is unknown
+	p.Trial = r.begunTrials
+	open := r.Scenario.RepeatRule != nil || r.Next != nil // whether the number of trials is unknown
 	if !open {
 		p.Trials = len(r.plan)
 	}
 	p.Elapsed = time.Since(r.began)
 	e := r.estimate()
-	p.Share, p.TrialLeft, p.Left = e.times()
-	p.AtLeast = e.around.trials == 0
+	p.FinishedShare, p.TrialRemaining, p.Remaining = e.times()
+	p.IsMinimum = e.overhead.trials == 0
 	if open {
-		p.Left = 0
+		p.Remaining = 0
 	}
 	r.Progress(p)
 }
 
 func (r *run) estimate() estimate {
-	e := estimate{trials: r.plan, ended: r.ended, at: r.at, pace: &r.pace, around: r.around, starting: r.now == nil && r.at == 0}
+	e := estimate{trials: r.plan, endedTrials: r.endedTrials, begunTrials: r.begunTrials, pace: &r.pace, overhead: r.overhead, starting: r.current == nil && r.begunTrials == 0}
 	if !r.trialBegan.IsZero() {
 		e.running = time.Since(r.trialBegan)
 	}

@@ -13,12 +13,12 @@ import (
 func TestLeft(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
 	r := run{plan: []scenario.Trial{one, one}}
-	each := 10*time.Second + aroundTrial
+	each := 10*time.Second + defaultOverhead
 	for _, test := range []struct {
 		at, ended int
 		want      time.Duration
-	}{{0, 0, 2*each + toStart}, {1, 0, 2 * each}, {1, 1, each}, {2, 1, each}, {2, 2, 0}, {1, 2, 0}} {
-		r.at, r.ended = test.at, test.ended
+	}{{0, 0, 2*each + defaultStartTime}, {1, 0, 2 * each}, {1, 1, each}, {2, 1, each}, {2, 2, 0}, {1, 2, 0}} {
+		r.begunTrials, r.endedTrials = test.at, test.ended
 		e := r.estimate()
 		if _, _, got := e.times(); got != test.want {
 			t.Errorf("%d begun and %d ended: %v are left, not %v", test.at, test.ended, got, test.want)
@@ -33,7 +33,7 @@ func TestLeftOfTotals(t *testing.T) {
 	other := scenario.Trial{Name: "b", Load: scenario.Load{Total: 20_000, Warmup: time.Second}}
 	began := time.Unix(1000, 0)
 	p := &pace{}
-	e := estimate{trials: []scenario.Trial{total, other, total}, at: 1, running: time.Second, pace: p}
+	e := estimate{trials: []scenario.Trial{total, other, total}, begunTrials: 1, running: time.Second, pace: p}
 	if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("without a rate the estimate is %v, %v and %v", share, one, all)
 	}
@@ -45,7 +45,7 @@ func TestLeftOfTotals(t *testing.T) {
 	}
 	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Counts: record.Counts{Due: 10_000}})
 	p.begin()
-	e.ended, e.at, e.running = 1, 2, time.Second
+	e.endedTrials, e.begunTrials, e.running = 1, 2, time.Second
 	if share, one, all = e.times(); share != 0 || one != 21*time.Second || all != 31_600*time.Millisecond {
 		t.Errorf("after a trial at 1000/s the estimate is %v, %v and %v", share, one, all)
 	}
@@ -53,7 +53,7 @@ func TestLeftOfTotals(t *testing.T) {
 	if _, _, all = e.times(); all != 121_600*time.Millisecond {
 		t.Errorf("with a repeat at 100/s the estimate is %v", all)
 	}
-	e.ended = 3
+	e.endedTrials = 3
 	if share, one, all = e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("at the end the estimate is %v, %v and %v", share, one, all)
 	}
@@ -65,21 +65,21 @@ func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	one := scenario.Trial{Name: "put", Load: scenario.Load{Warmup: time.Second, Duration: 4 * time.Second}}
 	var said Progress
 	r := run{plan: []scenario.Trial{one, one, one}, Options: Options{Scenario: &scenario.Scenario{}, Progress: func(p Progress) { said = p }}}
-	r.at = 1
+	r.begunTrials = 1
 	r.report(Progress{})
-	if !said.AtLeast || said.Left != 3*(5*time.Second+aroundTrial) {
-		t.Errorf("before a trial has ended the estimate is %v, at least: %v", said.Left, said.AtLeast)
+	if !said.IsMinimum || said.Remaining != 3*(5*time.Second+defaultOverhead) {
+		t.Errorf("before a trial has ended the estimate is %v, at least: %v", said.Remaining, said.IsMinimum)
 	}
 	turn := time.Unix(1000, 0)
-	load := turn.Add(7 * time.Second)                                              // 7 s for starting and preloading
-	r.around.add(turn, load, load.Add(5*time.Second+3*time.Second), 5*time.Second) // the check takes 3 s
-	r.ended = 1
+	load := turn.Add(7 * time.Second)                                                // 7 s for starting and preloading
+	r.overhead.add(turn, load, load.Add(5*time.Second+3*time.Second), 5*time.Second) // the check takes 3 s
+	r.endedTrials = 1
 	r.report(Progress{})
-	if want := 2 * (7 + 5 + 3) * time.Second; said.AtLeast || said.Left != want {
-		t.Errorf("after a trial that took 15 s the estimate is %v, at least: %v", said.Left, said.AtLeast)
+	if want := 2 * (7 + 5 + 3) * time.Second; said.IsMinimum || said.Remaining != want {
+		t.Errorf("after a trial that took 15 s the estimate is %v, at least: %v", said.Remaining, said.IsMinimum)
 	}
 	// The remaining time of the current trial is the rest of its load and the time after the load.
-	e := estimate{trials: r.plan, ended: 1, at: 2, running: 2 * time.Second, pace: &r.pace, around: r.around}
+	e := estimate{trials: r.plan, endedTrials: 1, begunTrials: 2, running: 2 * time.Second, pace: &r.pace, overhead: r.overhead}
 	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
 		t.Errorf("while it runs the estimate is %v and %v", trial, all)
 	}

@@ -12,24 +12,24 @@ type rates map[string][]float64 // by trial name; the values are those of the re
 
 func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
 
-// settle computes the rate of a trial whose rate is specified as a percentage of another trial's
+// resolveRate computes the rate of a trial whose rate is specified as a percentage of another trial's
 // throughput. It uses the throughput of the same repeat of the other trial if that repeat has run.
 // Otherwise it uses the other trial's last repeat.
-func (r rates) settle(t *scenario.Trial) error {
+func (r rates) resolveRate(t *scenario.Trial) error {
 	rate := &t.Load.Rate
-	if rate.Of == "" {
+	if rate.SourceTrial == "" {
 		return nil
 	}
-	seen := r[rate.Of]
+	seen := r[rate.SourceTrial]
 	if len(seen) == 0 {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial has no result", t.Name, rate.Percent, rate.Of)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial has no result", t.Name, rate.Percent, rate.SourceTrial)
 	}
 	of := seen[min(t.Repeat, len(seen))-1]
 	if of <= 0 {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial completed no operations", t.Name, rate.Percent, rate.Of)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial completed no operations", t.Name, rate.Percent, rate.SourceTrial)
 	}
 	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s; this would be %.0f operations per second, which is more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s; this would be %.0f operations per second, which is more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.SourceTrial, rate.PerSecond)
 	}
 	return nil
 }

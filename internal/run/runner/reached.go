@@ -16,22 +16,22 @@ import (
 // port that does not depend on the run's seed. Two concurrent runs therefore begin their searches
 // at different ports.
 func newHost() *host.Local {
-	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.WallClockAhead)
+	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.WallClockLead)
 }
 
-// reached is a host in the scenario to which the run has connected.
-type reached struct {
+// connectedHost is a host in the scenario to which the run has connected.
+type connectedHost struct {
 	scenario.Host
-	host   host.Host
-	worker func() load.Worker   // creates a worker on the host
-	leave  func() error         // may be nil
-	before *record.ClockReading // state of the host's clock when the run connected
+	host       host.Host
+	worker     func() load.Worker   // creates a worker on the host
+	disconnect func() error         // may be nil
+	firstClock *record.ClockReading // state of the host's clock when the run connected
 }
 
 // clock returns the current estimate of the host's clock, or nil if the host uses the clock of this
 // process.
-func (h *reached) clock() *host.Clock {
-	of, ok := h.host.(host.Clocked)
+func (h *connectedHost) clock() *host.Clock {
+	of, ok := h.host.(host.ClockProvider)
 	if !ok {
 		return nil
 	}
@@ -39,27 +39,27 @@ func (h *reached) clock() *host.Clock {
 }
 
 // recordedClock returns the states of the host's clock when the run connected and now.
-func (h *reached) recordedClock() *record.Clock {
+func (h *connectedHost) recordedClock() *record.Clock {
 	now := h.clock()
-	if now == nil || h.before == nil {
+	if now == nil || h.firstClock == nil {
 		return nil
 	}
-	c := &record.Clock{Before: *h.before, After: reading(now), Jumps: now.Jumps, SetNS: int64(now.Set)}
+	c := &record.Clock{Before: *h.firstClock, After: clockReading(now), Jumps: now.Jumps, ClockChangeNS: int64(now.JumpSum)}
 	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
 	return c
 }
 
-// reading returns the estimate of a clock at the time when it was measured.
-func reading(c *host.Clock) record.ClockReading {
+// clockReading returns the estimate of a clock at the time when it was measured.
+func clockReading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// also joins err and the errors in more. It omits errors whose text err already contains: if an
+// joinErrors joins err and the errors in more. It omits errors whose text err already contains: if an
 // agent is lost, every request to it fails with the same error.
-func also(err, more error) error {
+func joinErrors(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
-			err = also(err, one)
+			err = joinErrors(err, one)
 		}
 		return err
 	}

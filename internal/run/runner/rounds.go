@@ -12,42 +12,42 @@ import (
 // rounds repeats the trials until their figures are precise enough or the time limit is reached.
 // Each round runs every trial once.
 type rounds struct {
-	most   time.Duration // limit on the total time of all rounds, which is measured from `began`
-	began  time.Time
-	now    func() time.Time
-	play   func(ctx context.Context, round int) error // runs a round, numbered from 1
-	enough func() record.Ending                       // returns the reason why no more rounds are needed, or ""
+	timeLimit  time.Duration // limit on the total time of all rounds, which is measured from `began`
+	began      time.Time
+	now        func() time.Time
+	runRound   func(ctx context.Context, round int) error // runs a round, numbered from 1
+	stopReason func() record.EndReason                    // returns the reason why no more rounds are needed, or ""
 }
 
 // conduct runs rounds, and returns the reason why it stopped. The first round always runs, because
 // the scenario's time limit is long enough for it. Another round begins only if it would end within
 // the limit, assuming that it takes as long as the longest round so far. conduct does not interrupt
 // a round that takes longer.
-func (r *rounds) conduct(ctx context.Context) (record.Ending, error) {
+func (r *rounds) conduct(ctx context.Context) (record.EndReason, error) {
 	var longest time.Duration
 	for round := 1; round <= scenario.MaxRepeats; round++ {
 		begins := r.now()
-		if round > 1 && begins.Sub(r.began)+longest > r.most {
+		if round > 1 && begins.Sub(r.began)+longest > r.timeLimit {
 			return record.EndedTime, nil
 		}
-		if err := r.play(ctx, round); err != nil {
+		if err := r.runRound(ctx, round); err != nil {
 			return "", err
 		}
 		longest = max(longest, r.now().Sub(begins))
-		if why := r.enough(); why != "" {
+		if why := r.stopReason(); why != "" {
 			return why, nil
 		}
 	}
-	return record.EndedMost, nil
+	return record.EndedMaxRepeats, nil
 }
 
-// untilPrecise repeats the scenario's trials until their figures are precise.
-func (r *run) untilPrecise(ctx context.Context) error {
-	until := r.Scenario.Until
+// repeatUntilPrecise repeats the scenario's trials until their figures are precise.
+func (r *run) repeatUntilPrecise(ctx context.Context) error {
+	until := r.Scenario.RepeatRule
 	var ended []*record.Trial
 	all := rounds{
-		most: until.AtMost, began: r.began.Add(-r.before.earlierTime()), now: func() time.Time { return measure.Now().Add(-r.before.timeAfterTaken()) },
-		play: func(ctx context.Context, n int) error {
+		timeLimit: until.TimeLimit, began: r.began.Add(-r.resumed.earlierTime()), now: func() time.Time { return measure.Now().Add(-r.resumed.unusedTime()) },
+		runRound: func(ctx context.Context, n int) error {
 			round := r.Scenario.Round(n)
 			r.plan = append(r.plan, round...)
 			if err := r.out.Plan(len(r.plan)); err != nil {
@@ -60,12 +60,12 @@ func (r *run) untilPrecise(ctx context.Context) error {
 			// Repeats on the same cluster would not be independent, because the cluster keeps its
 			// state and its data. Therefore each round starts new clusters. A cluster that was
 			// already running is reused as it is.
-			if r.now != nil && r.now.own == nil {
+			if r.current != nil && r.current.owned == nil {
 				return nil
 			}
-			return r.leave(ctx)
+			return r.stopCluster(ctx)
 		},
-		enough: func() record.Ending { return r.Enough(ended) },
+		stopReason: func() record.EndReason { return r.StopReason(ended) },
 	}
 	why, err := all.conduct(ctx)
 	if err != nil {

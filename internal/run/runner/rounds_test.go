@@ -24,21 +24,21 @@ type script struct {
 	played int
 }
 
-func scripted(most time.Duration, take func(round int) time.Duration, enough func(played int) record.Ending) *script {
+func scripted(most time.Duration, take func(round int) time.Duration, enough func(played int) record.EndReason) *script {
 	s := &script{clock: time.Unix(1000, 0)}
 	s.rounds = rounds{
-		most: most, began: s.clock, now: func() time.Time { return s.clock },
-		play: func(_ context.Context, n int) error {
+		timeLimit: most, began: s.clock, now: func() time.Time { return s.clock },
+		runRound: func(_ context.Context, n int) error {
 			s.played++
 			s.clock = s.clock.Add(take(n))
 			return nil
 		},
-		enough: func() record.Ending { return enough(s.played) },
+		stopReason: func() record.EndReason { return enough(s.played) },
 	}
 	return s
 }
 
-func never(int) record.Ending { return "" }
+func never(int) record.EndReason { return "" }
 
 // A round begins if and only if it would end within the time limit, assuming that it takes as long
 // as the longest round so far.
@@ -77,7 +77,7 @@ func TestRoundsEndInTime(t *testing.T) {
 
 func TestRoundsEnd(t *testing.T) {
 	quick := func(int) time.Duration { return time.Millisecond }
-	s := scripted(time.Hour, quick, func(n int) record.Ending {
+	s := scripted(time.Hour, quick, func(n int) record.EndReason {
 		if n == 12 {
 			return record.EndedPrecise
 		}
@@ -87,11 +87,11 @@ func TestRoundsEnd(t *testing.T) {
 		t.Errorf("%q, %v after %d", why, err, s.played)
 	}
 	s = scripted(time.Hour, quick, never)
-	if why, err := s.conduct(t.Context()); why != record.EndedMost || err != nil || s.played != scenario.MaxRepeats {
+	if why, err := s.conduct(t.Context()); why != record.EndedMaxRepeats || err != nil || s.played != scenario.MaxRepeats {
 		t.Errorf("%q, %v after %d", why, err, s.played)
 	}
 	broken := errors.New("it broke")
-	s.play = func(context.Context, int) error { return broken }
+	s.runRound = func(context.Context, int) error { return broken }
 	if why, err := s.conduct(t.Context()); why != "" || !errors.Is(err, broken) {
 		t.Errorf("%q, %v", why, err)
 	}
@@ -117,7 +117,7 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 }
 
 // repeated runs rounds of one minute until the analysis finds that the repeats are sufficient.
-func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *compare.Repeating) {
+func repeated(t *testing.T, seed uint64, until *record.RepeatRule, sides ...side) (record.EndReason, *compare.RepeatProgress) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
 	var ended []*record.Trial
@@ -127,32 +127,32 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 		}
 		return time.Minute
 	}, nil)
-	s.enough = func() record.Ending { return compare.NewRepeating(until, ended).Ending() }
+	s.stopReason = func() record.EndReason { return compare.NewRepeatProgress(until, ended).Ending() }
 	why, err := s.conduct(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return why, compare.NewRepeating(until, ended)
+	return why, compare.NewRepeatProgress(until, ended)
 }
 
 // A side with a greater spread needs more repeats. The ratio of two sides needs more repeats than
 // each of the sides. Suspect repeats are not counted, whatever their values are.
 func TestRepeatingStopsWhenPrecise(t *testing.T) {
-	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
+	until := &record.RepeatRule{Precision: 0.02, Metrics: []string{"ops"}}
 	mean := func(sides ...side) float64 {
 		const runs = 60
 		sum := 0
 		for seed := range uint64(runs) {
 			why, r := repeated(t, seed, until, sides...)
-			if why != record.EndedPrecise || len(r.Imprecise()) > 0 || r.Repeats < r.FewestRepeats() {
-				t.Fatalf("%q after %d repeats: %+v", why, r.Repeats, r.Known)
+			if why != record.EndedPrecise || len(r.Imprecise()) > 0 || r.Rounds < r.FewestRepeats() {
+				t.Fatalf("%q after %d repeats: %+v", why, r.Rounds, r.Precisions)
 			}
-			for _, p := range r.Known {
-				if p.Half > until.Precision || p.Repeats < r.FewestRepeats() {
+			for _, p := range r.Precisions {
+				if p.HalfWidth > until.Precision || p.Repeats < r.FewestRepeats() {
 					t.Fatalf("%+v is precise", p)
 				}
 			}
-			sum += r.Repeats
+			sum += r.Rounds
 		}
 		return float64(sum) / runs
 	}
@@ -170,12 +170,12 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 
 // The rounds stop if a figure cannot become precise enough.
 func TestRepeatingGivesUp(t *testing.T) {
-	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
+	until := &record.RepeatRule{Precision: 0.02, Metrics: []string{"ops"}}
 	all := side{name: "a", spread: 0.01, invalid: 1}
-	if why, r := repeated(t, 1, until, all, side{name: "b"}); why != record.EndedHopeless || r.Repeats != 10 || len(r.LeftOut) != 1 {
-		t.Errorf("%q after %d repeats: %q", why, r.Repeats, r.LeftOut)
+	if why, r := repeated(t, 1, until, all, side{name: "b"}); why != record.EndedHopeless || r.Rounds != 10 || len(r.LeftOut) != 1 {
+		t.Errorf("%q after %d repeats: %q", why, r.Rounds, r.LeftOut)
 	}
-	if why, _ := repeated(t, 1, &record.Until{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
+	if why, _ := repeated(t, 1, &record.RepeatRule{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
 		t.Errorf("a figure without measurements: %q", why)
 	}
 }
@@ -199,13 +199,13 @@ trials:
 	return s
 }
 
-// A run calls Enough after each round, records the rule, and runs the trials in turn.
+// A run calls StopReason after each round, records the rule, and runs the trials in turn.
 func TestRunUntilPrecise(t *testing.T) {
 	of := serve(t, etcd.New(), "")
 	asked := 0
 	dir, err := Run(t.Context(), Options{
 		Scenario: attached(t, of), Root: t.TempDir(), Lookup: func(string) (store.Store, error) { return of.Store, nil },
-		Enough: func(trials []*record.Trial) record.Ending {
+		StopReason: func(trials []*record.Trial) record.EndReason {
 			if asked++; len(trials) != 2*asked {
 				t.Errorf("it was asked about %d trials after %d rounds", len(trials), asked)
 			}
@@ -215,8 +215,8 @@ func TestRunUntilPrecise(t *testing.T) {
 			return ""
 		},
 		Progress: func(p Progress) {
-			if p.Trials != 0 || p.Left != 0 {
-				t.Errorf("%d trials in %v are left, which cannot be known", p.Trials, p.Left)
+			if p.Trials != 0 || p.Remaining != 0 {
+				t.Errorf("%d trials in %v are left, which cannot be known", p.Trials, p.Remaining)
 			}
 		},
 	})
@@ -234,8 +234,8 @@ func TestRunUntilPrecise(t *testing.T) {
 	if len(names) != 6 || names[0] == names[1] || !slices.Equal(names, []string{names[0], names[1], names[1], names[0], names[0], names[1]}) {
 		t.Errorf("the trials ran as %q", names)
 	}
-	if run.State != record.Complete || run.Until == nil || run.Until.Ended != record.EndedPrecise || run.Until.Precision != 0.5 || run.Planned != 6 || len(run.Clusters) != 1 {
-		t.Errorf("%s, %+v, %d planned, %d clusters", run.State, run.Until, run.Planned, len(run.Clusters))
+	if run.State != record.Complete || run.RepeatRule == nil || run.RepeatRule.EndReason != record.EndedPrecise || run.RepeatRule.Precision != 0.5 || run.Planned != 6 || len(run.Clusters) != 1 {
+		t.Errorf("%s, %+v, %d planned, %d clusters", run.State, run.RepeatRule, run.Planned, len(run.Clusters))
 	}
 }
 
@@ -248,7 +248,7 @@ func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	rounds := 0
 	dir, err := Run(ctx, Options{
 		Scenario: attached(t, of), Root: t.TempDir(), Lookup: func(string) (store.Store, error) { return of.Store, nil },
-		Enough: func([]*record.Trial) record.Ending { rounds++; return "" },
+		StopReason: func([]*record.Trial) record.EndReason { rounds++; return "" },
 		Progress: func(p Progress) {
 			if rounds == 1 && p.Stage == TrialDone {
 				cancel()
@@ -262,7 +262,7 @@ func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := compare.RepeatingFromRun(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
-		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.Until, len(run.Trials), run.Planned, r.Repeats)
+	if r := compare.RepeatProgressOfRun(run); run.State != record.Interrupted || run.RepeatRule.EndReason != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Rounds != 1 {
+		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.RepeatRule, len(run.Trials), run.Planned, r.Rounds)
 	}
 }

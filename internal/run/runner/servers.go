@@ -44,14 +44,14 @@ func FindServers(o *Options) error {
 		}
 	}
 	err := eachCluster(o, func(t *scenario.Trial, st store.Store) error {
-		if o.elsewhere(t) {
+		if o.startsNoMembers(t) {
 			return nil
 		}
 		server, err := Server(st, &t.Cluster)
 		if err != nil {
 			return err
 		}
-		return startable(st, &t.Cluster, server, self)
+		return checkPrograms(st, &t.Cluster, server, self)
 	})
 	if err != nil {
 		return err
@@ -60,8 +60,8 @@ func FindServers(o *Options) error {
 }
 
 // server returns the server with which a trial's members are restarted in a rolling upgrade.
-func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
-	if s.Version, s.Exec = fault.ParseServer(to); o.elsewhere(t) {
+func (o *Options) server(t *scenario.Trial, version string) (s cluster.Server, err error) {
+	if s.Version, s.Exec = fault.ParseServer(version); o.startsNoMembers(t) {
 		return s, nil // each host finds its own server
 	}
 	st, err := o.Lookup(t.Cluster.Store)
@@ -81,7 +81,7 @@ func findUpgrades(o *Options, self string) error {
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
 		for _, f := range t.Load.Faults {
-			if f.Server == "" || o.elsewhere(t) {
+			if f.Server == "" || o.startsNoMembers(t) {
 				continue
 			}
 			s, err := o.server(t, f.Server)
@@ -94,7 +94,7 @@ func findUpgrades(o *Options, self string) error {
 			}
 			upgraded := t.Cluster
 			upgraded.Version, upgraded.Exec = s.Version, s.Exec
-			if err := startable(st, &upgraded, s.Exec, self); err != nil {
+			if err := checkPrograms(st, &upgraded, s.Exec, self); err != nil {
 				return err
 			}
 		}
@@ -102,13 +102,13 @@ func findUpgrades(o *Options, self string) error {
 	return nil
 }
 
-// elsewhere reports whether this process starts none of a trial's members, because all of them are
+// startsNoMembers reports whether this process starts none of a trial's members, because all of them are
 // placed on other hosts.
-func (o *Options) elsewhere(t *scenario.Trial) bool {
-	on := o.Scenario.MembersOn(t)
+func (o *Options) startsNoMembers(t *scenario.Trial) bool {
+	on := o.Scenario.MemberHosts(t)
 	on = on[:min(len(on), t.Cluster.Members)] // members are placed on hosts in turn
 	return len(on) > 0 && !slices.ContainsFunc(o.Scenario.Hosts, func(h scenario.Host) bool {
-		return h.Via == scenario.ViaLocal && slices.Contains(on, h.Name)
+		return h.Transport == scenario.TransportLocal && slices.Contains(on, h.Name)
 	})
 }
 
@@ -118,7 +118,7 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
-		if t.Cluster.Attach != nil || seen[t.Cluster.Key] {
+		if t.Cluster.RunningCluster != nil || seen[t.Cluster.Key] {
 			continue
 		}
 		seen[t.Cluster.Key] = true
@@ -133,22 +133,22 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	return nil
 }
 
-// findServersThere checks that the hosts of the members support the faults in the scenario. It also
+// checkHosts checks that the hosts of the members support the faults in the scenario. It also
 // asks each host that builds its own commands whether it can start the servers, because each host
 // has its own servers. The error names the host.
-func (r *run) findServersThere(ctx context.Context) error {
+func (r *run) checkHosts(ctx context.Context) error {
 	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
-			if _, ok := h.(host.Disker); c.Disks && !ok {
+			if _, ok := h.(host.DiskProvider); c.FaultDisks && !ok {
 				return fmt.Errorf("host %s: the scenario contains disk faults, which this host does not support", r.hostName(h))
 			}
-			if err := networkable(ctx, c, h); err != nil {
+			if err := checkNetworkSupport(ctx, c, h); err != nil {
 				return err
 			}
 		}
-		return r.launchable(ctx, t, cluster.Server{Version: c.Version, Exec: c.Exec})
+		return r.checkLaunch(ctx, t, cluster.Server{Version: c.Version, Exec: c.Exec})
 	})
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 				continue
 			}
 			version, exec := fault.ParseServer(f.Server)
-			if err := r.launchable(ctx, t, cluster.Server{Version: version, Exec: exec}); err != nil {
+			if err := r.checkLaunch(ctx, t, cluster.Server{Version: version, Exec: exec}); err != nil {
 				return err
 			}
 		}
@@ -168,18 +168,18 @@ func (r *run) findServersThere(ctx context.Context) error {
 	return nil
 }
 
-// launchable asks the hosts of a trial's members whether they can start the server s.
-func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Server) error {
+// checkLaunch asks the hosts of a trial's members whether they can start the server s.
+func (r *run) checkLaunch(ctx context.Context, t *scenario.Trial, s cluster.Server) error {
 	c := &t.Cluster
 	settings, err := json.Marshal(c.Settings)
 	if err != nil {
 		return err
 	}
-	of := host.Launch{Store: c.Store, Version: s.Version, Exec: s.Exec, Cluster: nowhere, Members: anywhere(c), Settings: settings}
+	hostLaunch := host.Launch{Store: c.Store, Version: s.Version, Exec: s.Exec, Cluster: placeholderName, Members: placeholderMembers(c), Settings: settings}
 	on := r.membersOn(t)
 	for _, h := range on[:min(len(on), c.Members)] {
 		if l, ok := h.(host.Launcher); ok {
-			if err := l.Launchable(ctx, of); err != nil {
+			if err := l.CheckLaunch(ctx, hostLaunch); err != nil {
 				return err
 			}
 		}
@@ -187,35 +187,35 @@ func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Serve
 	return nil
 }
 
-// networkable returns an error if a cluster needs separate networks for its members but the host
+// checkNetworkSupport returns an error if a cluster needs separate networks for its members but the host
 // does not support this.
-func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
-	if !c.Network {
+func checkNetworkSupport(ctx context.Context, c *scenario.Cluster, h host.Host) error {
+	if !c.FaultNetwork {
 		return nil
 	}
-	n, ok := h.(host.Networker)
+	n, ok := h.(host.NetworkProvider)
 	if !ok {
 		return errors.New("network faults require members on the machine on which quorumbench runs")
 	}
-	return n.Networkable(ctx)
+	return n.CheckNetworkSupport(ctx)
 }
 
-// startable checks that the programs exist that the store runs for a cluster's members. To find
+// checkPrograms checks that the programs exist that the store runs for a cluster's members. To find
 // these programs, it asks the store for the members' commands, with placeholder addresses.
-func startable(st store.Store, c *scenario.Cluster, server, self string) error {
+func checkPrograms(st store.Store, c *scenario.Cluster, server, self string) error {
 	if server != "" { // the path is also made absolute when the cluster is started
 		var err error
 		if server, err = filepath.Abs(server); err != nil {
 			return err
 		}
 	}
-	spec := store.LaunchSpec{Cluster: nowhere, Members: anywhere(c), Exec: server, Self: self, Settings: c.Settings}
+	spec := store.LaunchSpec{Cluster: placeholderName, Members: placeholderMembers(c), Exec: server, Self: self, Settings: c.Settings}
 	launch, err := st.Launch(spec)
 	if err != nil {
 		return err
 	}
 	for _, p := range launch.Processes {
-		for _, part := range append(slices.Clone(p.Behind), p) {
+		for _, part := range append(slices.Clone(p.Backends), p) {
 			if _, err := exec.LookPath(part.Path); err != nil {
 				return fmt.Errorf("cannot start a member of %s: %w", c.FullName(), err)
 			}
@@ -224,14 +224,14 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 	return nil
 }
 
-// nowhere is the name of a cluster that is never started.
-const nowhere = "quorumbench-nowhere"
+// placeholderName is the name of a cluster that is never started.
+const placeholderName = "quorumbench-nowhere"
 
-// anywhere returns placeholder addresses for a cluster's members.
-func anywhere(c *scenario.Cluster) (members []kv.MemberPlace) {
+// placeholderMembers returns placeholder addresses for a cluster's members.
+func placeholderMembers(c *scenario.Cluster) (members []kv.MemberPlace) {
 	for i := range max(c.Members, 1) {
 		place := kv.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
-		place.Dir = filepath.Join(os.TempDir(), nowhere, place.Name)
+		place.Dir = filepath.Join(os.TempDir(), placeholderName, place.Name)
 		for k := range store.PortsPerMember {
 			place.Ports = append(place.Ports, 1+i*store.PortsPerMember+k)
 		}

@@ -43,21 +43,21 @@ type Progress struct {
 	P99       float64
 	Errors    uint64 // errors in the trial so far, including its warm-up
 	InFlight  int64
-	// Done is the number of operations that have succeeded since the window opened. InWindow is the
+	// Succeeded is the number of operations that have succeeded since the window opened. InWindow is the
 	// time since the window opened; it stops when the window closes.
-	Done     uint64
-	InWindow time.Duration
-	// Share is the share of the trial's warm-up and window that is finished, from 0 to 1. TrialLeft
+	Succeeded     uint64
+	WindowElapsed time.Duration
+	// FinishedShare is the share of the trial's warm-up and window that is finished, from 0 to 1. TrialRemaining
 	// is the remaining time of the warm-up and the window. Both are 0 if unknown.
-	Share     float64
-	TrialLeft time.Duration
-	// Elapsed and Left are the elapsed and the remaining time of the whole run. Left is 0 if
+	FinishedShare  float64
+	TrialRemaining time.Duration
+	// Elapsed and Remaining are the elapsed and the remaining time of the whole run. Left is 0 if
 	// unknown. If a trial ends after a given number of operations, its remaining time is estimated
 	// from the rates so far. Left includes the times before and after loads (starts, preloads,
 	// drains, clean-ups, checks), which are assumed to be the same as in the finished trials.
-	// AtLeast is set if no trial has finished yet, so that Left does not include these times.
-	Elapsed, Left time.Duration
-	AtLeast       bool
+	// AtLeast is set if no trial has finished yet, so that Remaining does not include these times.
+	Elapsed, Remaining time.Duration
+	IsMinimum          bool
 	// Result is the result of the trial that has just ended. It is set in the stage TrialDone.
 	Result *record.Trial
 }

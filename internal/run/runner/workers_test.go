@@ -37,7 +37,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 5003, 0, 7, 4
-	all, ears := agents.Overhear(load.NewLocals(4, registry.Lookup))
+	all, ears := agents.CountResults(load.NewLocals(4, registry.Lookup))
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: c.Access().Endpoints}
 	res, err := load.Run(t.Context(), all, a, load.Reports{})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 			t.Errorf("a member is at %s", endpoint)
 		}
 	}
-	seen := agents.PutsSeen(t, c.Access().Endpoints)
+	seen := agents.ServedPuts(t, c.Access().Endpoints)
 	m := res.Measured
 	if m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
 		t.Errorf("%d were due of %d, %d succeeded, and the members saw %d", m.Due, l.Total, m.Succeeded(), seen)
@@ -60,7 +60,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 			t.Errorf("worker %d had %d due, and reported %d", i+1, p.Due, o.Due)
 		}
 	}
-	if !reflect.DeepEqual(union.Export().Counts, m.Merged().Response.Export().Counts) {
+	if !reflect.DeepEqual(union.Export().Counts, m.MergedCell().Response.Export().Counts) {
 		t.Error("the merged histogram is not the union of the workers'")
 	}
 }

@@ -50,10 +50,10 @@ type Signaller func(line []byte) (store.Signal, bool)
 // Listener turns log lines into events. It ignores events before a given time. It is not safe for
 // concurrent use.
 type Listener struct {
-	signal Signaller
-	from   time.Time
-	counts map[memberKind]uint64
-	beyond map[memberKind]*LogEvent
+	signal    Signaller
+	start     time.Time
+	counts    map[memberKind]uint64
+	overflows map[memberKind]*LogEvent
 }
 
 type memberKind struct {
@@ -63,7 +63,7 @@ type memberKind struct {
 
 // NewListener returns a Listener that ignores events before from.
 func NewListener(signal Signaller, from time.Time) *Listener {
-	return &Listener{signal: signal, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
+	return &Listener{signal: signal, start: from, counts: map[memberKind]uint64{}, overflows: map[memberKind]*LogEvent{}}
 }
 
 // Reading describes when a line was read, and how to convert the line's timestamp to the clock of
@@ -73,8 +73,8 @@ type Reading struct {
 	// Ahead is how far the clock of the line's timestamp was ahead of the clock of this process. If
 	// Unsure is set, Ahead is unknown, and Line uses the time at which the line was read in place
 	// of the timestamp.
-	Ahead  time.Duration
-	Unsure bool
+	Ahead        time.Duration
+	AheadUnknown bool
 }
 
 // Line parses a line from a member's log. ok is true if the line is an event that the caller should
@@ -84,12 +84,12 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	if !ok {
 		return LogEvent{}, false
 	}
-	if s.Time.IsZero() || read.Unsure {
+	if s.Time.IsZero() || read.AheadUnknown {
 		s.Time = read.At
 	} else {
 		s.Time = s.Time.Add(-read.Ahead)
 	}
-	if s.Time.Before(l.from) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
+	if s.Time.Before(l.start) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
 		return LogEvent{}, false // an old line, or a line with an implausible time
 	}
 	h = LogEvent{
@@ -99,18 +99,18 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	key := memberKind{member, s.Kind}
 	l.counts[key]++
 	if l.counts[key] <= MaxPerKind {
-		h.Line = shortened(line)
+		h.Line = truncateLine(line)
 		return h, true
 	}
-	all := l.beyond[key]
+	all := l.overflows[key]
 	if all == nil {
 		first := h
-		first.Line = shortened(line)
-		l.beyond[key] = &first
+		first.Line = truncateLine(line)
+		l.overflows[key] = &first
 		return LogEvent{}, false
 	}
 	if h.Duration > all.Duration {
-		all.Duration, all.Line = h.Duration, shortened(line)
+		all.Duration, all.Line = h.Duration, truncateLine(line)
 	}
 	all.Count++
 	all.Total += h.Total
@@ -126,8 +126,8 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 // Overflow returns the sums of the events beyond the first MaxPerKind of each member and kind. They
 // are sorted by the time of the first event.
 func (l *Listener) Overflow() []LogEvent {
-	all := make([]LogEvent, 0, len(l.beyond))
-	for _, h := range l.beyond {
+	all := make([]LogEvent, 0, len(l.overflows))
+	for _, h := range l.overflows {
 		all = append(all, *h)
 	}
 	slices.SortFunc(all, func(a, b LogEvent) int {
@@ -136,5 +136,5 @@ func (l *Listener) Overflow() []LogEvent {
 	return all
 }
 
-// shortened returns the part of a line that an event stores.
-func shortened(line []byte) string { return text.Line(string(line), maxText) }
+// truncateLine returns the part of a line that an event stores.
+func truncateLine(line []byte) string { return text.Line(string(line), maxText) }

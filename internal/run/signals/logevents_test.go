@@ -117,7 +117,7 @@ func TestLinesAreShortened(t *testing.T) {
 func TestLinesOfAnotherClock(t *testing.T) {
 	at := noon.Add(time.Minute)
 	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))
-	for _, read := range []Reading{{At: at, Ahead: time.Hour}, {At: at.Add(-time.Second), Unsure: true}, {At: at.Add(-time.Second), Ahead: -time.Hour, Unsure: true}} {
+	for _, read := range []Reading{{At: at, Ahead: time.Hour}, {At: at.Add(-time.Second), AheadUnknown: true}, {At: at.Add(-time.Second), Ahead: -time.Hour, AheadUnknown: true}} {
 		if h, ok := NewListener(words{}.Signal, noon).Line("m1", line, read); !ok || !h.Time.Equal(at.Add(-time.Second)) {
 			t.Errorf("%+v: %+v, %v", read, h, ok)
 		}

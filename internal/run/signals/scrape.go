@@ -31,23 +31,23 @@ const (
 	// maxMetricBytes limits the total size in bytes of the lines that are parsed. A parsed series
 	// takes many times as much memory as its line.
 	maxMetricBytes = 1 << 20
-	// longestLine limits the size of a line in bytes.
-	longestLine = 64 << 10
+	// maxLineBytes limits the size of a line in bytes.
+	maxLineBytes = 64 << 10
 )
 
 // Scraper reads the metrics of one member. It is not safe for concurrent use.
 type Scraper struct {
-	endpoint string
-	sources  []store.MetricSource
-	chosen   int // index of the source that has responded, or -1 if no source has responded
-	access   store.Access
-	client   *http.Client
+	endpoint    string
+	sources     []store.MetricSource
+	sourceIndex int // index of the source that has responded, or -1 if no source has responded
+	access      store.Access
+	client      *http.Client
 }
 
 // NewScraper returns a scraper for the member at an endpoint; ok is false if members of this store
 // report no metrics.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
-	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), chosen: -1, access: a}
+	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), sourceIndex: -1, access: a}
 	if len(s.sources) == 0 {
 		return nil, false
 	}
@@ -60,14 +60,14 @@ func (s *Scraper) Close() { s.client.CloseIdleConnections() }
 
 // Read returns the member's current metrics. The error is a complete sentence.
 func (s *Scraper) Read(ctx context.Context) (store.Sample, error) {
-	if s.chosen >= 0 {
-		return s.read(ctx, s.sources[s.chosen])
+	if s.sourceIndex >= 0 {
+		return s.read(ctx, s.sources[s.sourceIndex])
 	}
 	var failed []error
 	for i, source := range s.sources {
 		sample, err := s.read(ctx, source)
 		if err == nil {
-			s.chosen = i
+			s.sourceIndex = i
 			return sample, nil
 		}
 		failed = append(failed, err)
@@ -83,7 +83,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	if err != nil {
 		return nil, fmt.Errorf("%s does not respond to the command %s: %s", s.endpoint, source.Command, errorText(ctx, err))
 	}
-	sample := pick(parseLines(text), source.Names)
+	sample := selectMetrics(parseLines(text), source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, text); remedy != "" {
 			return nil, fmt.Errorf("%s rejects the command %s: %s", s.endpoint, source.Command, remedy)
@@ -107,20 +107,20 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	}
 	response, err := s.client.Do(request.WithContext(httpkv.WithResponseLimit(ctx, maxScrape)))
 	switch remedy := remedyOf(source, ""); {
-	case err != nil && (remedy == "" || ctx.Err() != nil || store.IsRefused(err)):
+	case err != nil && (remedy == "" || ctx.Err() != nil || store.IsConnectionRefused(err)):
 		return fail(err)
 	case err != nil: // the server uses another protocol
 		return fail(fmt.Errorf("%s; %s", errorText(ctx, err), remedy))
 	}
 	defer func() { _ = response.Body.Close() }() // everything we need has been read
 	if response.StatusCode != http.StatusOK {
-		return fail(refused(source, response))
+		return fail(refusalError(source, response))
 	}
-	found, err := parsePrometheus(&metricLines{from: bufio.NewReaderSize(response.Body, longestLine), names: namesIn(source.Names), left: maxMetricBytes})
+	found, err := parsePrometheus(&metricLines{reader: bufio.NewReaderSize(response.Body, maxLineBytes), names: namesIn(source.Names), remainingBytes: maxMetricBytes})
 	if err != nil {
 		return fail(err)
 	}
-	sample := pick(found, source.Names)
+	sample := selectMetrics(found, source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, ""); remedy != "" {
 			return nil, fmt.Errorf("%s contains no known metric; %s", source.URL, remedy)
@@ -130,9 +130,9 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	return sample, nil
 }
 
-// refused returns an error that contains the member's response and explains how to permit the
+// refusalError returns an error that contains the member's response and explains how to permit the
 // request.
-func refused(source store.MetricSource, response *http.Response) error {
+func refusalError(source store.MetricSource, response *http.Response) error {
 	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
 	body, _ := io.ReadAll(io.LimitReader(response.Body, text.MaxServerText)) // an error is ignored because the status is enough
 	if said := strings.TrimSpace(string(body)); said != "" {
@@ -176,11 +176,11 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	return string(text), err
 }
 
-// Connect measures one network round trip: the time in which the member's kernel accepts a TCP
-// connection, without involving the member's program. If secure is not nil, Connect also completes
+// MeasureConnect measures one network round trip: the time in which the member's kernel accepts a TCP
+// connection, without involving the member's program. If secure is not nil, MeasureConnect also completes
 // the TLS handshake, because servers log connections that end without a handshake. The handshake is
 // not part of the measured time.
-func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
+func MeasureConnect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
 	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 	took := time.Since(began)
@@ -218,10 +218,10 @@ func errorText(ctx context.Context, err error) string {
 // metricLines reads only those lines of a Prometheus text that belong to the given metrics. A
 // server may report any number of other metrics.
 type metricLines struct {
-	from  *bufio.Reader
-	names [][]byte
-	left  int    // number of bytes that may still be returned
-	line  []byte // the rest of the current line; refers to the reader's buffer
+	reader         *bufio.Reader
+	names          [][]byte
+	remainingBytes int    // number of bytes that may still be returned
+	line           []byte // the rest of the current line; refers to the reader's buffer
 }
 
 // namesIn returns the names with which the lines of the given metrics begin.
@@ -239,16 +239,16 @@ func namesIn(metrics []store.MetricName) (names [][]byte) {
 // Read implements io.Reader.
 func (w *metricLines) Read(p []byte) (int, error) {
 	for len(w.line) == 0 {
-		line, err := w.from.ReadSlice('\n')
+		line, err := w.reader.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return 0, fmt.Errorf("a line is longer than %d bytes", longestLine)
+			return 0, fmt.Errorf("a line is longer than %d bytes", maxLineBytes)
 		case len(line) == 0 && err != nil:
 			return 0, err // the text has ended, or reading failed
-		case !w.wants(line):
+		case !w.isRequested(line):
 			continue
 		}
-		if w.left -= len(line); w.left < 0 {
+		if w.remainingBytes -= len(line); w.remainingBytes < 0 {
 			return 0, fmt.Errorf("the lines with the wanted metrics exceed %d bytes", maxMetricBytes)
 		}
 		w.line = line
@@ -258,9 +258,9 @@ func (w *metricLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wants reports whether a line is a sample of one of the given metrics or declares the type of such
+// isRequested reports whether a line is a sample of one of the given metrics or declares the type of such
 // a metric.
-func (w *metricLines) wants(line []byte) bool {
+func (w *metricLines) isRequested(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
 		line = rest
 	}
@@ -272,21 +272,21 @@ func (w *metricLines) wants(line []byte) bool {
 	return false
 }
 
-// found contains the values in a text by metric name. If several series differ only in their
+// metricValues contains the values in a text by metric name. If several series differ only in their
 // labels, their values are added up.
-type found map[string]store.Reading
+type metricValues map[string]store.Reading
 
-func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
+func (f metricValues) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
 // parsePrometheus parses Prometheus's text format. It also stores the sum and the count of each
 // histogram and summary under names of their own. It treats untyped values as gauges.
-func parsePrometheus(r io.Reader) (found, error) {
+func parsePrometheus(r io.Reader) (metricValues, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
 	if err != nil {
 		return nil, err
 	}
-	f := found{}
+	f := metricValues{}
 	for name, family := range families {
 		for _, m := range family.GetMetric() {
 			f.family(name, m)
@@ -295,7 +295,7 @@ func parsePrometheus(r io.Reader) (found, error) {
 	return f, nil
 }
 
-func (f found) family(name string, m *dto.Metric) {
+func (f metricValues) family(name string, m *dto.Metric) {
 	switch {
 	case m.GetHistogram() != nil:
 		h := m.GetHistogram()
@@ -316,7 +316,7 @@ func (f found) family(name string, m *dto.Metric) {
 	}
 }
 
-func (f found) timer(name string, r store.Reading) {
+func (f metricValues) timer(name string, r store.Reading) {
 	f.add(name, r)
 	f.add(name+"_sum", store.Reading{Value: r.Sum})
 	f.add(name+"_count", store.Reading{Value: r.Count})
@@ -324,8 +324,8 @@ func (f found) timer(name string, r store.Reading) {
 
 // parseLines parses lines that consist of a name, optional {LABELS}, white space and a number. It
 // skips all other lines, because responses also contain other text.
-func parseLines(text string) found {
-	f := found{}
+func parseLines(text string) metricValues {
+	f := metricValues{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		at := strings.LastIndexAny(line, " \t")
@@ -346,12 +346,12 @@ func parseLines(text string) found {
 	return f
 }
 
-// pick selects the metrics with the given names from the values of a source. If several names
+// selectMetrics selects the metrics with the given names from the values of a source. If several names
 // belong to the same metric, pick adds up the values that exist.
-func pick(f found, names []store.MetricName) store.Sample {
+func selectMetrics(f metricValues, names []store.MetricName) store.Sample {
 	sample := store.Sample{}
 	for _, n := range names {
-		r, ok := named(f, n)
+		r, ok := findMetric(f, n)
 		if !ok {
 			continue
 		}
@@ -360,8 +360,8 @@ func pick(f found, names []store.MetricName) store.Sample {
 	return sample
 }
 
-// named returns the value of the metric n; ok is false if f does not contain it.
-func named(f found, n store.MetricName) (store.Reading, bool) {
+// findMetric returns the value of the metric n; ok is false if f does not contain it.
+func findMetric(f metricValues, n store.MetricName) (store.Reading, bool) {
 	if n.Name != "" {
 		r, ok := f[n.Name]
 		return r, ok

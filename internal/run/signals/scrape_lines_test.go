@@ -11,7 +11,7 @@ import (
 
 func readMetricLines(text string) (string, error) {
 	names := namesIn([]store.MetricName{{Name: "etcd_disk"}, {Sum: "a_sum", Count: "a_count"}})
-	b, err := io.ReadAll(&metricLines{from: bufio.NewReaderSize(strings.NewReader(text), longestLine), names: names, left: maxMetricBytes})
+	b, err := io.ReadAll(&metricLines{reader: bufio.NewReaderSize(strings.NewReader(text), maxLineBytes), names: names, remainingBytes: maxMetricBytes})
 	return string(b), err
 }
 
@@ -26,7 +26,7 @@ func TestReadsOnlyLinesOfNamedMetrics(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	for what, text := range map[string]string{
-		"many series": strings.Repeat("etcd_disk{a=\"b\"} 1\n", maxMetricBytes/10), "an endless line": strings.Repeat("etcd_disk", longestLine),
+		"many series": strings.Repeat("etcd_disk{a=\"b\"} 1\n", maxMetricBytes/10), "an endless line": strings.Repeat("etcd_disk", maxLineBytes),
 	} {
 		if got, err := readMetricLines(text); err == nil || len(got) > maxMetricBytes {
 			t.Errorf("%s: %d bytes", what, len(got))

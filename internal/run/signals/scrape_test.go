@@ -174,7 +174,7 @@ func TestScrapeNamesTheSettingThatAllowsIt(t *testing.T) {
 func FuzzParseLines(f *testing.F) {
 	f.Add("zk_a{b=\"c d\"}\t1.0\nx 2\n\n")
 	f.Fuzz(func(_ *testing.T, text string) {
-		pick(parseLines(text), zookeeper.New().Metrics(store.Access{}, "h:1")[0].Names)
+		selectMetrics(parseLines(text), zookeeper.New().Metrics(store.Access{}, "h:1")[0].Names)
 	})
 }
 
@@ -183,13 +183,13 @@ func TestConnectMeasuresAndFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took, err := Connect(t.Context(), l.Addr().String(), nil); err != nil || took <= 0 {
+	if took, err := MeasureConnect(t.Context(), l.Addr().String(), nil); err != nil || took <= 0 {
 		t.Errorf("%v, %v", took, err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Connect(t.Context(), nobody, nil); err == nil || !strings.Contains(err.Error(), nobody) {
+	if _, err := MeasureConnect(t.Context(), nobody, nil); err == nil || !strings.Contains(err.Error(), nobody) {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 		if err == nil {
 			return m, nil
 		}
-		again := t.withoutDead(ctx, a, m, &unopenedError{err})
+		again := t.excludeFailed(ctx, a, m, &notStartedError{err})
 		if again == nil {
 			return m, err
 		}
@@ -35,12 +35,12 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 	}
 }
 
-// measureAnswering calls measure. If a member of a running cluster fails before the load sends its
-// first operation, measureAnswering calls measure again for the remaining members. It returns the
+// measureWithRetry calls measure. If a member of a running cluster fails before the load sends its
+// first operation, measureWithRetry calls measure again for the remaining members. It returns the
 // members on which the load ran.
-func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
+func (t *Trial) measureWithRetry(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
 	result, err := t.measure(ctx, a, m, out, clean)
-	for again := t.withoutDead(ctx, a, m, err); again != nil; again = t.withoutDead(ctx, a, m, err) {
+	for again := t.excludeFailed(ctx, a, m, err); again != nil; again = t.excludeFailed(ctx, a, m, err) {
 		m = again
 		if err = out.Restart(t.conditions(m, a)); err == nil {
 			result, err = t.measure(ctx, a, m, out, clean)
@@ -49,26 +49,26 @@ func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *mem
 	return result, m, err
 }
 
-// withoutDead handles a load that did not begin because a member of a running cluster failed. If
-// the load's target does not need that member, withoutDead assigns the remaining endpoints of the
+// excludeFailed handles a load that did not begin because a member of a running cluster failed. If
+// the load's target does not need that member, excludeFailed assigns the remaining endpoints of the
 // target to the load and returns the remaining members. Otherwise it returns nil.
-func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members, err error) *members {
-	var unopened *unopenedError
+func (t *Trial) excludeFailed(ctx context.Context, a *load.Assignment, m *members, err error) *members {
+	var unopened *notStartedError
 	if !t.Cluster.attached() || ctx.Err() != nil || !errors.As(err, &unopened) {
 		return nil
 	}
-	again, failed := t.reach(ctx)
+	retried, failed := t.findMembers(ctx)
 	if failed != nil {
 		return nil
 	}
-	now, failed := t.assignment(again)
-	fewer := len(again.absent) > len(m.absent) // the load restarts only if fewer members remain, so that it does not restart endlessly
-	if failed != nil || !fewer || slices.Equal(now.Endpoints, a.Endpoints) {
-		again.close()
+	reassigned, failed := t.assignment(retried)
+	lostMore := len(retried.absent) > len(m.absent) // the load restarts only if fewer members remain, so that it does not restart endlessly
+	if failed != nil || !lostMore || slices.Equal(reassigned.Endpoints, a.Endpoints) {
+		retried.close()
 		return nil
 	}
 	m.close()
-	t.findLocalMembers(ctx, again)
-	a.Endpoints, a.Voters, a.Members = now.Endpoints, now.Voters, now.Members
-	return again
+	t.findLocalMembers(ctx, retried)
+	a.Endpoints, a.Voters, a.Members = reassigned.Endpoints, reassigned.Voters, reassigned.Members
+	return retried
 }

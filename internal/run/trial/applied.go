@@ -35,7 +35,7 @@ func (m *members) newest(ctx context.Context) int64 {
 // catchUp waits until every member reports that it has applied all writes that existed when catchUp
 // was called. behind contains the members that did not report this in time, and waited is the
 // duration of the wait. If the wait is long, catchUp calls slow repeatedly.
-func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool, waited time.Duration) {
+func (m *members) catchUp(ctx context.Context, onSlow func()) (lagging map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
 		return nil, 0
@@ -45,26 +45,26 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 		if newest == 0 {
 			newest = m.newest(ctx)
 		}
-		behind = map[int]bool{}
+		lagging = map[int]bool{}
 		for i := range m.status().Members {
 			if newest == 0 || !hasApplied(ctx, applier, i, newest) {
-				behind[i] = true
+				lagging[i] = true
 			}
 		}
 		waited = measure.Now().Sub(began)
-		if len(behind) == 0 || waited > catchUpTime || waited > restartTime && m.ended(ctx, behind) || !pause(ctx, askEvery) {
-			return behind, waited
+		if len(lagging) == 0 || waited > catchUpTime || waited > restartTime && m.portsClosed(ctx, lagging) || !pause(ctx, pollInterval) {
+			return lagging, waited
 		}
 		if waited > statusTimeout {
-			slow()
+			onSlow()
 		}
 	}
 }
 
-// ended reports whether the ports of all the given members are closed.
-func (m *members) ended(ctx context.Context, these map[int]bool) bool {
-	for i := range these {
-		if !m.admin.Role(ctx, i).Gone {
+// portsClosed reports whether the ports of all the given members are closed.
+func (m *members) portsClosed(ctx context.Context, indexes map[int]bool) bool {
+	for i := range indexes {
+		if !m.admin.Role(ctx, i).ProcessEnded {
 			return false
 		}
 	}

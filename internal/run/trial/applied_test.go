@@ -15,24 +15,24 @@ import (
 // lagging is a cluster whose second member applies the newest write late, at the time `from`.
 type lagging struct {
 	answers
-	from time.Time // time from which the member has applied the write
-	gone bool      // its port is closed
+	appliedAt time.Time // time from which the member has applied the write
+	exited    bool      // its port is closed
 }
 
 func (l *lagging) Newest(context.Context) (int64, error) { return 7, nil }
 
 func (l *lagging) Applied(_ context.Context, i int) (int64, error) {
 	switch {
-	case i == 0 || !measure.Now().Before(l.from):
+	case i == 0 || !measure.Now().Before(l.appliedAt):
 		return 7, nil
-	case l.gone:
+	case l.exited:
 		return 0, errors.New("connection refused")
 	}
 	return 6, nil
 }
 
 func (l *lagging) Role(_ context.Context, i int) store.Member {
-	return store.Member{Gone: l.gone && i == 1}
+	return store.Member{ProcessEnded: l.exited && i == 1}
 }
 
 // catchUp waits for a member that lacks an acknowledged write. With Consul, such a member may need
@@ -41,22 +41,22 @@ func (l *lagging) Role(_ context.Context, i int) store.Member {
 func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		after         time.Duration
-		gone          bool
+		exited        bool
 		behind        bool
 		atLeast, most time.Duration
 	}{
 		"at once":           {},
 		"after a partition": {after: time.Minute, atLeast: time.Minute, most: time.Minute + 2*time.Second},
 		"never":             {after: time.Hour, behind: true, atLeast: catchUpTime, most: catchUpTime + 2*time.Second},
-		"ended":             {after: time.Hour, gone: true, behind: true, atLeast: restartTime, most: restartTime + 2*time.Second},
+		"ended":             {after: time.Hour, exited: true, behind: true, atLeast: restartTime, most: restartTime + 2*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &members{admin: &lagging{
-					answers: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
-					from:    measure.Now().Add(c.after), gone: c.gone,
+					answers:   answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
+					appliedAt: measure.Now().Add(c.after), exited: c.exited,
 				}}
-				if _, err := m.ask(t.Context()); err != nil {
+				if _, err := m.queryStatus(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				reported := false

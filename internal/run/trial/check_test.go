@@ -26,7 +26,7 @@ func TestCollectsWrittenKeys(t *testing.T) {
 			header: ops.Header{Store: "etcd", Timeout: int64(time.Second)},
 		}
 		for i, all := range [][]ops.Op{
-			{{Kind: kv.Put, Key: 3, Written: 1}, {Kind: kv.Get, Key: 4}, {Kind: kv.KeepAlive, Key: 2, Lock: ops.Granted}},
+			{{Kind: kv.Put, Key: 3, Written: 1}, {Kind: kv.Get, Key: 4}, {Kind: kv.KeepAlive, Key: 2, LockChange: ops.Granted}},
 			{{Kind: kv.Put, Key: 5, Written: 2, Outcome: kv.TimedOut}, {Kind: kv.Delete, Key: 70}},
 		} {
 			r := h.recorder(time.Now(), 0)

@@ -19,7 +19,7 @@ func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil
 	}
-	return t.Cluster.Guard.Claim(ctx, t.writes())
+	return t.Cluster.Guard.Claim(ctx, t.newPlan())
 }
 
 // checkRights returns an error if the load changes the whole cluster but its user lacks the right
@@ -33,7 +33,7 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		return nil
 	}
 	var missing []string
-	for _, what := range t.Spec.Load.Maintenance() {
+	for _, what := range t.Spec.Load.MaintenanceFeatures() {
 		if err := maintainer.CheckRights(ctx, what); err != nil {
 			missing = append(missing, err.Error())
 		}
@@ -45,53 +45,53 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// sweeps reports whether the trial removes its keys one by one. In a running cluster, it does so if
+// removesSingly reports whether the trial removes its keys one by one. In a running cluster, it does so if
 // the store has no command that would remove exactly these keys: if the keys have no prefix, or if
 // the store cannot delete by prefix.
-func (t *Trial) sweeps() bool {
+func (t *Trial) removesSingly() bool {
 	l := &t.Spec.Load
-	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.Keep || l.Overwrite || t.ofScript() {
+	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.KeepKeys || l.Overwrite || t.hasScriptedKeys() {
 		return false
 	}
 	return strings.Trim(l.Prefix, "/") == "" || !t.Cluster.Store.Capabilities().Has(kv.PrefixDelete)
 }
 
-// ofScript reports whether an application or a recording determines the keys.
-func (t *Trial) ofScript() bool { return t.Spec.Load.Arrival == scenario.Recorded }
+// hasScriptedKeys reports whether an application or a recording determines the keys.
+func (t *Trial) hasScriptedKeys() bool { return t.Spec.Load.Arrival == scenario.Recorded }
 
-// writes describes the changes that the load makes to the cluster.
-func (t *Trial) writes() guard.Plan {
+// newPlan describes the changes that the load makes to the cluster.
+func (t *Trial) newPlan() guard.Plan {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	p := guard.Plan{
-		Prefix: l.Prefix, Overwrite: l.Overwrite, Keep: l.Cleanup.Keep, ClusterWide: l.ClusterWideChanges(),
+		Prefix: l.Prefix, Overwrite: l.Overwrite, Keep: l.Cleanup.KeepKeys, ClusterWide: l.ClusterWideChanges(),
 		Keys: l.KeySpace, Leases: load.NeedsLeases(l, can), Names: guard.Names{KeySize: l.KeySize, KeySpace: l.KeySpace},
 	}
 	p.Prefixes = []string{load.ProbeName}
 	if l.STM != nil && l.STM.Locker != kv.LockNone {
 		p.Prefixes = append(p.Prefixes, load.LockName)
 	}
-	if w := l.Watch; w != nil && w.Expect > 0 {
+	if w := l.Watch; w != nil && w.EarlierEvents > 0 {
 		p.Prefixes = append(p.Prefixes, strings.TrimPrefix(string(w.Key), l.Prefix))
 	}
-	if !l.Preload && !t.ofScript() {
-		p.Keys = min(p.Keys, mostOperations(l)*l.KeysOfOperation())
+	if !l.Preload && !t.hasScriptedKeys() {
+		p.Keys = min(p.Keys, maxOperations(l)*l.KeysPerOperation())
 	}
-	if t.ofScript() {
+	if t.hasScriptedKeys() {
 		p.Names, p.Leases = guard.Names{Application: l.Application.Name}, true
 	}
 	if app := application.Find(load.Applications(), l.Application.Name); app != nil {
 		d := app.Definition()
 		if way, err := d.FindWay(t.Cluster.Store.Name(), can); err == nil {
-			p.Services = d.Ways[way].Needs(kv.Services)
+			p.Services = d.Ways[way].NeedsFeature(kv.Services)
 		}
 	}
 	p.Bytes = p.Keys * uint64(len(l.Prefix)+l.KeySize+l.ValueSize) // #nosec G115 -- sizes are not negative
 	return p
 }
 
-// mostOperations returns an upper bound for the number of the load's operations, including its
+// maxOperations returns an upper bound for the number of the load's operations, including its
 // warm-up.
-func mostOperations(l *scenario.Load) uint64 {
+func maxOperations(l *scenario.Load) uint64 {
 	switch {
 	case l.Total > 0 && l.Warmup == 0:
 		return l.Total

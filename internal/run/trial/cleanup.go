@@ -22,37 +22,37 @@ const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
-	// cleanupTry limits the duration of one request. If a paused member does not respond, the next
+	// cleanupRequestTimeout limits the duration of one request. If a paused member does not respond, the next
 	// request is sent to another member.
-	cleanupTry = 20 * time.Second
+	cleanupRequestTimeout = 20 * time.Second
 )
 
 // cleaner removes the keys that a load writes. A nil cleaner removes nothing.
 type cleaner struct {
-	t        *Trial
-	access   store.Access // to all members
-	admin    store.Admin  // of all members
-	names    map[string]string
-	patience time.Duration
-	mute     map[string]bool // by endpoint: whether the member rejects maintenance requests because it has no vote
-	began    bool            // whether keys may have been written
-	due      uint64          // number of the load's operations, including its warm-up
+	t                  *Trial
+	access             store.Access // to all members
+	admin              store.Admin  // of all members
+	names              map[string]string
+	timeout            time.Duration
+	rejectsMaintenance map[string]bool // by endpoint: whether the member rejects maintenance requests because it has no vote
+	began              bool            // whether keys may have been written
+	operations         uint64          // number of the load's operations, including its warm-up
 }
 
 // newCleaner returns the load's cleaner, or nil if the trial does not remove its keys. It returns a
 // guard.NotEmptyError if keys with the load's prefix already exist.
 func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
-	if !t.Spec.Load.Cleanup.Keys && !t.sweeps() {
+	if !t.Spec.Load.Cleanup.Keys && !t.removesSingly() {
 		return nil, nil
 	}
-	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
+	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, timeout: cleanupTime}
 	if t.Cluster.Guard == nil { // if the cluster has a guard, the guard has already checked this
-		if err := c.mustBeEmpty(ctx); err != nil {
+		if err := c.checkEmpty(ctx); err != nil {
 			return nil, err
 		}
 	}
 	c.access.Endpoints = nil
-	for _, e := range m.scraped() {
+	for _, e := range m.scrapedMembers() {
 		c.access.Endpoints = append(c.access.Endpoints, e.Endpoint)
 		c.names[e.Endpoint] = e.Name
 	}
@@ -74,10 +74,10 @@ func (c *cleaner) begin() {
 	}
 }
 
-// took adds to the number of operations that may have written keys.
-func (c *cleaner) took(due uint64) {
+// addOperations adds to the number of operations that may have written keys.
+func (c *cleaner) addOperations(due uint64) {
 	if c != nil {
-		c.due += due
+		c.operations += due
 	}
 }
 
@@ -89,13 +89,13 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	}
 	c.t.report(Progress{Stage: "cleaning up"})
 	out := &record.Cleanup{}
-	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	var err error
 	if c.began {
 		out.Deleted, err = c.remove(ctx, a)
 	}
-	out.Space = c.space(ctx)
+	out.Space = c.databaseSizes(ctx)
 	if asked := c.t.Spec.Load.Cleanup; c.began && err == nil && (asked.Compact || asked.Defragment) {
 		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
 		defer cancel()
@@ -110,7 +110,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 
 // recordSizes sets the sizes of the databases after the clean-up.
 func (c *cleaner) recordSizes(ctx context.Context, out *record.Cleanup) {
-	for _, now := range c.space(ctx) {
+	for _, now := range c.databaseSizes(ctx) {
 		for i := range out.Space {
 			if out.Space[i].Endpoint == now.Endpoint {
 				out.Space[i].After = now.Before
@@ -121,10 +121,10 @@ func (c *cleaner) recordSizes(ctx context.Context, out *record.Cleanup) {
 
 // KeysLeftError reports that keys may remain after a failed or interrupted trial because the
 // clean-up failed. The error is joined with the error that ended the trial.
-type KeysLeftError struct{ Why error }
+type KeysLeftError struct{ Cause error }
 
 // Error returns a sentence.
-func (e *KeysLeftError) Error() string { return e.Why.Error() }
+func (e *KeysLeftError) Error() string { return e.Cause.Error() }
 
 // keysLeft returns a KeysLeftError if the clean-up failed, and nil otherwise.
 func keysLeft(c *record.Cleanup) error {
@@ -134,24 +134,24 @@ func keysLeft(c *record.Cleanup) error {
 	return nil
 }
 
-// failed cleans up after a trial that has no result. It returns err, joined with the error of the
+// cleanUpFailed cleans up after a trial that has no result. It returns err, joined with the error of the
 // clean-up, if any.
-func (c *cleaner) failed(a *load.Assignment, err error) error {
+func (c *cleaner) cleanUpFailed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }
 
 // remove removes the keys, and repeats this until no key is left or the time limit is reached.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
-	if g := c.t.Cluster.Guard; g != nil && !c.t.sweeps() {
+	if g := c.t.Cluster.Guard; g != nil && !c.t.removesSingly() {
 		return g.Clear(ctx, c.prefix())
 	}
 	for {
 		n, failed := c.removeOnce(ctx, a)
 		deleted += n
-		asked, cancel := context.WithTimeout(ctx, cleanupTry)
-		left, err := c.count(asked)
+		asked, cancel := context.WithTimeout(ctx, cleanupRequestTimeout)
+		remaining, err := c.count(asked)
 		cancel()
-		if err == nil && left == 0 {
+		if err == nil && remaining == 0 {
 			return deleted, nil
 		}
 		if failed == nil {
@@ -173,15 +173,15 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 	if !ok || strings.Trim(c.prefix(), "/") == "" {
 		return c.sweep(ctx, a)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cleanupTry)
+	ctx, cancel := context.WithTimeout(ctx, cleanupRequestTimeout)
 	defer cancel()
 	return d.DeletePrefix(ctx, []byte(c.prefix()))
 }
 
 // sweep deletes the load's keys one by one, if they cannot be deleted by prefix. The keys are
 // known, because the key of operation n depends only on the seed and n.
-func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
-	a := *of
+func (c *cleaner) sweep(ctx context.Context, original *load.Assignment) (int64, error) {
+	a := *original
 	a.Preloaded, a.Leases = nil, nil
 	if len(a.Voters) > 0 {
 		a.Endpoints = a.Voters
@@ -190,7 +190,7 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // the operations of a warm-up have other keys
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
-	l.Total, l.Watch = c.due, nil
+	l.Total, l.Watch = c.operations, nil
 	if all {
 		l.Total, l.Distribution = l.KeySpace, scenario.Distribution{Name: scenario.Sequential}
 	}
@@ -208,14 +208,14 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 	return deleted, err
 }
 
-// space returns the sizes of the databases.
-func (c *cleaner) space(ctx context.Context) []record.Space {
+// databaseSizes returns the sizes of the databases.
+func (c *cleaner) databaseSizes(ctx context.Context) []record.Space {
 	status, _ := c.admin.Status(ctx) // a member that does not respond has no size
-	c.mute = map[string]bool{}
+	c.rejectsMaintenance = map[string]bool{}
 	var out []record.Space
 	for i := range status.Members {
 		m := &status.Members[i]
-		c.mute[m.Endpoint] = m.Role == kv.NonVoter && !c.t.Cluster.Store.Capabilities().NonVoters.Forwards
+		c.rejectsMaintenance[m.Endpoint] = m.Role == kv.NonVoter && !c.t.Cluster.Store.Capabilities().NonVoters.ForwardsRequests
 		if m.Err == nil && m.DBSize > 0 {
 			out = append(out, record.Space{Member: cmp.Or(c.names[m.Endpoint], m.Name, m.Endpoint), Endpoint: m.Endpoint, Before: m.DBSize, After: m.DBSize})
 		}
@@ -239,7 +239,7 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 		return nil
 	}
 	for i := range out.Space {
-		if c.mute[out.Space[i].Endpoint] {
+		if c.rejectsMaintenance[out.Space[i].Endpoint] {
 			continue // this member rejects maintenance
 		}
 		if err := c.defragment(ctx, out.Space[i].Endpoint); err != nil {
@@ -265,8 +265,8 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	return m.Defragment(ctx)
 }
 
-// mustBeEmpty returns a guard.NotEmptyError if keys with the load's prefix exist.
-func (c *cleaner) mustBeEmpty(ctx context.Context) error {
+// checkEmpty returns a guard.NotEmptyError if keys with the load's prefix exist.
+func (c *cleaner) checkEmpty(ctx context.Context) error {
 	n, err := c.count(ctx)
 	if err != nil || n == 0 {
 		return err

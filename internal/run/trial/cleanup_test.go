@@ -33,7 +33,7 @@ func putKey(t *testing.T, of *Trial, key string) {
 	t.Helper()
 	op := store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("x")}
 	access := of.Cluster.Access()
-	if ev, err := (&poll.Dialer{Timeout: access.Timeout()}).Ask(t.Context(), access.Endpoints[0], of.Cluster.Store.Codecs(access), &op); err != nil {
+	if ev, err := (&poll.Dialer{Timeout: access.Timeout()}).RunOperation(t.Context(), access.Endpoints[0], of.Cluster.Store.Codecs(access), &op); err != nil {
 		t.Fatalf("%+v, %v", ev, err)
 	}
 }
@@ -46,9 +46,9 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{Via: access}}}
+	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{StoreAccess: access}}}
 	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", cleanup
-	c := &cleaner{t: of, access: access, admin: admin, patience: time.Minute}
+	c := &cleaner{t: of, access: access, admin: admin, timeout: time.Minute}
 	t.Cleanup(c.close)
 	return c
 }
@@ -58,8 +58,8 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 func TestReportsAFailedCleanUp(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
 	putKey(t, c.t, "/check/mine")
-	c.admin, c.patience, c.began = stuck{Admin: c.admin}, time.Second, true
-	err := c.failed(nil, context.Canceled)
+	c.admin, c.timeout, c.began = stuck{Admin: c.admin}, time.Second, true
+	err := c.cleanUpFailed(nil, context.Canceled)
 	var left *KeysLeftError
 	if !errors.Is(err, context.Canceled) || !errors.As(err, &left) || !strings.Contains(left.Error(), "nothing is removed here") {
 		t.Errorf("%v", err)
@@ -103,11 +103,11 @@ func TestSweepsEveryKey(t *testing.T) {
 	c.t.Spec.Load = scenario.Load{
 		Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Prefix: "/check/", KeySize: 16, ValueSize: 16, KeySpace: 5000,
 		Distribution: scenario.Distribution{Name: "uniform"}, Connections: 2, Clients: 4, Total: 100, Warmup: 50 * time.Millisecond,
-		Timeout: time.Minute, Seed: 1, Conduct: scenario.Conduct{Cleanup: scenario.Cleanup{Keys: true}},
+		Timeout: time.Minute, Seed: 1, TrialOptions: scenario.TrialOptions{Cleanup: scenario.Cleanup{Keys: true}},
 	}
-	a := c.t.assigned(c.access.Endpoints)
+	a := c.t.newAssignment(c.access.Endpoints)
 	c.admin, c.began = struct{ store.Admin }{c.admin}, true
-	if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{Second: func(s *measure.Second) { c.took(s.Due) }}); err != nil {
+	if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{Second: func(s *measure.Second) { c.addOperations(s.Due) }}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.sweep(t.Context(), a); err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clockSeen is the estimate of a host's clock at a given time of this process's clock.
-type clockSeen struct {
+// clockEstimate is the estimate of a host's clock at a given time of this process's clock.
+type clockEstimate struct {
 	at time.Time
 	host.Clock
 }
 
 // reading returns the estimate, extrapolated to another time.
-func (c *clockSeen) reading(at time.Time) record.ClockReading {
+func (c *clockEstimate) reading(at time.Time) record.ClockReading {
 	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.ErrorBound(at))}
 }
 
 // clockBetween returns the state of a clock in a window, according to the estimates since the trial
 // began. It returns nil if no estimates exist.
-func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
+func clockBetween(seen []clockEstimate, from, to time.Time) *record.Clock {
 	if len(seen) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 		}
 	}
 	c := &record.Clock{Before: first.reading(from), After: last.reading(to)}
-	c.Jumps, c.SetNS = seen[len(seen)-1].Jumps-seen[0].Jumps, int64(seen[len(seen)-1].Set-seen[0].Set)
+	c.Jumps, c.ClockChangeNS = seen[len(seen)-1].Jumps-seen[0].Jumps, int64(seen[len(seen)-1].JumpSum-seen[0].JumpSum)
 	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
 	for i := range seen {
 		if at := seen[i].at; at.After(from) && at.Before(to) {
@@ -46,35 +46,35 @@ func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	return c
 }
 
-// clockWasSet returns an event that reports that a clock was set.
-func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Event {
+// newClockSetEvent returns an event that reports that a clock was set.
+func newClockSetEvent(at time.Time, clockOwner string, change time.Duration, fallback string) record.Event {
 	way := "forward"
-	if by < 0 {
+	if change < 0 {
 		way = "back"
 	}
-	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, text.Duration(float64(by.Abs())), or)}
+	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", clockOwner, way, text.Duration(float64(change.Abs())), fallback)}
 }
 
 // ownClock detects when this machine's clock is set. To do so, it compares this clock with the
 // clock that provides the trial's times.
 type ownClock struct {
-	was time.Duration // how far this machine's clock was ahead at the last comparison
-	record.ClockSet
+	lastAhead time.Duration // how far this machine's clock was ahead at the last comparison
+	record.ClockChanges
 }
 
-// leastSet is the smallest change of the clock that is reported.
-const leastSet = time.Millisecond
+// minClockChange is the smallest change of the clock that is reported.
+const minClockChange = time.Millisecond
 
-// look returns by how much the clock was set since the previous call, or 0. The argument `is` is
+// detectChange returns by how much the clock was set since the previous call, or 0. The argument `is` is
 // how far the clock is ahead now.
-func (c *ownClock) look(is time.Duration) (by time.Duration) {
-	if by = is - c.was; by.Abs() < leastSet {
+func (c *ownClock) detectChange(ahead time.Duration) (change time.Duration) {
+	if change = ahead - c.lastAhead; change.Abs() < minClockChange {
 		return 0
 	}
-	c.was = is
-	c.Times++
-	c.SetNS += int64(by)
-	return by
+	c.lastAhead = ahead
+	c.Count++
+	c.ClockChangeNS += int64(change)
+	return change
 }
 
 // clockSet is the kind of an event that reports that a clock was set.

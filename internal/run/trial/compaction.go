@@ -18,23 +18,23 @@ const compactTimeout = 5 * time.Second
 // compact compacts the store's history at intervals until ctx is canceled. A failed compaction does
 // not stop the load; the method notes reports it.
 func (w *monitor) compact(ctx context.Context) {
-	what := w.t.Spec.Load.Compact
-	if what.Every <= 0 {
+	settings := w.t.Spec.Load.Compact
+	if settings.Interval <= 0 {
 		return
 	}
 	load.YieldTo(w.t.Worker)
 	compactor := w.m.admin.(store.Operator) // checked with the scenario
-	for pause(ctx, what.Every) {
+	for pause(ctx, settings.Interval) {
 		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
-		revision, err := compactor.CompactBehind(asked, what.Behind)
+		revision, err := compactor.TrimHistory(asked, settings.KeptRevisions)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if w.uncompacted.times++; w.uncompacted.why == "" {
-				w.uncompacted.why = err.Error()
+			if w.compactionFailures.count++; w.compactionFailures.firstError == "" {
+				w.compactionFailures.firstError = err.Error()
 			}
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // the writer remembers an error
@@ -47,10 +47,10 @@ func (w *monitor) compact(ctx context.Context) {
 
 // notes returns a note about failed compactions, or nil if none failed.
 func (w *monitor) notes() []string {
-	if w.uncompacted.times == 0 {
+	if w.compactionFailures.count == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s during the load failed; the first error: %s", text.Plural(uint64(w.uncompacted.times), "compaction"), w.uncompacted.why)}
+	return []string{fmt.Sprintf("%s during the load failed; the first error: %s", text.Plural(uint64(w.compactionFailures.count), "compaction"), w.compactionFailures.firstError)}
 }
 
 // compactFirst compacts the store's history before the load, if the load requires this. The load

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// shortOf returns the store's explanations for those consistency levels in the mix that are weaker
+// weakerReads returns the store's explanations for those consistency levels in the mix that are weaker
 // in this store than their names promise. It returns nil if the mix contains no such level.
-func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
+func weakerReads(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
-	for level, text := range s.ShortOf {
+	for level, text := range s.WeakerReads {
 		for _, part := range mix {
 			if part.Consistency == level {
 				if out == nil {
@@ -28,11 +28,11 @@ func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 
 // assignment returns the load, assigned to the endpoints of its target.
 func (t *Trial) assignment(m *members) (*load.Assignment, error) {
-	endpoints, voters, err := t.aims(m)
+	endpoints, voters, err := t.targetEndpoints(m)
 	if err != nil {
 		return nil, err
 	}
-	a := t.assigned(endpoints)
+	a := t.newAssignment(endpoints)
 	a.Voters, a.Members = voters, m.numbers()
 	return a, nil
 }
@@ -44,10 +44,10 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
 	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID
 	c.Loops = t.loops
-	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
+	c.WeakerReads = weakerReads(t.Cluster.Store.Capabilities(), c.Mix)
 	var absent []string
 	c.Absent, absent = m.absentMembers()
-	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
+	c.Durability, c.Machine, c.SharesMachine = t.Cluster.Durability, t.Machine, t.Cluster.Shared
 	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfoundNotes(), t.userNotes, absent, m.hiddenNotes(), t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate

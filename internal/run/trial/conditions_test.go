@@ -8,14 +8,14 @@ import (
 )
 
 func TestShortOfCoversOnlyTheLevelsRead(t *testing.T) {
-	s := kv.Capabilities{ShortOf: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
+	s := kv.Capabilities{WeakerReads: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
 	put, get := scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable}
 	local := scenario.Operation{Kind: kv.Get, Consistency: kv.Local}
-	if got := shortOf(s, []scenario.Operation{put, get, local}); len(got) != 1 || got["linearizable"] != "a sync and a read" {
+	if got := weakerReads(s, []scenario.Operation{put, get, local}); len(got) != 1 || got["linearizable"] != "a sync and a read" {
 		t.Errorf("%v", got)
 	}
 	for _, mix := range [][]scenario.Operation{nil, {put}, {put, local}} {
-		if got := shortOf(s, mix); got != nil {
+		if got := weakerReads(s, mix); got != nil {
 			t.Errorf("of %v: %v", mix, got)
 		}
 	}

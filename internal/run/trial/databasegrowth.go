@@ -8,7 +8,7 @@ import (
 // databaseGrowth returns the growth of all members' databases between two times, in bytes. It
 // returns nil if a size is unknown at one of these times. Do not call it while the members are
 // scraped.
-func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
+func (s *metricsRecorder) databaseGrowth(from, to time.Time) *int64 {
 	sum := 0.0
 	for _, m := range s.members {
 		before, ok := sizeAt(m.sizes, from)
@@ -27,14 +27,14 @@ func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 // sizeAt returns the first size that was measured at the given time or soon afterwards. It does not
 // interpolate, because a database grows in steps. The sizes are measured when the window opens,
 // when it closes, and after the load.
-func sizeAt(all []sized, at time.Time) (float64, bool) {
+func sizeAt(all []sizeSample, at time.Time) (float64, bool) {
 	for _, s := range all {
 		if !s.at.Before(at) {
-			return s.bytes, s.at.Sub(at) < sizeStale
+			return s.bytes, s.at.Sub(at) < maxSizeDelay
 		}
 	}
 	return 0, false
 }
 
-// sizeStale limits how long after the requested time a size may have been measured.
-const sizeStale = 2 * scrapeEvery
+// maxSizeDelay limits how long after the requested time a size may have been measured.
+const maxSizeDelay = 2 * scrapeInterval

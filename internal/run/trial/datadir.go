@@ -10,7 +10,7 @@ import (
 // dataDir times fdatasync in the data folder of a running cluster, if the scenario specifies this
 // folder. If the measurement fails, dataDir returns a note with the reason.
 func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
-	attach := t.Spec.Cluster.Attach
+	attach := t.Spec.Cluster.RunningCluster
 	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ func (h interrupting) Fsync(ctx context.Context, _ []string, _ int) ([]probe.Fsy
 func TestInterruptedDataDirLeavesNoNote(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	of := &Trial{Host: interrupting{interrupt: cancel}}
-	of.Spec.Cluster.Attach = &scenario.Attach{DataDir: t.TempDir()}
+	of.Spec.Cluster.RunningCluster = &scenario.RunningCluster{DataDir: t.TempDir()}
 	if d, notes := of.dataDir(ctx); d != nil || notes != nil {
 		t.Errorf("%+v, %q", d, notes)
 	}

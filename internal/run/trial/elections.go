@@ -12,19 +12,19 @@ import (
 // Elections are known from two sources: the log of the elected member, and the members' status. The
 // log contains the exact time. The status shows an election only some time afterwards.
 const (
-	// clocksDiffer limits the difference between the clock of a log and the clock of this process.
-	clocksDiffer = time.Second
-	// logsLag is the maximum delay after which an election that was seen in the status also appears
+	// maxClockDifference limits the difference between the clock of a log and the clock of this process.
+	maxClockDifference = time.Second
+	// maxLogDelay is the maximum delay after which an election that was seen in the status also appears
 	// in a log.
-	logsLag = time.Second
+	maxLogDelay = time.Second
 )
 
 // elections contains each election during a load exactly once.
 type elections struct {
-	mu     sync.Mutex
-	logged []election // reported by logs
-	seen   []election // seen in the status, but not in a log yet
-	kept   []election // seen in the status and not reported by any log
+	mu        sync.Mutex
+	logged    []election // reported by logs
+	pending   []election // pending in the status, but not in a log yet
+	unmatched []election // seen in the status and not reported by any log
 }
 
 // election is what one of the sources reports about an election.
@@ -47,7 +47,7 @@ func (l *elections) addLogged(e election) {
 func (l *elections) add(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen = append(l.seen, e)
+	l.pending = append(l.pending, e)
 }
 
 // unlogged removes and returns the elections that were seen in the status before the given time and
@@ -56,7 +56,7 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var waiting []election
-	for _, e := range l.seen {
+	for _, e := range l.pending {
 		switch {
 		case l.isLogged(&e):
 		case e.at.Before(before):
@@ -65,7 +65,7 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 			waiting = append(waiting, e)
 		}
 	}
-	l.seen, l.kept = waiting, append(l.kept, out...)
+	l.pending, l.unmatched = waiting, append(l.unmatched, out...)
 	return out
 }
 
@@ -81,7 +81,7 @@ func (l *elections) isLogged(seen *election) bool {
 			if t.term == seen.term {
 				return true
 			}
-		case !t.at.Before(seen.since.Add(-clocksDiffer)) && !t.at.After(seen.at.Add(clocksDiffer)):
+		case !t.at.Before(seen.since.Add(-maxClockDifference)) && !t.at.After(seen.at.Add(maxClockDifference)):
 			return true
 		}
 	}
@@ -94,12 +94,12 @@ func (l *elections) countBetween(from, to time.Time) int {
 }
 
 // count counts the elections at times for which the function `is` returns true.
-func (l *elections) count(is func(at time.Time) bool) (n int) {
+func (l *elections) count(matches func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, list := range [][]election{l.logged, l.kept} {
+	for _, list := range [][]election{l.logged, l.unmatched} {
 		for _, e := range list {
-			if is(e.at) {
+			if matches(e.at) {
 				n++
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // breakMembers injects the load's faults during the window. It returns when the cluster has
 // recovered from all faults or when the run has ended.
 func (w *monitor) breakMembers(run, ctx context.Context) {
-	all := w.t.Spec.Load.Happenings()
+	all := w.t.Spec.Load.Injections()
 	if len(all) == 0 {
 		return
 	}
@@ -26,15 +26,15 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	case <-w.opened:
 	}
 	injector := &fault.Injector{
-		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.SystemClock{},
+		Cluster: w.t.Cluster, Ask: w.t.queryStatus, Admin: w.t.openAdmin, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.SystemClock{},
 		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer remembers an error
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
 }
 
-// askAnew asks all members for their status over new connections.
-func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
-	admin, err := t.adminOf(t.Cluster.Access().Endpoints)
+// queryStatus asks all members for their status over new connections.
+func (t *Trial) queryStatus(ctx context.Context) (store.Status, error) {
+	admin, err := t.openAdmin(t.Cluster.Access().Endpoints)
 	if err != nil {
 		return store.Status{}, err
 	}
@@ -42,8 +42,8 @@ func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
 	return admin.Status(ctx)
 }
 
-// adminOf opens an administration connection to some of the cluster's endpoints.
-func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
+// openAdmin opens an administration connection to some of the cluster's endpoints.
+func (t *Trial) openAdmin(endpoints []string) (store.Admin, error) {
 	access := t.Cluster.Access()
 	access.Endpoints = endpoints
 	return t.Cluster.Store.Admin(access)

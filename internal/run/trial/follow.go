@@ -11,27 +11,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// followed returns the configuration of the follower, which asks the members for their status. If
+// followerConfig returns the configuration of the follower, which asks the members for their status. If
 // the load's target is a role, the follower asks more often, because the load must move when
 // another member takes the role.
-func (w *monitor) followed() cluster.Config {
+func (w *monitor) followerConfig() cluster.Config {
 	every := cluster.SlowInterval
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
 		every = cluster.FastInterval
 	}
 	n := len(w.m.status().Members)
 	return cluster.Config{
-		Admin: w.m.admin, Members: n, Every: every, Done: func() uint64 { return w.done() },
-		Take: func(i int, asked, ended time.Time, e store.Member) {
+		Admin: w.m.admin, Members: n, Interval: every, CompletedOperations: func() uint64 { return w.done() },
+		OnResponse: func(i int, asked, ended time.Time, e store.Member) {
 			w.handleChanges(w.m.update(i, n, asked, ended, e))
 		},
 	}
 }
 
-// aim sets the generator's endpoints and term before the generator runs. at contains the endpoints
+// setTarget sets the generator's endpoints and term before the generator runs. at contains the endpoints
 // for which the generator was prepared.
-func (w *monitor) aim(g driven, at []string) {
-	w.generator, w.aimed = g, at
+func (w *monitor) setTarget(g retargetable, endpoints []string) {
+	w.generator, w.targetEndpoints = g, endpoints
 	w.term(w.m.leaderTerm())
 	w.retarget() // the leader may have changed since the generator was prepared
 }
@@ -48,8 +48,8 @@ func (w *monitor) retarget() {
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
 		return
 	}
-	if endpoints, err := w.m.targets(target, true); err == nil && !slices.Equal(endpoints, w.aimed) {
-		w.aimed = endpoints
+	if endpoints, err := w.m.targets(target, true); err == nil && !slices.Equal(endpoints, w.targetEndpoints) {
+		w.targetEndpoints = endpoints
 		w.generator.Retarget(endpoints)
 	}
 }
@@ -58,41 +58,41 @@ func (w *monitor) retarget() {
 // members. Do not call it concurrently.
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
-		if c.What == cluster.LeaderSeen {
+		if c.Kind == cluster.LeaderElected {
 			w.term(c.Term)
 		}
-		if c.What == cluster.LeaderSeen || c.What == cluster.Renewed {
+		if c.Kind == cluster.LeaderElected || c.Kind == cluster.LeaderRenewed {
 			w.retarget()
 		}
 	}
 	all := w.m.status().Members
 	for _, c := range changes {
-		w.note(c, all[c.Member].Name)
+		w.recordChange(c, all[c.Member].Name)
 	}
 }
 
-// note records a member's change as an event.
-func (w *monitor) note(c cluster.Change, name string) {
-	switch c.What {
-	case cluster.LeaderSeen:
-		if c.Before == 0 {
+// recordChange records a member's change as an event.
+func (w *monitor) recordChange(c cluster.Change, name string) {
+	switch c.Kind {
+	case cluster.LeaderElected:
+		if c.PreviousTerm == 0 {
 			return // this is the first known leader, not a change
 		}
-		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
+		e := election{member: name, term: c.Term, before: c.PreviousTerm, at: c.At, since: c.Since}
 		w.elections.add(e)
 		if w.t.logs.followed == nil { // without logs, no other source reports the election
-			w.settle(c.At.Add(1))
+			w.recordUnlogged(c.At.Add(1))
 		}
-	case cluster.Lost:
+	case cluster.MemberLost:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_lost", Member: name, Text: fmt.Sprintf("%s was lost: %v", name, c.Err)})
 	case cluster.MemberBack:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_recovered", Member: name, Text: name + " responds again"})
 	}
 }
 
-// settle records the elections that were seen in the status before the given time and that no log
+// recordUnlogged records the elections that were seen in the status before the given time and that no log
 // has reported.
-func (w *monitor) settle(before time.Time) {
+func (w *monitor) recordUnlogged(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // the writer remembers an error
 	}

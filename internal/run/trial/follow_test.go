@@ -29,24 +29,24 @@ func leading(i int, term uint64) []store.Member {
 }
 
 // following returns a monitor of a cluster whose first member is leader in term 4.
-func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
+func following(t *testing.T, mode kv.TargetMode) (*monitor, *moved) {
 	t.Helper()
-	m := &members{admin: answers{status: store.Status{Members: leading(0, 4)}}, named: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
-	if _, err := m.ask(t.Context()); err != nil {
+	m := &members{admin: answers{status: store.Status{Members: leading(0, 4)}}, givenNames: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
+	if _, err := m.queryStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	tr := &Trial{logs: logs{followed: []hostLogs{{}}}} // logs without lines
 	tr.Spec.Load.Target.Mode = mode
 	g := &moved{}
 	w := &monitor{t: tr, m: m}
-	at, err := m.targets(kv.Target{Mode: kv.All}, true)
+	at, err := m.targets(kv.Target{Mode: kv.AllMembers}, true)
 	if mode == kv.LeaderOnly || mode == kv.Followers {
 		at, err = m.targets(tr.Spec.Load.Target, true)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.aim(g, at)
+	w.setTarget(g, at)
 	return w, g
 }
 
@@ -57,10 +57,10 @@ func (w *monitor) answer(i int, e store.Member) {
 // After an election, the load moves once to the new endpoints of its target, and later operations
 // have the new term.
 func TestTheLoadMovesWithItsTarget(t *testing.T) {
-	for mode, want := range map[kv.Mode][][]string{
+	for mode, want := range map[kv.TargetMode][][]string{
 		kv.LeaderOnly: {{"c:1"}},
 		kv.Followers:  {{"b:1"}, {"a:1", "b:1"}}, // the first member does not respond during the election, but responds again later
-		kv.All:        nil,
+		kv.AllMembers: nil,
 	} {
 		w, g := following(t, mode)
 		w.answer(0, store.Member{Endpoint: "a:1", Err: errors.New("no response within the time limit")})
@@ -100,7 +100,7 @@ func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	}
 	w.m.update(1, 3, time.Now(), time.Now(), leading(1, 6)[1])
 	g := &moved{}
-	w.aim(g, before)
+	w.setTarget(g, before)
 	if !slices.EqualFunc(g.to, [][]string{{"b:1"}}, slices.Equal) || !slices.Equal(g.terms, []uint64{6}) {
 		t.Errorf("it moved to %v at %v", g.to, g.terms)
 	}

@@ -13,8 +13,8 @@ import (
 
 // Limits on the comparison of the members' data.
 const (
-	hashTimeout = 30 * time.Second
-	hashSettles = 3 * time.Second // time within which all members must reach the same applied revision and the same compacted revision
+	hashTimeout   = 30 * time.Second
+	hashRetryTime = 3 * time.Second // time within which all members must reach the same applied revision and the same compacted revision
 )
 
 // hashes asks all members for the hash of their data. It repeats the request until the hashes of
@@ -27,7 +27,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
 	hasher := m.admin.(store.Operator) // checked with the scenario
-	for till := measure.Now().Add(hashSettles); ; {
+	for deadline := measure.Now().Add(hashRetryTime); ; {
 		began := measure.Now()
 		all, err := hasher.Hash(ctx)
 		out := record.Hashes{Seconds: time.Since(began).Seconds(), Members: []record.MemberHash{}}
@@ -35,7 +35,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		case errors.Is(context.Cause(ctx), context.Canceled):
 			out.Failure = "the comparison was interrupted"
 			return &out
-		case errors.Is(err, store.ErrBehind) && measure.Now().Before(till) && pause(ctx, askEvery):
+		case errors.Is(err, store.ErrNotCaughtUp) && measure.Now().Before(deadline) && pause(ctx, pollInterval):
 			continue
 		case err != nil:
 			out.Failure = err.Error()
@@ -50,8 +50,8 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		switch {
 		case sameRevision(all):
 			return &out
-		case measure.Now().After(till) || !pause(ctx, askEvery):
-			out.Failure = fmt.Sprintf("the members did not compact to the same revision within %v", hashSettles)
+		case measure.Now().After(deadline) || !pause(ctx, pollInterval):
+			out.Failure = fmt.Sprintf("the members did not compact to the same revision within %v", hashRetryTime)
 			return &out
 		}
 	}

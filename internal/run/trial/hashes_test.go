@@ -24,7 +24,7 @@ func (h *hasher) Hash(context.Context) ([]store.MemberHash, error) {
 		h.cancel()
 	}
 	if h.behind--; h.behind >= 0 {
-		return nil, fmt.Errorf("b has not come to revision 9: %w", store.ErrBehind)
+		return nil, fmt.Errorf("b has not come to revision 9: %w", store.ErrNotCaughtUp)
 	}
 	all := h.hashes[0]
 	if len(h.hashes) > 1 {

@@ -41,7 +41,7 @@ func serving(name string) *served {
 func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	here, one, other, apart, there := newScripted("here"), serving("here"), serving("here"), serving("here"), serving("a")
 	for i, m := range []*scripted{here, one.scripted, other.scripted, apart.scripted, there.scripted} {
-		m.about.View, m.about.Network = "the same", "a network"
+		m.about.NamespaceView, m.about.Network = "the same", "a network"
 		if m == apart.scripted {
 			m.about.Network = "another"
 		}
@@ -64,7 +64,7 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	if n := rows["network apart"]; n == nil || n.Received != 13 || n.Machine != "machine" || rows["generator apart"].Network != n.Name || rows["generator other"].Network != "" || rows["machine"].Received != 10 {
 		t.Errorf("the network of the host apart: %+v", n)
 	}
-	s.note(t.Context()) // samples only the members
+	s.sampleMembers(t.Context()) // samples only the members
 	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
 		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
 	}
@@ -73,14 +73,14 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	}
 	all, sum := s.byHost(s.cost[0].at, time.Now()), 0.0
 	for i := range s.hosts {
-		sum += s.hosts[i].collecting.Seconds()
+		sum += s.hosts[i].samplingTime.Seconds()
 	}
 	if math.Abs(sum-0.008) > 1e-9 || len(all) != 4 {
 		t.Errorf("sampling took %v, %+v", sum, all)
 	}
 	for _, h := range s.hosts {
-		if h.collecting <= 0 || h.collecting >= 8*time.Millisecond {
-			t.Errorf("%v of it was %s's", h.collecting, h.machine)
+		if h.samplingTime <= 0 || h.samplingTime >= 8*time.Millisecond {
+			t.Errorf("%v of it was %s's", h.samplingTime, h.machine)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	near("gen throttled", all[0].ThrottledSeconds, 0.5)
 	near("db busy", all[1].BusyShare, 0.75)
 	near("db others", all[1].ForeignShare, 0.125)
-	if all[0].Name != "gen" || !all[0].Load || all[0].Members || !all[1].Members || all[1].Load || all[1].ThrottledSeconds != nil {
+	if all[0].Name != "gen" || !all[0].GeneratesLoad || all[0].HasMembers || !all[1].HasMembers || all[1].GeneratesLoad || all[1].ThrottledSeconds != nil {
 		t.Errorf("%+v", all)
 	}
 	if late := s.byHost(atSecond(4.5), atSecond(9)); late[0].BusyShare != nil {
@@ -145,7 +145,7 @@ func TestAgentsAreNotOtherPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.rows(t.Context())
-	s.note(t.Context())
+	s.sampleMembers(t.Context())
 	if len(asked.sampled) != 1 || len(asked.sampled[0]) != 2 || asked.sampled[0][1] != 70 || s.hosts[0].makesMachineRows == s.hosts[1].makesMachineRows {
 		t.Errorf("asked for %v", asked.sampled)
 	}
@@ -160,7 +160,7 @@ func TestSharesOfAMachine(t *testing.T) {
 		ours, others, stolen := r.Float64(), r.Float64(), r.Float64()
 		sum := (ours + others + stolen) * (1 + r.Float64())
 		of := func(x float64) float64 { return x / sum * cpus } // per second
-		u := &machineUse{ours: map[string][]usedBy{}}
+		u := &machineUse{ours: map[string][]usageSample{}}
 		n := 1 + r.IntN(4)
 		now := 0.0
 		for now < 20 {
@@ -192,12 +192,12 @@ func TestAClockOverAWindow(t *testing.T) {
 	for range 1000 {
 		rate := (2*r.Float64() - 1) * host.Drift
 		truth := func(second float64) time.Duration { return time.Duration(1e9 * (100 + rate*second)) }
-		var seen []clockSeen
+		var seen []clockEstimate
 		for second := 0.0; second < 60; second += 1 + r.Float64() {
 			asked := second - r.Float64()
 			bound := time.Duration(r.ExpFloat64() * 1e6)
 			off := time.Duration((2*r.Float64() - 1) * float64(bound))
-			seen = append(seen, clockSeen{atSecond(second), host.Clock{Ahead: truth(asked) + off, Bound: bound, At: atSecond(asked)}})
+			seen = append(seen, clockEstimate{atSecond(second), host.Clock{Ahead: truth(asked) + off, Bound: bound, At: atSecond(asked)}})
 		}
 		from, to := 5+10*r.Float64(), 40+10*r.Float64()
 		c := clockBetween(seen, atSecond(from), atSecond(to))
@@ -209,7 +209,7 @@ func TestAClockOverAWindow(t *testing.T) {
 				t.Fatalf("%+v of %+v, and it was %v", one.is, c, truth(one.second))
 			}
 		}
-		if c.Jumps != 0 || c.SetNS != 0 {
+		if c.Jumps != 0 || c.ClockChangeNS != 0 {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -225,15 +225,15 @@ func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set := s.look(); len(set) != 0 {
+	if set := s.recordClocks(); len(set) != 0 {
 		t.Errorf("%+v", set)
 	}
-	gen.clock = host.Clock{Ahead: -time.Hour, Set: -time.Hour, Jumps: 1}
-	set := s.look()
+	gen.clock = host.Clock{Ahead: -time.Hour, JumpSum: -time.Hour, Jumps: 1}
+	set := s.recordClocks()
 	if len(set) != 1 || set[0].Kind != clockSet || !strings.HasPrefix(set[0].Text, "the clock of host gen was set back by 3600 s") {
 		t.Errorf("%+v", set)
 	}
-	if set := s.look(); len(set) != 0 {
+	if set := s.recordClocks(); len(set) != 0 {
 		t.Errorf("again: %+v", set)
 	}
 }
@@ -246,18 +246,18 @@ func TestReportsOurClockThatWasSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := 5 * time.Second
-	s.ahead, s.own = func() time.Duration { return is }, ownClock{was: is}
+	s.ahead, s.ownClock = func() time.Duration { return is }, ownClock{lastAhead: is}
 	for _, step := range []struct {
 		by   time.Duration
 		says string
 	}{{0, ""}, {time.Hour, "the clock of the controller's machine was set forward by 3600 s"}, {100 * time.Microsecond, ""}, {-time.Minute, "was set back by 60"}} {
 		is += step.by
-		events := s.look()
+		events := s.recordClocks()
 		if step.says == "" && len(events) > 0 || step.says != "" && (len(events) != 1 || events[0].Kind != clockSet || !strings.Contains(events[0].Text, step.says)) {
 			t.Errorf("by %v: %+v", step.by, events)
 		}
 	}
-	if want := int64(time.Hour - time.Minute + 100*time.Microsecond); s.own.Times != 2 || s.own.SetNS != want {
-		t.Errorf("%+v", s.own)
+	if want := int64(time.Hour - time.Minute + 100*time.Microsecond); s.ownClock.Count != 2 || s.ownClock.ClockChangeNS != want {
+		t.Errorf("%+v", s.ownClock)
 	}
 }

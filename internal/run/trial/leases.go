@@ -17,8 +17,8 @@ const revokeTimeout = 30 * time.Second
 // TTLs of a load's leases. Some leases are never kept alive, because they only own a lock. Such
 // leases must outlive the load.
 const (
-	leaseTTL  = 100 * time.Second // the same TTL as in etcd's benchmark
-	endlessly = 24 * time.Hour
+	leaseTTL     = 100 * time.Second // the same TTL as in etcd's benchmark
+	openEndedTTL = 24 * time.Hour
 )
 
 // ttl returns a TTL for the load's leases. The TTL is so long that no lease expires during the
@@ -38,7 +38,7 @@ func ttl(l *scenario.Load) time.Duration {
 	if d, known := l.EstimatedDuration(); known {
 		return d + l.Timeout + leaseTTL
 	}
-	return endlessly
+	return openEndedTTL
 }
 
 // grant grants the leases that the load needs. The caller must call release, no matter how the

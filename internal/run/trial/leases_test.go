@@ -26,24 +26,24 @@ func (plain) Close() error                                    { return nil }
 type leases struct {
 	plain
 	store.Leaser
-	most    int
-	open    []int64
-	revoked int
-	stuck   bool
+	maxLeases     int
+	open          []int64
+	revoked       int
+	failsToRevoke bool
 }
 
 func (l *leases) Grant(_ context.Context, n int, _ time.Duration) ([]int64, error) {
-	for i := range min(n, l.most) {
+	for i := range min(n, l.maxLeases) {
 		l.open = append(l.open, int64(i+1))
 	}
-	if n > l.most {
+	if n > l.maxLeases {
 		return slices.Clone(l.open), errors.New("no more leases")
 	}
 	return slices.Clone(l.open), nil
 }
 
 func (l *leases) Revoke(_ context.Context, ids []int64) error {
-	if l.stuck {
+	if l.failsToRevoke {
 		return errors.New("no quorum")
 	}
 	l.revoked++
@@ -61,16 +61,16 @@ func keepAlive(clients int) scenario.Load {
 
 func TestLeasesAreRevoked(t *testing.T) {
 	for name, c := range map[string]struct {
-		most        int
-		stuck       bool
-		fails, note string
+		maxLeases     int
+		failsToRevoke bool
+		fails, note   string
 	}{
 		"all granted":       {10, false, "", ""},
 		"some granted":      {4, false, "no more leases", ""},
 		"revocation fails":  {10, true, "", "cannot revoke the leases, which expire within 1m40s: no quorum"},
 		"both of them fail": {4, true, "no more leases; cannot revoke the leases", ""},
 	} {
-		l := &leases{most: c.most, stuck: c.stuck}
+		l := &leases{maxLeases: c.maxLeases, failsToRevoke: c.failsToRevoke}
 		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}, Cluster: Cluster{Store: etcd.New()}}
 		var a load.Assignment
 		release, err := tr.grant(t.Context(), &a, &members{admin: l})
@@ -78,7 +78,7 @@ func TestLeasesAreRevoked(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err != nil {
-			if len(l.open) > 0 != c.stuck {
+			if len(l.open) > 0 != c.failsToRevoke {
 				t.Errorf("%s: %v are left", name, l.open)
 			}
 			continue
@@ -107,7 +107,7 @@ func TestLeasesLiveAsLongAsTheLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		load  scenario.Load
 		least time.Duration
-	}{"closed": {closed, leaseTTL}, "each every 500 s": {slow, 1500 * time.Second}, "a lock for an hour": {locked, time.Hour}, "a lock for long": {total, endlessly}} {
+	}{"closed": {closed, leaseTTL}, "each every 500 s": {slow, 1500 * time.Second}, "a lock for an hour": {locked, time.Hour}, "a lock for long": {total, openEndedTTL}} {
 		if got := ttl(&c.load); got < c.least {
 			t.Errorf("%s: %v", name, got)
 		}

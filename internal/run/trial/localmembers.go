@@ -15,12 +15,12 @@ import (
 // list.
 func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
-	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
+	if _, apart := t.Host.(host.ClockProvider); apart || !c.attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	endpoints := slices.Clone(m.given)
+	endpoints := slices.Clone(m.givenEndpoints)
 	named, _ := m.admin.Members(ctx) // if the store returns no member list, only the given endpoints are searched
 	for i := range named {
 		if e := named[i].Endpoint; e != "" && !slices.Contains(endpoints, e) {
@@ -33,46 +33,46 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 // recordLocalMembers records the servers that listen on the endpoints. found contains the server at
 // each endpoint.
 func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
-	c.Local, c.Unfound = nil, ""
+	c.LocalPIDs, c.UnfoundReason = nil, ""
 	var unseen, forwarded []string
 	for i, l := range found {
-		if !l.Here {
+		if !l.IsLocal {
 			continue
 		}
 		c.Shared = new(true)
 		switch {
 		case l.PID == 0:
 			unseen = append(unseen, endpoints[i])
-		case l.Forwards():
+		case l.IsForwarder():
 			forwarded = append(forwarded, fmt.Sprintf("%s (%s)", endpoints[i], l.Program))
-		case !slices.Contains(c.Local, l.PID):
-			c.Local = append(c.Local, l.PID)
+		case !slices.Contains(c.LocalPIDs, l.PID):
+			c.LocalPIDs = append(c.LocalPIDs, l.PID)
 		}
 	}
 	const effect = "quorumbench cannot determine how much processor time other programs took from the members (R23)"
 	switch {
 	case len(unseen) > 0:
-		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
+		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
 	case len(forwarded) > 0:
-		c.Unfound = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program, so %s.", strings.Join(forwarded, ", "), effect)
+		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program, so %s.", strings.Join(forwarded, ", "), effect)
 	}
 }
 
 // unfoundNotes returns a note if the processes of some members on the generator's machine are
 // unknown. Otherwise it returns nil.
 func (c *Cluster) unfoundNotes() []string {
-	if c.Unfound == "" {
+	if c.UnfoundReason == "" {
 		return nil
 	}
-	return []string{c.Unfound}
+	return []string{c.UnfoundReason}
 }
 
 // localProcesses returns the IDs of the member processes that were found. The keys are names for
 // the processes. The processes have no rows in machines.csv.
 func (c *Cluster) localProcesses() map[string]int {
 	all := map[string]int{}
-	if c.Unfound == "" { // if members are missing, their processor time would be counted as that of other programs
-		for _, pid := range c.Local {
+	if c.UnfoundReason == "" { // if members are missing, their processor time would be counted as that of other programs
+		for _, pid := range c.LocalPIDs {
 			all[fmt.Sprintf("member with process %d", pid)] = pid
 		}
 	}

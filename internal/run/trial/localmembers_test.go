@@ -11,7 +11,7 @@ import (
 // the IDs are unknown.
 func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	endpoints := []string{"127.0.0.1:2379", "localhost:2379", "192.0.2.1:2379"}
-	here := probe.Server{Here: true, PID: 41, Program: "etcd"}
+	here := probe.Server{IsLocal: true, PID: 41, Program: "etcd"}
 	for _, tt := range []struct {
 		what   string
 		found  []probe.Server
@@ -21,8 +21,8 @@ func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	}{
 		{"elsewhere", make([]probe.Server, 3), false, 0, ""},
 		{"one process by two names", []probe.Server{here, here, {}}, true, 1, ""},
-		{"one that the system does not show", []probe.Server{here, {Here: true}, {}}, true, 0, "localhost:2379 belongs to this machine, but the system does not show"},
-		{"behind a container's port", []probe.Server{{Here: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) belongs to this machine, but the program there forwards"},
+		{"one that the system does not show", []probe.Server{here, {IsLocal: true}, {}}, true, 0, "localhost:2379 belongs to this machine, but the system does not show"},
+		{"behind a container's port", []probe.Server{{IsLocal: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) belongs to this machine, but the program there forwards"},
 	} {
 		var c Cluster
 		c.recordLocalMembers(endpoints, tt.found)
@@ -52,7 +52,7 @@ func TestSamplesMembersOnTheGeneratorsMachine(t *testing.T) {
 			}
 		}
 	}
-	if len(s.local.seen["member with process 41"]) != 3 || len(s.store.seen) > 0 {
-		t.Errorf("seen were %+v", s.local.seen)
+	if len(s.local.samples["member with process 41"]) != 3 || len(s.store.samples) > 0 {
+		t.Errorf("seen were %+v", s.local.samples)
 	}
 }

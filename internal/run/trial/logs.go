@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// readEvery is the interval at which the members' logs are read. eventsFrom is how long before the
+// readInterval is the interval at which the members' logs are read. eventLeadTime is how long before the
 // start of the load an event may have happened so that it is still recorded with the trial.
 const (
-	readEvery   = time.Second
-	eventsFrom  = time.Second
-	signalClock = time.Millisecond // resolution of the times in logs
+	readInterval  = time.Second
+	eventLeadTime = time.Second
+	signalClock   = time.Millisecond // resolution of the times in logs
 )
 
 // logs contains the members' logs. The logs are followed from just before the preload. Both fields
@@ -25,7 +25,7 @@ type logs struct {
 // hostLogs contains the logs on one host.
 type hostLogs struct {
 	host.Logs
-	on      host.Host
+	logHost host.Host
 	paths   []string
 	members []string // the member to which each file belongs
 }
@@ -42,5 +42,5 @@ func (l *logs) listener(began time.Time) *signals.Listener {
 	if l.followed == nil {
 		return nil
 	}
-	return signals.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock))
+	return signals.NewListener(l.signal, began.Add(-eventLeadTime).Truncate(signalClock))
 }

@@ -12,80 +12,80 @@ import (
 
 func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.MachineRow {
 	r := record.NewMachineRow(at, name)
-	r.PID, r.Started, r.User, r.System = float64(p.PID), p.Started, p.UserSeconds, p.SystemSeconds
-	r.RSS, r.MinorFaults, r.MajorFaults = amount(p.RSS), amount(p.MinorFaults), amount(p.MajorFaults)
-	r.Threads, r.FDs, r.FDLimit = float64(p.Threads), amount(int64(p.FDs)), amount(p.FDLimit)
-	r.VoluntarySwitches, r.InvoluntarySwitches = amount(p.Voluntary), amount(p.Involuntary)
-	r.ReadBytes, r.WriteBytes = amount(p.ReadBytes), amount(p.WriteBytes)
-	r.SendQueue, r.ReceiveQueue = amount(p.SendQueue), amount(p.ReceiveQueue)
-	r.Received, r.Sent, r.Retransmitted = amount(p.ReceivedBytes), amount(p.SentBytes), amount(p.Retransmitted)
-	r.Throttled = length(p.Group.Throttled)
-	stalled(r, &p.Group.Pressure)
+	r.PID, r.ProcessStart, r.User, r.System = float64(p.PID), p.Started, p.UserSeconds, p.SystemSeconds
+	r.RSS, r.MinorFaults, r.MajorFaults = countValue(p.RSS), countValue(p.MinorFaults), countValue(p.MajorFaults)
+	r.Threads, r.FDs, r.FDLimit = float64(p.Threads), countValue(int64(p.FDs)), countValue(p.FDLimit)
+	r.VoluntarySwitches, r.InvoluntarySwitches = countValue(p.Voluntary), countValue(p.Involuntary)
+	r.ReadBytes, r.WriteBytes = countValue(p.ReadBytes), countValue(p.WriteBytes)
+	r.SendQueue, r.ReceiveQueue = countValue(p.SendQueue), countValue(p.ReceiveQueue)
+	r.Received, r.Sent, r.Retransmitted = countValue(p.ReceivedBytes), countValue(p.SentBytes), countValue(p.Retransmitted)
+	r.Throttled = roundedValue(p.Group.Throttled)
+	setPressure(r, &p.Group.Pressure)
 	return r
 }
 
 // Maximum numbers of rows and columns for one machine.
 const (
-	mostCores = 1024
-	mostDisks = 64
-	mostNames = 32 // program names
+	maxCores = 1024
+	maxDisks = 64
+	maxNames = 32 // program names
 )
 
 // machineRows returns the rows for a machine, for its disks, and for those programs on the machine
 // that do not belong to the benchmark.
-func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
+func (h *sampledHost) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
 	r := record.NewMachineRow(s.At, h.machine)
 	r.Machine = h.machine
-	r.User, r.System, r.Steal = length(m.CPU.User+m.CPU.Nice), length(m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ), length(m.CPU.Steal)
-	for _, busy := range m.Cores[:min(len(m.Cores), mostCores)] {
-		r.Cores = append(r.Cores, length(max(busy, 0)))
+	r.User, r.System, r.Steal = roundedValue(m.CPU.User+m.CPU.Nice), roundedValue(m.CPU.System+m.CPU.IRQ+m.CPU.SoftIRQ), roundedValue(m.CPU.Steal)
+	for _, busy := range m.Cores[:min(len(m.Cores), maxCores)] {
+		r.Cores = append(r.Cores, roundedValue(max(busy, 0)))
 	}
-	r.Load1 = length(m.Load1)
-	stalled(r, &m.Pressure)
-	networkUse(r, m)
-	r.Collecting = h.collecting.Seconds()
+	r.Load1 = roundedValue(m.Load1)
+	setPressure(r, &m.Pressure)
+	setNetworkUse(r, m)
+	r.Collecting = h.samplingTime.Seconds()
 	var all probe.DiskUsage
 	rows := []*record.MachineRow{r}
 	for i := range m.Disks {
 		d := &m.Disks[i]
 		all.Add(d)
-		if i >= mostDisks {
+		if i >= maxDisks {
 			continue
 		}
 		disk := record.NewMachineRow(s.At, record.PartName(record.DiskRow, d.Name, h.machine))
 		disk.Machine = h.machine
-		diskUse(disk, d)
+		setDiskUse(disk, d)
 		rows = append(rows, disk)
 	}
-	diskUse(r, &all)
+	setDiskUse(r, &all)
 	return append(rows, h.programRows(s)...)
 }
 
 // networkRow returns the row for the network of a host that does not use its machine's network.
-func (h *sampled) networkRow(s host.Sample) *record.MachineRow {
+func (h *sampledHost) networkRow(s host.Sample) *record.MachineRow {
 	r := record.NewMachineRow(s.At, h.network)
 	r.Machine = h.machine
-	networkUse(r, s.Machine)
+	setNetworkUse(r, s.Machine)
 	return r
 }
 
-func networkUse(r *record.MachineRow, m *probe.MachineUsage) {
-	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = amount(m.ReceivedBytes), amount(m.ReceivedPackets), amount(m.SentBytes), amount(m.SentPackets)
-	r.Loopback, r.LoopbackPackets = amount(m.LoopbackBytes), amount(m.LoopbackPackets)
-	r.Segments, r.Retransmitted, r.ListenDrops = amount(m.SentSegments), amount(m.RetransmittedSegments), amount(m.ListenDrops)
-	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
+func setNetworkUse(r *record.MachineRow, m *probe.MachineUsage) {
+	r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = countValue(m.ReceivedBytes), countValue(m.ReceivedPackets), countValue(m.SentBytes), countValue(m.SentPackets)
+	r.Loopback, r.LoopbackPackets = countValue(m.LoopbackBytes), countValue(m.LoopbackPackets)
+	r.Segments, r.Retransmitted, r.ListenDrops = countValue(m.SentSegments), countValue(m.RetransmittedSegments), countValue(m.ListenDrops)
+	r.Sockets, r.SocketBytes = countValue(m.TCPSockets), countValue(m.TCPBytes)
 }
 
 // programRows returns the rows for other programs. All programs with the same name share one row.
-func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
+func (h *sampledHost) programRows(s host.Sample) (rows []*record.MachineRow) {
 	for _, p := range s.Machine.Programs {
-		if slices.Contains(*h.ours, p.Group) {
+		if slices.Contains(*h.benchmarkGroups, p.Group) {
 			continue // the program belongs to the benchmark, for example as a member
 		}
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
-		if i < 0 && len(rows) == mostNames {
+		if i < 0 && len(rows) == maxNames {
 			continue
 		}
 		if i < 0 {
@@ -93,29 +93,29 @@ func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 			rows = append(rows, record.NewMachineRow(s.At, name))
 			rows[i].Machine, rows[i].Processors = h.machine, 0
 		}
-		rows[i].Processors, rows[i].Covered = length(rows[i].Processors+p.Processors), length(p.Seconds)
+		rows[i].Processors, rows[i].ProcessorsSeconds = roundedValue(rows[i].Processors+p.Processors), roundedValue(p.Seconds)
 	}
 	return rows
 }
 
-func diskUse(r *record.MachineRow, d *probe.DiskUsage) {
-	r.DiskReads, r.DiskWrites, r.DiskFlushes = amount(d.Reads), amount(d.Writes), amount(d.Flushes)
-	r.ReadSectors, r.WrittenSectors = amount(d.ReadSectors), amount(d.WrittenSectors)
-	r.ReadTime, r.WriteTime, r.FlushTime = length(d.ReadSeconds), length(d.WriteSeconds), length(d.FlushSeconds)
-	r.Busy, r.Queue, r.InFlight = length(d.BusySeconds), length(d.QueueSeconds), amount(d.InFlight)
+func setDiskUse(r *record.MachineRow, d *probe.DiskUsage) {
+	r.DiskReads, r.DiskWrites, r.DiskFlushes = countValue(d.Reads), countValue(d.Writes), countValue(d.Flushes)
+	r.ReadSectors, r.WrittenSectors = countValue(d.ReadSectors), countValue(d.WrittenSectors)
+	r.ReadTime, r.WriteTime, r.FlushTime = roundedValue(d.ReadSeconds), roundedValue(d.WriteSeconds), roundedValue(d.FlushSeconds)
+	r.Busy, r.Queue, r.InFlight = roundedValue(d.BusySeconds), roundedValue(d.QueueSeconds), countValue(d.InFlight)
 }
 
-func stalled(r *record.MachineRow, p *probe.Pressure) {
-	r.CPUStalled, r.IOStalled, r.IOFull = length(p.CPUSome), length(p.IOSome), length(p.IOFull)
-	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
+func setPressure(r *record.MachineRow, p *probe.Pressure) {
+	r.CPUStalled, r.IOStalled, r.IOFull = roundedValue(p.CPUSome), roundedValue(p.IOSome), roundedValue(p.IOFull)
+	r.MemoryStalled, r.MemoryFull = roundedValue(p.MemorySome), roundedValue(p.MemoryFull)
 }
 
-// amount converts a count to a value in a row. A negative count means that the value is unknown.
-func amount(n int64) float64 { return length(float64(n)) }
+// countValue converts a count to a value in a row. A negative count means that the value is unknown.
+func countValue(n int64) float64 { return roundedValue(float64(n)) }
 
-// length converts a number to a value in a row, rounded to a millionth. A negative number means
+// roundedValue converts a number to a value in a row, rounded to a millionth. A negative number means
 // that the value is unknown.
-func length(x float64) float64 {
+func roundedValue(x float64) float64 {
 	if x < 0 {
 		return math.NaN()
 	}

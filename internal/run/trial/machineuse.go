@@ -12,8 +12,8 @@ type machineUse struct {
 	cpus int
 	// Processor time of the machine: in total; used for any purpose; used by programs; and stolen
 	// by its hypervisor.
-	total, busy, programs, stolen []usedBy
-	ours                          map[string][]usedBy // of our processes, by process ID and name
+	total, busy, programs, stolen []usageSample
+	ours                          map[string][]usageSample // of our processes, by process ID and name
 }
 
 // add appends a sample of the machine.
@@ -22,23 +22,23 @@ func (u *machineUse) add(at time.Time, m *probe.MachineUsage) {
 		return
 	}
 	for _, one := range []struct {
-		to *[]usedBy
+		to *[]usageSample
 		is float64
 	}{{&u.total, m.CPU.Total()}, {&u.busy, m.CPU.Busy()}, {&u.programs, m.CPU.Programs()}, {&u.stolen, m.CPU.Steal}} {
-		*one.to = append(*one.to, usedBy{at: at, cpu: one.is})
+		*one.to = append(*one.to, usageSample{at: at, cpu: one.is})
 	}
 }
 
 // use appends a sample of one of our processes.
 func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
 	if p.OK {
-		u.ours[process] = append(u.ours[process], usedBy{at: at, cpu: p.UserSeconds + p.SystemSeconds})
+		u.ours[process] = append(u.ours[process], usageSample{at: at, cpu: p.UserSeconds + p.SystemSeconds})
 	}
 }
 
-// leastCovered is the smallest share of a window that samples must cover in order to represent the
+// minCovered is the smallest share of a window that samples must cover in order to represent the
 // window.
-const leastCovered = 0.5
+const minCovered = 0.5
 
 // shares returns three shares of the machine's processor time between two times: the share that was
 // used for any purpose, the share that the hypervisor stole, and the share that other programs
@@ -49,7 +49,7 @@ func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64)
 	}
 	whole := to.Sub(from)
 	from, to = latest(from, u.total[0].at), earliest(to, u.total[len(u.total)-1].at)
-	if whole <= 0 || to.Sub(from) < time.Duration(leastCovered*float64(whole)) {
+	if whole <= 0 || to.Sub(from) < time.Duration(minCovered*float64(whole)) {
 		return nil, nil, nil
 	}
 	total := cpuBetween(u.total, from, to)
@@ -65,8 +65,8 @@ func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64)
 }
 
 // cpuBetween returns the processor time that was used between two times, in seconds.
-func cpuBetween(seen []usedBy, from, to time.Time) float64 {
-	cpu := func(u *usedBy) float64 { return u.cpu }
+func cpuBetween(seen []usageSample, from, to time.Time) float64 {
+	cpu := func(u *usageSample) float64 { return u.cpu }
 	return valueAt(seen, to, cpu) - valueAt(seen, from, cpu)
 }
 

@@ -16,17 +16,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// unopenedError is the reason why a load ended before it sent its first operation.
-type unopenedError struct{ why error }
+// notStartedError is the reason why a load ended before it sent its first operation.
+type notStartedError struct{ cause error }
 
-func (e *unopenedError) Error() string { return e.why.Error() }
+func (e *notStartedError) Error() string { return e.cause.Error() }
 
 // Unwrap returns the reason.
-func (e *unopenedError) Unwrap() error { return e.why }
+func (e *notStartedError) Unwrap() error { return e.cause }
 
-// answered returns notes about responses that are stale or cannot be verified. Neither counts as a
+// answerNotes returns notes about responses that are stale or cannot be verified. Neither counts as a
 // wrong response.
-func answered(m *measure.Totals) (notes []string) {
+func answerNotes(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned an older value that quorumbench had written, or found no value although quorumbench had written one.", n))
 	}
@@ -49,7 +49,7 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 }
 
 // measure runs the load and returns its result. If the load sent nothing, measure returns an
-// unopenedError.
+// notStartedError.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
@@ -58,7 +58,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	}
 	w.clean = clean
 	defer w.scrapes.close()
-	if err := t.weigh(w.scrapes); err != nil {
+	if err := t.scrapeBeforeLoad(w.scrapes); err != nil {
 		return nil, err
 	}
 	run := ctx
@@ -68,11 +68,11 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	started := measure.Now()
 	history := t.newHistorian(ctx, m, out.Dir())
 	defer func() { _ = history.close(false) }() // answers has already closed it, unless something failed
-	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: history.reports(), Changed: w.changed, Mark: w.mark})
+	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, NewRecorder: history.reports(), OnClusterChange: w.onChange, OnPhaseChange: w.mark})
 	if err != nil {
 		return nil, err
 	}
-	if err := history.failed(); err != nil {
+	if err := history.firstError(); err != nil {
 		job.Close()
 		return nil, err
 	}
@@ -82,20 +82,20 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	if res != nil {
 		t.Cluster.Guard.RecordLeases(res.Leases)
 	}
-	lost := w.end()
-	if err := w.explainFailure(res, err, lost, history); err != nil {
+	hostLoss := w.end()
+	if err := w.explainFailure(res, err, hostLoss, history); err != nil {
 		return nil, err
 	}
-	w.handleChanges(t.askAgain(m))
+	w.handleChanges(t.refreshStatus(m))
 	w.scrapes.scrapeAll(statusTimeout)
 	w.readLastLogs(context.WithoutCancel(ctx))
 	if err := w.recordCreation(res.Measured); err != nil && w.err == nil {
 		return nil, err
 	}
 	observed := w.observed(res)
-	observed.ClockSet = w.clockSet()
+	observed.ClockChanges = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Answers, err = history.answers(run, m, a, res); err != nil && w.err == nil {
+	if observed.Verification, err = history.verifyAnswers(run, m, a, res); err != nil && w.err == nil {
 		return nil, err
 	}
 	observed.Started = started
@@ -109,11 +109,11 @@ func (w *monitor) explainFailure(res *load.Result, err, lost error, history *his
 	switch {
 	case w.err != nil && (err != nil || res == nil):
 		return w.err // the record could not be written
-	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
+	case errors.Is(err, load.ErrNoWindow) && lost != nil:
 		return lost
-	case err != nil && w.begun == [2]bool{}: // nothing was recorded, and nothing will be
+	case err != nil && w.phaseBegun == [2]bool{}: // nothing was recorded, and nothing will be
 		history.remove()
-		return &unopenedError{err}
+		return &notStartedError{err}
 	}
 	return err
 }
@@ -130,10 +130,10 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 		observed.State = record.Interrupted
 	}
 	status := w.m.status()
-	observed.Members, observed.Answered = memberList(&status, res.MemberOf), w.out.Answered()
+	observed.Members, observed.DoneCounts = memberList(&status, res.MemberByEndpoint), w.out.DoneCounts()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.OutageSentences(w.faults), observed.Replay.Notes())
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answerNotes(res.Measured), record.OutageSentences(w.faults), observed.Replay.Notes())
 	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
 		c.Notes = append(c.Notes, "The load ended early: "+t.NoSpace.Error()+".")
 	}
@@ -145,11 +145,11 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	return &result, nil
 }
 
-// askAgain asks the members for their status after the window has closed. It has its own time
+// refreshStatus asks the members for their status after the window has closed. It has its own time
 // limit, so that it works even if the trial was interrupted.
-func (t *Trial) askAgain(m *members) []cluster.Change {
+func (t *Trial) refreshStatus(m *members) []cluster.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()
-	changes, _ := m.ask(ctx) // members that do not respond are among the changes
+	changes, _ := m.queryStatus(ctx) // members that do not respond are among the changes
 	return changes
 }

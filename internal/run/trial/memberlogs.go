@@ -18,10 +18,10 @@ import (
 // followLogs starts following the logs of all members whose hosts are known.
 func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	for _, m := range t.Cluster.Members() {
-		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.on == m.Host })
+		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.logHost == m.Host })
 		if at < 0 {
 			at = len(l.followed)
-			l.followed = append(l.followed, hostLogs{on: m.Host})
+			l.followed = append(l.followed, hostLogs{logHost: m.Host})
 		}
 		f := &l.followed[at]
 		for _, p := range m.Processes() {
@@ -31,7 +31,7 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	l.signal = t.Cluster.Store.Signal
 	for i := range l.followed {
 		f := &l.followed[i]
-		if f.Logs, err = f.on.Follow(ctx, f.paths); err != nil {
+		if f.Logs, err = f.logHost.Follow(ctx, f.paths); err != nil {
 			l.followed = l.followed[:i]
 			l.close()
 			return logs{}, err
@@ -42,11 +42,11 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 
 // listen records the events in the members' logs until ctx is canceled.
 func (w *monitor) listen(ctx context.Context) {
-	if w.heard == nil {
+	if w.listener == nil {
 		return
 	}
 	load.YieldTo(w.t.Worker)
-	ticker := time.NewTicker(readEvery)
+	ticker := time.NewTicker(readInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -56,7 +56,7 @@ func (w *monitor) listen(ctx context.Context) {
 		}
 		began := measure.Now()
 		w.read(ctx)
-		w.settle(began.Add(-logsLag))
+		w.recordUnlogged(began.Add(-maxLogDelay))
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *monitor) read(ctx context.Context) {
 				break
 			}
 			for _, line := range lines {
-				if h, ok := w.heard.Line(f.members[line.File], line.Text, signals.Reading{At: line.At, Ahead: line.Ahead, Unsure: line.Unsure}); ok {
+				if h, ok := w.listener.Line(f.members[line.File], line.Text, signals.Reading{At: line.At, Ahead: line.Ahead, AheadUnknown: line.AheadUnknown}); ok {
 					w.recordEvent(h)
 				}
 			}
@@ -83,14 +83,14 @@ func (w *monitor) read(ctx context.Context) {
 // the last time. By then, all events of the load are in the logs. readLastLogs also records the
 // sums of events that were counted but not recorded individually.
 func (w *monitor) readLastLogs(ctx context.Context) {
-	if w.heard != nil {
+	if w.listener != nil {
 		w.read(ctx) // listen may have stopped in the middle of a batch; the first read completes the batch
 		w.read(ctx)
-		for _, h := range w.heard.Overflow() {
+		for _, h := range w.listener.Overflow() {
 			w.recordEvent(h)
 		}
 	}
-	w.settle(measure.Now().Add(time.Hour)) // all remaining elections
+	w.recordUnlogged(measure.Now().Add(time.Hour)) // all remaining elections
 }
 
 // recordEvent records an event that a log reports.

@@ -59,7 +59,7 @@ func TestTheLastLinesAreRead(t *testing.T) {
 	heard := &lastLine{text: []byte("the last")}
 	w := &monitor{t: &Trial{}}
 	w.t.logs = logs{signal: heard.Signal, followed: []hostLogs{{Logs: &ending{follow, stop}, members: []string{"m1"}}}}
-	w.heard = signals.NewListener(heard.Signal, time.Time{})
+	w.listener = signals.NewListener(heard.Signal, time.Time{})
 	write(bytes.Repeat([]byte("much\n"), 1<<18))
 	w.read(ctx)
 	write([]byte("the last\n"))

@@ -18,31 +18,31 @@ import (
 
 // members contains the cluster's members, as far as they are known, and their roles in each term.
 type members struct {
-	admin store.Admin
-	given []string          // endpoints that the user gave
-	total int               // number of the cluster's members, if this is more than the number of members that are asked
-	named map[string]string // names that quorumbench gave to the members, by endpoint
+	admin          store.Admin
+	givenEndpoints []string          // endpoints that the user gave
+	total          int               // number of the cluster's members, if this is more than the number of members that are asked
+	givenNames     map[string]string // names that quorumbench gave to the members, by endpoint
 	// others contains all members of the cluster. It is empty if these are exactly the members at
 	// the given endpoints.
 	others []store.Member
 	// absent contains the errors of members that did not respond before the load, by endpoint. The
 	// load runs without these members.
-	absent map[string]error
-	mute   map[string]bool // by endpoint: whether an absent member did not report its status; such a member may come back
-	// twice contains notes about members that were given with two endpoints.
-	twice []string
+	absent          map[string]error
+	reportsNoStatus map[string]bool // by endpoint: whether an absent member did not report its status; such a member may come back
+	// duplicateNotes contains notes about members that were given with two endpoints.
+	duplicateNotes []string
 
-	mu      sync.Mutex
-	view    *cluster.View // nil if no member has been asked yet
-	version string
-	known   record.Roles
-	gone    []loss            // members lost during this trial
-	silent  bool              // set if a member did not respond to the last request although its port may be open
-	names   map[string]string // names that the members report, by endpoint
+	mu                   sync.Mutex
+	view                 *cluster.View // nil if no member has been asked yet
+	version              string
+	termRoles            record.RoleHistory
+	losses               []loss            // members lost during this trial
+	hasUnansweredRequest bool              // set if a member did not respond to the last request although its port may be open
+	names                map[string]string // names that the members report, by endpoint
 }
 
-// ask asks all members for their status and returns the changes.
-func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
+// queryStatus asks all members for their status and returns the changes.
+func (m *members) queryStatus(ctx context.Context) ([]cluster.Change, error) {
 	asked := measure.Now()
 	status, err := m.admin.Status(ctx)
 	ended := measure.Now()
@@ -54,7 +54,7 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	}
 	m.mu.Lock()
 	m.version = cmp.Or(status.Version, m.version)
-	m.silent = slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err != nil && !e.Gone })
+	m.hasUnansweredRequest = slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err != nil && !e.ProcessEnded })
 	m.mu.Unlock()
 	var changes []cluster.Change
 	for i := range status.Members {
@@ -63,16 +63,16 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	return changes, err
 }
 
-// meet asks all members for their status. It waits no longer than the time `within`. If a member
+// connectMembers asks all members for their status. It waits no longer than the time `within`. If a member
 // that may only be slow does not respond, meet asks all members once more. Without the member's ID,
 // the role of the member that executed an operation would be unknown.
-func meet(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
+func connectMembers(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
 	for range 2 {
-		m = &members{admin: admin, given: given, named: named}
+		m = &members{admin: admin, givenEndpoints: given, givenNames: named}
 		asked, cancel := context.WithTimeout(ctx, within)
-		_, err = m.ask(asked)
+		_, err = m.queryStatus(asked)
 		cancel()
-		if err != nil || !m.silent {
+		if err != nil || !m.hasUnansweredRequest {
 			break
 		}
 	}
@@ -88,23 +88,23 @@ func (m *members) update(i, n int, asked, ended time.Time, e store.Member) []clu
 	if m.view == nil {
 		m.view = cluster.NewView(n)
 	}
-	if e.Err == nil && m.mute[e.Endpoint] {
+	if e.Err == nil && m.reportsNoStatus[e.Endpoint] {
 		delete(m.absent, e.Endpoint)
-		delete(m.mute, e.Endpoint)
+		delete(m.reportsNoStatus, e.Endpoint)
 	}
 	e.Name = m.nameOf(&e)
 	changes := m.view.Update(i, asked, ended, e)
 	all := m.view.Members()
 	for _, c := range changes {
 		name := all[c.Member].Name
-		switch c.What {
-		case cluster.LeaderSeen:
+		switch c.Kind {
+		case cluster.LeaderElected:
 			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
-		case cluster.Lost:
-			m.gone = append(m.gone, loss{name, c.At})
+		case cluster.MemberLost:
+			m.losses = append(m.losses, loss{name, c.At})
 		}
 	}
-	if e.Err == nil && e.Role != kv.Unknown {
+	if e.Err == nil && e.Role != kv.UnknownRole {
 		_, number := m.view.Leader()
 		m.add(&all[i], cmp.Or(e.Term, number), e.Role, ended)
 	}
@@ -124,7 +124,7 @@ func (m *members) nameOf(e *store.Member) string {
 	if e.Name != "" {
 		m.names[e.Endpoint] = e.Name
 	}
-	return cmp.Or(m.named[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
+	return cmp.Or(m.givenNames[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
 // add records a member's role in a term. at is the time at which the member was first seen in this
@@ -132,8 +132,8 @@ func (m *members) nameOf(e *store.Member) string {
 func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
-	if e.ID != 0 && !slices.ContainsFunc(m.known, same) {
-		m.known = append(m.known, r)
+	if e.ID != 0 && !slices.ContainsFunc(m.termRoles, same) {
+		m.termRoles = append(m.termRoles, r)
 	}
 }
 
@@ -171,10 +171,10 @@ func (m *members) numbers() map[string]uint64 {
 }
 
 // roles returns the members' roles in each term.
-func (m *members) roles() record.Roles {
+func (m *members) roles() record.RoleHistory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.known)
+	return slices.Clone(m.termRoles)
 }
 
 // loss describes the loss of a member.
@@ -188,7 +188,7 @@ type loss struct {
 func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, l := range m.gone {
+	for _, l := range m.losses {
 		if !slices.Contains(names, l.member) && (excused == nil || !excused(l.at)) {
 			names = append(names, l.member)
 		}
@@ -200,11 +200,11 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 // endpoints, targets omits the members without a vote. It does not omit them if no member has a
 // vote.
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
-	if t.Mode == kv.Any {
-		mute := m.withoutVote()
-		some := slices.DeleteFunc(slices.Clone(m.given), func(e string) bool { return voting && memberAt(mute, e) != nil })
+	if t.Mode == kv.AnyEndpoint {
+		reportsNoStatus := m.withoutVote()
+		some := slices.DeleteFunc(slices.Clone(m.givenEndpoints), func(e string) bool { return voting && memberAt(reportsNoStatus, e) != nil })
 		if len(some) == 0 {
-			return m.given, nil
+			return m.givenEndpoints, nil
 		}
 		return some, nil
 	}
@@ -233,8 +233,8 @@ func (m *members) sizes() map[string]*int64 {
 	return out
 }
 
-// scraped returns the members that are asked for their metrics.
-func (m *members) scraped() []store.Member {
+// scrapedMembers returns the members that are asked for their metrics.
+func (m *members) scrapedMembers() []store.Member {
 	if len(m.others) > 0 {
 		return m.others
 	}

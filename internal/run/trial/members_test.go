@@ -27,11 +27,11 @@ func (answers) Close() error { return nil }
 func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
-		{Endpoint: "b:1", Err: errors.New("gone"), Gone: true},
+		{Endpoint: "b:1", Err: errors.New("gone"), ProcessEnded: true},
 		{Endpoint: "c:1", Name: "theirs", ID: 3, Role: kv.Follower},
 	}}
-	m := &members{admin: answers{status: status}, named: map[string]string{"a:1": "m1", "b:1": "m2"}}
-	if _, err := m.ask(t.Context()); err != nil {
+	m := &members{admin: answers{status: status}, givenNames: map[string]string{"a:1": "m1", "b:1": "m2"}}
+	if _, err := m.queryStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"m1", "m2", "theirs"} {
@@ -49,7 +49,7 @@ func TestACancelledRequestLosesNoMember(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &members{admin: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}
-	if _, err := m.ask(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := m.queryStatus(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 	if lost := m.lost(nil); len(lost) > 0 {
@@ -79,7 +79,7 @@ func (l *later) Status(context.Context) (store.Status, error) {
 func TestASlowMemberIsAskedAgain(t *testing.T) {
 	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
 	for _, silent := range []int{0, 1, 2} {
-		m, err := meet(t.Context(), &later{answers: answers{status: all}, silent: silent}, nil, nil, time.Minute)
+		m, err := connectMembers(t.Context(), &later{answers: answers{status: all}, silent: silent}, nil, nil, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +90,9 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 			t.Errorf("silent %d times: lost are %v", silent, lost)
 		}
 	}
-	gone := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", Err: errors.New("refused"), Gone: true}}}
+	gone := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", Err: errors.New("refused"), ProcessEnded: true}}}
 	l := &later{answers: answers{status: gone}}
-	m, err := meet(t.Context(), l, nil, nil, time.Minute)
+	m, err := connectMembers(t.Context(), l, nil, nil, time.Minute)
 	if lost := m.lost(nil); err != nil || len(lost) != 1 || lost[0] != "b:1" || l.asked != 1 {
 		t.Errorf("lost are %v (%v), asked %d times", lost, err, l.asked)
 	}

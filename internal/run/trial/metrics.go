@@ -16,64 +16,64 @@ import (
 
 // Intervals at which each member is asked for its metrics. At most 1/scrapeShare of the time is
 // spent waiting for a member's responses, so a member that responds slowly is asked less often. A
-// member that has never responded is asked at the interval scrapeSeldom, because it will probably
+// member that has never responded is asked at the interval maxScrapeInterval, because it will probably
 // never respond.
 const (
-	scrapeEvery  = time.Second
-	scrapeShare  = 20
-	scrapeSeldom = 10 * time.Second
-	// scrapeFirst limits the time for which a load waits for the first responses.
-	scrapeFirst = time.Second
+	scrapeInterval    = time.Second
+	scrapeShare       = 20
+	maxScrapeInterval = 10 * time.Second
+	// firstScrapeTimeout limits the time for which a load waits for the first responses.
+	firstScrapeTimeout = time.Second
 )
 
-// scrapes records the metrics that the members report during a load in stores.csv. It has one
+// metricsRecorder records the metrics that the members report during a load in stores.csv. It has one
 // goroutine for each member. These goroutines have a lower priority than the generator's loops.
-type scrapes struct {
-	members []*scraped
+type metricsRecorder struct {
+	members []*memberScraper
 	quit    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// scraped is a member that is asked for metrics. It is not safe for concurrent use.
-type scraped struct {
-	member  store.Member
-	worker  load.Worker
-	access  store.Access
-	out     *record.TrialWriter
-	size    func(endpoint string) int64 // returns the database size in the member's last status; 0 if unknown
-	scraper *signals.Scraper            // nil if the store's members report no metrics
-	connect bool                        // whether to also time TCP connections to the member
-	edges   chan struct{}               // receives a value when the window opens or closes
-	// quickest is the duration of the member's fastest response, or 0 before the first response. It
+// memberScraper is a member that is asked for metrics. It is not safe for concurrent use.
+type memberScraper struct {
+	member      store.Member
+	worker      load.Worker
+	access      store.Access
+	out         *record.TrialWriter
+	size        func(endpoint string) int64 // returns the database size in the member's last status; 0 if unknown
+	scraper     *signals.Scraper            // nil if the store's members report no metrics
+	connect     bool                        // whether to also time TCP connections to the member
+	rowRequests chan struct{}               // receives a value when the window opens or closes
+	// fastestResponse is the duration of the member's fastest response, or 0 before the first response. It
 	// is an estimate of what a response costs the member. Slower responses are ignored, because the
 	// machine may be slow at the very times when samples matter most.
-	quickest time.Duration
-	last     record.StoreRow
-	sizes    []sized
+	fastestResponse time.Duration
+	last            record.StoreRow
+	sizes           []sizeSample
 }
 
 // newScrapes returns a scrapes for the members that report metrics and the members to which
 // connections are timed.
-func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
-	s := &scrapes{quit: func() {}}
-	for _, e := range m.scraped() {
-		one := &scraped{
+func newScrapes(t *Trial, m *members, out *record.TrialWriter) *metricsRecorder {
+	s := &metricsRecorder{quit: func() {}}
+	for _, e := range m.scrapedMembers() {
+		scraper := &memberScraper{
 			member: e, worker: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
 			// Only connections to members of a running cluster are timed. For members that
 			// quorumbench started, it already knows the network. Connections that another host
 			// opens for this process are not timed either.
-			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
+			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, rowRequests: make(chan struct{}, 1),
 		}
-		one.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
-		if one.scraper != nil || one.connect {
-			s.members = append(s.members, one)
+		scraper.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
+		if scraper.scraper != nil || scraper.connect {
+			s.members = append(s.members, scraper)
 		}
 	}
 	return s
 }
 
 // begin starts asking all members repeatedly, until stop is called.
-func (s *scrapes) begin() {
+func (s *metricsRecorder) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
 	for _, m := range s.members {
@@ -81,13 +81,13 @@ func (s *scrapes) begin() {
 	}
 }
 
-func (s *scrapes) stop() {
+func (s *metricsRecorder) stop() {
 	s.quit()
 	s.running.Wait()
 }
 
 // close closes the connections.
-func (s *scrapes) close() {
+func (s *metricsRecorder) close() {
 	for _, m := range s.members {
 		if m.scraper != nil {
 			m.scraper.Close()
@@ -96,7 +96,7 @@ func (s *scrapes) close() {
 }
 
 // scrapeAll asks all members concurrently, and records a row for each member.
-func (s *scrapes) scrapeAll(within time.Duration) {
+func (s *metricsRecorder) scrapeAll(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -107,25 +107,25 @@ func (s *scrapes) scrapeAll(within time.Duration) {
 }
 
 // edge requests a row from each member immediately. The load's loops call edge.
-func (s *scrapes) edge() {
+func (s *metricsRecorder) edge() {
 	for _, m := range s.members {
 		select {
-		case m.edges <- struct{}{}:
+		case m.rowRequests <- struct{}{}:
 		default: // a row is already requested
 		}
 	}
 }
 
-func (m *scraped) run(ctx context.Context) {
+func (m *memberScraper) run(ctx context.Context) {
 	load.YieldTo(m.worker)
-	timer := time.NewTimer(scrapeEvery)
+	timer := time.NewTimer(scrapeInterval)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.edges:
-			if m.scraper != nil && m.quickest == 0 {
+		case <-m.rowRequests:
+			if m.scraper != nil && m.fastestResponse == 0 {
 				continue
 			}
 		case <-timer.C:
@@ -139,31 +139,31 @@ func (m *scraped) run(ctx context.Context) {
 }
 
 // pause returns the time to wait before the next row. took is the time that the last row took.
-func (m *scraped) pause(took time.Duration) time.Duration {
-	if m.scraper != nil && m.quickest == 0 {
-		return scrapeSeldom
+func (m *memberScraper) pause(took time.Duration) time.Duration {
+	if m.scraper != nil && m.fastestResponse == 0 {
+		return maxScrapeInterval
 	}
-	return max(scrapeEvery-took, (scrapeShare-1)*m.quickest)
+	return max(scrapeInterval-took, (scrapeShare-1)*m.fastestResponse)
 }
 
 // row asks the member for its metrics, and records the response or the error.
-func (m *scraped) row(ctx context.Context) {
+func (m *memberScraper) row(ctx context.Context) {
 	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
 	if m.connect {
-		took, err := signals.Connect(ctx, m.member.Endpoint, m.access.TLS)
-		if r.Connect = took; err != nil {
+		took, err := signals.MeasureConnect(ctx, m.member.Endpoint, m.access.TLS)
+		if r.ConnectTime = took; err != nil {
 			r.ConnectFailure = err.Error()
 		}
 	}
 	if m.scraper != nil {
 		began := measure.Now()
 		sample, err := m.scraper.Read(ctx)
-		r.Answer, r.Metrics = time.Since(began), sample
+		r.ResponseTime, r.Metrics = time.Since(began), sample
 		if err != nil {
 			r.Failure = err.Error()
 		}
-		if err == nil && (m.quickest == 0 || r.Answer < m.quickest) {
-			m.quickest = r.Answer
+		if err == nil && (m.fastestResponse == 0 || r.ResponseTime < m.fastestResponse) {
+			m.fastestResponse = r.ResponseTime
 		}
 	}
 	if context.Cause(ctx) == context.Canceled {
@@ -179,22 +179,22 @@ func (m *scraped) row(ctx context.Context) {
 	}
 	r.Time, m.last = measure.Now(), r
 	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
-		m.sizes = append(m.sizes, sized{r.Time, size.Value})
+		m.sizes = append(m.sizes, sizeSample{r.Time, size.Value})
 	}
 	_ = m.out.Store(&r) // the writer remembers an error
 }
 
 // UnreadError reports that the memory usage of the first member is not available.
-type UnreadError struct{ Why string }
+type UnreadError struct{ Reason string }
 
 // Error returns a sentence.
-func (e *UnreadError) Error() string { return e.Why }
+func (e *UnreadError) Error() string { return e.Reason }
 
-// weigh asks all members for their metrics before a load. If the load measures memory, weigh
+// scrapeBeforeLoad asks all members for their metrics before a load. If the load measures memory, weigh
 // returns an error if the memory usage of the first member is not available.
-func (t *Trial) weigh(s *scrapes) error {
+func (t *Trial) scrapeBeforeLoad(s *metricsRecorder) error {
 	if !t.Spec.Load.RequireMemory {
-		s.scrapeAll(scrapeFirst)
+		s.scrapeAll(firstScrapeTimeout)
 		return nil
 	}
 	s.scrapeAll(statusTimeout)
@@ -212,7 +212,7 @@ func (t *Trial) weigh(s *scrapes) error {
 
 // first returns the member at the first given endpoint. If no member has this endpoint, first
 // returns the first member, or nil if there are no members.
-func (s *scrapes) first(given []string) *scraped {
+func (s *metricsRecorder) first(given []string) *memberScraper {
 	for _, m := range s.members {
 		if m.member.Endpoint == given[0] {
 			return m
@@ -224,8 +224,8 @@ func (s *scrapes) first(given []string) *scraped {
 	return s.members[0]
 }
 
-// sized is the size of a member's database at one point in time.
-type sized struct {
+// sizeSample is the size of a member's database at one point in time.
+type sizeSample struct {
 	at    time.Time
 	bytes float64
 }

@@ -62,11 +62,11 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 		t.Fatalf("there are %d rows of m1", n)
 	}
 	first, last := rows["m1"][0], rows["m1"][len(rows["m1"])-1]
-	if used := last.Metrics.Since(first.Metrics); used[store.CPUSeconds].Value < 1 || used[store.DatabaseBytes].Value != 4096 || first.Connect <= 0 {
+	if used := last.Metrics.Since(first.Metrics); used[store.CPUSeconds].Value < 1 || used[store.DatabaseBytes].Value != 4096 || first.ConnectTime <= 0 {
 		t.Errorf("the first row is %+v, the last one %+v", first, last)
 	}
 	for _, r := range rows["m2"] {
-		if len(r.Metrics) != 1 || r.Metrics[store.DatabaseBytes].Value != 4096 || !strings.Contains(r.Failure, "HTTP status 404") || r.Connect <= 0 {
+		if len(r.Metrics) != 1 || r.Metrics[store.DatabaseBytes].Value != 4096 || !strings.Contains(r.Failure, "HTTP status 404") || r.ConnectTime <= 0 {
 			t.Errorf("a member that reports nothing: %+v", r)
 		}
 	}
@@ -80,15 +80,15 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 func TestScrapingIntervals(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {
-		member     scraped
+		member     memberScraper
 		took, want time.Duration
 	}{
-		"quick":             {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 4 * time.Millisecond, 996 * time.Millisecond},
-		"slow this time":    {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 600 * time.Millisecond, 400 * time.Millisecond},
-		"no answer":         {scraped{scraper: asked, quickest: 4 * time.Millisecond}, 2 * time.Second, 76 * time.Millisecond},
-		"long answers":      {scraped{scraper: asked, quickest: 100 * time.Millisecond}, 120 * time.Millisecond, 1900 * time.Millisecond},
-		"never an answer":   {scraped{scraper: asked}, 2 * time.Second, 10 * time.Second},
-		"connections alone": {scraped{}, 1 * time.Millisecond, 999 * time.Millisecond},
+		"quick":             {memberScraper{scraper: asked, fastestResponse: 4 * time.Millisecond}, 4 * time.Millisecond, 996 * time.Millisecond},
+		"slow this time":    {memberScraper{scraper: asked, fastestResponse: 4 * time.Millisecond}, 600 * time.Millisecond, 400 * time.Millisecond},
+		"no answer":         {memberScraper{scraper: asked, fastestResponse: 4 * time.Millisecond}, 2 * time.Second, 76 * time.Millisecond},
+		"long answers":      {memberScraper{scraper: asked, fastestResponse: 100 * time.Millisecond}, 120 * time.Millisecond, 1900 * time.Millisecond},
+		"never an answer":   {memberScraper{scraper: asked}, 2 * time.Second, 10 * time.Second},
+		"connections alone": {memberScraper{}, 1 * time.Millisecond, 999 * time.Millisecond},
 	} {
 		if got := c.member.pause(c.took); got != c.want {
 			t.Errorf("%s: the next row is %v later, want %v", name, got, c.want)

@@ -26,54 +26,54 @@ type monitor struct {
 	phases phases
 	// sampler samples the machine. Only sample uses its rows.
 	sampler *sampler
-	scrapes *scrapes
+	scrapes *metricsRecorder
 	clean   *cleaner
 	began   time.Time          // time at which the monitor was created
 	err     error              // the first error from writing the record; read only after the load has ended
 	stop    context.CancelFunc // stops the load
 	full    atomic.Bool        // whether the load was stopped because the store was out of space
 
-	mu      sync.Mutex
-	begun   [2]bool
-	lastP99 float64            // p99 of the last complete second
-	whole   *measure.Histogram // buffer for the response times of one second
-	lastAt  time.Time          // time at which the last complete second was received
+	mu           sync.Mutex
+	phaseBegun   [2]bool
+	lastP99      float64            // p99 of the last complete second
+	secondBuffer *measure.Histogram // buffer for the response times of one second
+	lastAt       time.Time          // time at which the last complete second was received
 
 	opened chan struct{}  // closed when the window has opened
 	faults []record.Fault // the results of injected faults; read only after the load has ended
-	window windowSeen
+	window windowStats
 
-	uncompacted uncompacted // written by compact; read only after the load has ended
+	compactionFailures failedCompactions // written by compact; read only after the load has ended
 
-	generator driven   // used only by handleChanges
-	aimed     []string // the generator's current endpoints; used only by handleChanges
-	follower  *cluster.Follower
-	done      func() uint64 // returns the number of operations that the load has completed; set before the follower starts
-	elections elections
-	heard     *signals.Listener // used by listen, and by measure after listen has returned
-	quit      context.CancelFunc
-	running   sync.WaitGroup
-	forsake   context.CancelFunc // ends the wait for the cluster's recovery
+	generator       retargetable // used only by handleChanges
+	targetEndpoints []string     // the generator's current endpoints; used only by handleChanges
+	follower        *cluster.Follower
+	done            func() uint64 // returns the number of operations that the load has completed; set before the follower starts
+	elections       elections
+	listener        *signals.Listener // used by listen, and by measure after listen has returned
+	quit            context.CancelFunc
+	running         sync.WaitGroup
+	abandonRecovery context.CancelFunc // ends the wait for the cluster's recovery
 }
 
-// windowSeen accumulates data about the seconds of the measurement window.
-type windowSeen struct {
+// windowStats accumulates data about the seconds of the measurement window.
+type windowStats struct {
 	failed   []uint64 // number of failed operations, by the second in which the operations were due
-	waited   []int64  // by second: measure.Disturbance.RunWait
+	runWaits []int64  // by second: measure.Disturbance.RunWait
 	pulse    measure.Pulse
 	timeline measure.WindowTimeline
 }
 
-// uncompacted contains the number of failed compactions and the first error.
-type uncompacted struct {
-	times int
-	why   string
+// failedCompactions contains the number of failed compactions and the first error.
+type failedCompactions struct {
+	count      int
+	firstError string
 }
 
-// changed is called by the load's loops when a response contains a new term or when a connection is
+// onChange is called by the load's loops when a response contains a new term or when a connection is
 // lost. It makes the follower ask the members for their status, unless the members have already
 // reported the term.
-func (w *monitor) changed(term uint64, lost bool) {
+func (w *monitor) onChange(term uint64, lost bool) {
 	if lost || term > w.m.leaderTerm() {
 		w.follower.Refresh()
 	}
@@ -82,30 +82,30 @@ func (w *monitor) changed(term uint64, lost bool) {
 // second records one second of the load. Do not call it concurrently.
 func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
-	begun := w.begun[s.Phase]
-	w.begun[s.Phase] = true
+	phaseBegun := w.phaseBegun[s.Phase]
+	w.phaseBegun[s.Phase] = true
 	w.mu.Unlock()
-	if !begun {
-		w.keep(w.out.Begin(s.Phase, w.phases.began(s.Phase)))
+	if !phaseBegun {
+		w.failRecording(w.out.Begin(s.Phase, w.phases.began(s.Phase)))
 	}
 	if at, ok := w.phases.ended(); ok {
 		w.out.End(measure.Measured, at)
 	}
-	w.keep(w.out.Second(s))
+	w.failRecording(w.out.Second(s))
 	w.stopWithoutSpace(s)
-	w.clean.took(s.Due)
+	w.clean.addOperations(s.Due)
 	if s.Phase == measure.Measured {
 		w.window.failed = append(w.window.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.window.failed), 0))...)
 		w.window.failed[s.Index] += s.Failed()
-		w.window.waited = append(w.window.waited, slices.Repeat([]int64{0}, max(s.Index+1-len(w.window.waited), 0))...)
-		w.window.waited[s.Index] += s.Disturbed.RunWait
+		w.window.runWaits = append(w.window.runWaits, slices.Repeat([]int64{0}, max(s.Index+1-len(w.window.runWaits), 0))...)
+		w.window.runWaits[s.Index] += s.Disturbance.RunWait
 		w.window.pulse.Add(s)
 	}
-	if w.t.Second != nil {
-		w.t.Second(s)
+	if w.t.OnSecond != nil {
+		w.t.OnSecond(s)
 	}
 
-	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
+	p99 := measure.Percentile(s.Response(w.secondBuffer), s.Failed(), 99)
 	if s.Phase == measure.Measured && len(w.t.Spec.Load.Faults) > 0 {
 		w.window.timeline.Add(s, p99)
 	}
@@ -117,9 +117,9 @@ func (w *monitor) second(s *measure.Second) {
 	w.mu.Unlock()
 }
 
-// keep remembers the first error and stops the load, because a measurement without a record is
+// failRecording remembers the first error and stops the load, because a measurement without a record is
 // useless.
-func (w *monitor) keep(err error) {
+func (w *monitor) failRecording(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
 		w.stop()
@@ -132,21 +132,21 @@ func (w *monitor) sample(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	defer func() {
-		w.sampler.note(context.WithoutCancel(ctx))
-		w.look()
+		w.sampler.sampleMembers(context.WithoutCancel(ctx))
+		w.recordClocks()
 	}()
 	for {
 		if rows := w.sampler.rows(ctx); len(rows) > 0 {
 			_ = w.out.Machines(rows) // the writer remembers an error
 		}
-		w.look()
+		w.recordClocks()
 		for ticked := false; !ticked; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-w.sampler.edges:
-				w.sampler.note(ctx)
-				w.look()
+				w.sampler.sampleMembers(ctx)
+				w.recordClocks()
 			case <-ticker.C:
 				ticked = true
 			}
@@ -154,15 +154,15 @@ func (w *monitor) sample(ctx context.Context) {
 	}
 }
 
-// look records the state of the hosts' clocks, and records an event for each clock that was set.
-func (w *monitor) look() {
-	for _, e := range w.sampler.look() {
+// recordClocks records the state of the hosts' clocks, and records an event for each clock that was set.
+func (w *monitor) recordClocks() {
+	for _, e := range w.sampler.recordClocks() {
 		_ = w.out.Event(e) // the writer remembers an error
 	}
 }
 
 // mark is called when a phase begins and when the load ends.
-func (w *monitor) mark(m load.Mark) {
+func (w *monitor) mark(m load.PhaseChange) {
 	w.phases.mark(m)
 	if m.Phase == measure.Measured {
 		if !m.Ended {
@@ -173,8 +173,8 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// driven is the part of a generator that reacts to changes of the members.
-type driven interface {
+// retargetable is the part of a generator that reacts to changes of the members.
+type retargetable interface {
 	// Retarget moves the load to the given endpoints.
 	Retarget(endpoints []string)
 	// Epoch sets the term of later operations whose responses contain no term.
@@ -183,13 +183,13 @@ type driven interface {
 
 // clockSet returns how often and by how much this machine's clock was set during the trial. It
 // returns nil if the clock was not set.
-func (w *monitor) clockSet() *record.ClockSet {
-	set := w.sampler.own.ClockSet
-	if set.Times == 0 {
+func (w *monitor) clockSet() *record.ClockChanges {
+	set := w.sampler.ownClock.ClockChanges
+	if set.Count == 0 {
 		return nil
 	}
-	set.Members = slices.ContainsFunc(w.t.Cluster.Members(), func(m cluster.Member) bool {
-		_, apart := m.Host.(host.Clocked)
+	set.HasMembers = slices.ContainsFunc(w.t.Cluster.Members(), func(m cluster.Member) bool {
+		_, apart := m.Host.(host.ClockProvider)
 		return !apart
 	})
 	return &set
@@ -211,7 +211,7 @@ type phases struct {
 	closed time.Time
 }
 
-func (p *phases) mark(m load.Mark) {
+func (p *phases) mark(m load.PhaseChange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

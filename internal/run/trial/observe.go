@@ -19,22 +19,22 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
-	w.follower = cluster.NewFollower(w.followed())
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), secondBuffer: measure.NewHistogram(), opened: make(chan struct{})}
+	w.follower = cluster.NewFollower(w.followerConfig())
 	w.scrapes = newScrapes(t, m, out)
-	w.heard = t.logs.listener(w.began)
+	w.listener = t.logs.listener(w.began)
 	return w, nil
 }
 
 // begin starts observing a load that is about to run on the given endpoints. run is the context of
 // the whole run.
 func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
-	w.aim(g, endpoints)
+	w.setTarget(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
-	run, w.forsake = w.whilePresent(run)
-	w.sampler.note(ctx) // must be called before the window opens, because the first sample of a machine takes long
+	run, w.abandonRecovery = w.untilHostLost(run)
+	w.sampler.sampleMembers(ctx) // must be called before the window opens, because the first sample of a machine takes long
 	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, func() { load.YieldTo(w.t.Worker) }) })
 	w.running.Go(func() { w.sample(ctx) })
@@ -47,10 +47,10 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 // end stops observing after the load has ended. If a host with members was lost before the load
 // ended, end returns the reason. Otherwise it returns nil.
 func (w *monitor) end() (lost error) {
-	lost = w.sampler.noteLost()
+	lost = w.sampler.recordLostHosts()
 	w.quit()
 	w.running.Wait()
-	w.forsake()
+	w.abandonRecovery()
 	w.scrapes.stop()
 	w.generator = nil // the generator has ended and cannot be moved
 	return lost
@@ -61,7 +61,7 @@ func (w *monitor) end() (lost error) {
 func (w *monitor) observed(res *load.Result) record.Observed {
 	closed, ok := w.phases.ended()
 	if !ok {
-		return observed(res.Used, nil, nil, "")
+		return newObserved(res.Used, nil, nil, "")
 	}
 	store, started := w.sampler.store.usageBetween(res.Opened, closed)
 	var here *float64
@@ -71,7 +71,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 		here = &found
 	}
 	machine, _ := os.Hostname()
-	o := observed(res.Used, store, here, machine)
+	o := newObserved(res.Used, store, here, machine)
 	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
 		o.ForeignShare = nil // each host has its own share; the share for this machine is set below
 		for i := range o.Hosts {
@@ -80,7 +80,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 			}
 		}
 	}
-	o.RanForLoad = w.sampler.ranForLoad(res.Opened, closed, w.window.waited)
+	o.RanForLoad = w.sampler.ranForLoad(res.Opened, closed, w.window.runWaits)
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.costBetween(res.Opened, closed)
 	return o

@@ -26,7 +26,7 @@ type silent struct {
 	simulate.Server
 	opened              int64 // 0 if not yet
 	from, length, slope int64
-	left                []int64 // times at which responses were sent, since the window opened
+	responseTimes       []int64 // times at which responses were sent, since the window opened
 	random              *rand.Rand
 }
 
@@ -40,16 +40,16 @@ func (s *silent) Serve(at int64, endpoint string, q simulate.Request) (int64, kv
 	if since >= s.from && before > -s.length || before > 0 && before < s.slope && s.random.Float64() > float64(before)/float64(s.slope) {
 		since = s.from + s.length + since%1_000_000
 	}
-	s.left = append(s.left, since)
+	s.responseTimes = append(s.responseTimes, since)
 	return s.opened + since, outcome
 }
 
 // longest returns the longest of the periods without a response that end after the given time.
 func (s *silent) longest(after int64) (longest int64) {
-	slices.Sort(s.left)
-	for i, at := range s.left[1:] {
+	slices.Sort(s.responseTimes)
+	for i, at := range s.responseTimes[1:] {
 		if at > after {
-			longest = max(longest, at-s.left[i])
+			longest = max(longest, at-s.responseTimes[i])
 		}
 	}
 	return longest
@@ -60,7 +60,7 @@ func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, se
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
 	res, err := load.Run(context.Background(), &worker, a, load.Reports{
-		Mark: func(m load.Mark) {
+		OnPhaseChange: func(m load.PhaseChange) {
 			if m.Phase == measure.Measured && !m.Ended {
 				s.opened = w.Now()
 			}
@@ -80,17 +80,17 @@ func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, se
 // fault returns an injected fault that begins shortly before the server is silent.
 func (s *silent) fault() (began float64, faults []record.Fault) {
 	began = float64(s.from)/1e9 - 0.025
-	return began, []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
+	return began, []record.Fault{{Number: 1, Description: "silence", BeganAt: &began, HealedAt: &began, RecoveredAt: &began, Member: "m1"}}
 }
 
 // In the generator's records, outages between 3 and 3,000 ms are found with an error of at most 10
 // ms, whether they begin abruptly or with a slope. If the server was never silent, no outage is
 // found.
 func TestFindsOutagesOfAServer(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	for i, length := range []int64{3, 4, 7, 13, 40, 90, 200, 450, 900, 1500, 2100, 3000, 0, 0} {
-		s := &silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: uint64(i + 1)}},
+		s := &silent{Server: &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6, Spread: 0.2, Seed: uint64(i + 1)}},
 			from: 1_500_000_000 + r.Int64N(500_000_000), length: length * 1_000_000, random: r}
 		if i%2 == 1 {
 			s.slope = 20_000_000
@@ -103,7 +103,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 			Connections: 10, Duration: time.Duration(4e9 + s.length), Warmup: 200 * time.Millisecond,
 			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
 			Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1,
-			Faults: []fault.Fault{{Do: fault.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
 		var p measure.Pulse
@@ -118,7 +118,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		record.FindRecovery(faults, &c, res.Measured.Seconds, true, func(uint64) string { return "m1" })
 		f := faults[0]
 		if length == 0 {
-			if f.Outage != nil || f.FirstFailure != nil || f.ThroughputBack == nil || *f.ThroughputBack != began {
+			if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt != began {
 				t.Errorf("without a silence there is %+v", f)
 			}
 			continue
@@ -126,20 +126,20 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		truth := float64(s.longest(int64(began*1e9))) / 1e9
 		switch {
 		case f.Outage == nil:
-			t.Errorf("a silence of %d ms with a slope of %d ms is no outage; the longest gap before is %v", length, s.slope/1_000_000, *f.LongestBefore)
+			t.Errorf("a silence of %d ms with a slope of %d ms is no outage; the longest gap before is %v", length, s.slope/1_000_000, *f.LongestGapBefore)
 			continue
-		case math.Abs(*f.Outage-truth) > 0.010 || math.Abs(*f.OutageFrom-float64(s.from)/1e9) > 0.020:
-			t.Errorf("a silence of %d ms, which was %.4f s from %.4f s on, is one of %.4f s from %.4f s on", length, truth, float64(s.from)/1e9, *f.Outage, *f.OutageFrom)
+		case math.Abs(*f.Outage-truth) > 0.010 || math.Abs(*f.OutageStart-float64(s.from)/1e9) > 0.020:
+			t.Errorf("a silence of %d ms, which was %.4f s from %.4f s on, is one of %.4f s from %.4f s on", length, truth, float64(s.from)/1e9, *f.Outage, *f.OutageStart)
 		case s.slope == 0 && math.Abs(*f.Outage-float64(length)/1e3) > 0.010:
 			t.Errorf("a silence of %d ms is one of %.4f s", length, *f.Outage)
 		}
-		if len(f.Parts) != 1 || f.Parts[0].Member != "m1" || f.Parts[0].Outage == nil || math.Abs(*f.Parts[0].Outage-truth) > 0.010 {
-			t.Errorf("the member's silence is %+v", f.Parts)
+		if len(f.ByPart) != 1 || f.ByPart[0].Member != "m1" || f.ByPart[0].Outage == nil || math.Abs(*f.ByPart[0].Outage-truth) > 0.010 {
+			t.Errorf("the member's silence is %+v", f.ByPart)
 		}
 		// The operations that had to wait complete at once after the silence. One second therefore
 		// has more completions than usual.
-		if end := *f.OutageFrom + *f.Outage; f.ThroughputBack == nil || *f.ThroughputBack < end || *f.ThroughputBack > end+0.1 {
-			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputBack))
+		if end := *f.OutageStart + *f.Outage; f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt < end || *f.ThroughputRecoveredAt > end+0.1 {
+			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputRecoveredAt))
 		}
 	}
 }
@@ -165,13 +165,13 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 // silent until the end of the window, these clients are still waiting then.
 func TestFindsOutagesOfClients(t *testing.T) {
 	for _, length := range []int64{900, 5000} {
-		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}
+		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}
 		l := scenario.Load{
 			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Arrival: scenario.Closed, Clients: 12, Threads: 2,
-			Connections: 6, Duration: 4 * time.Second, Warmup: 200 * time.Millisecond, Target: kv.Target{Mode: kv.All},
+			Connections: 6, Duration: 4 * time.Second, Warmup: 200 * time.Millisecond, Target: kv.Target{Mode: kv.AllMembers},
 			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
 			Timeout: 10 * time.Second, Seed: 1,
-			Faults: []fault.Fault{{Do: fault.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
 		var c measure.WindowTimeline
@@ -184,7 +184,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 		record.FindOutages(faults, &p, res.Measured.Seconds)
 		record.FindRecovery(faults, &c, res.Measured.Seconds, false, func(uint64) string { return "" })
 		got := faults[0].Clients
-		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.Lasted == 4) != (length > 2500) {
+		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.UnfinishedOutages == 4) != (length > 2500) {
 			t.Errorf("of a silence of %d ms at one of three members it says %+v", length, got)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), local: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.WallClockAhead}
-	s.own.was = s.ahead()
-	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
+	s := &sampler{store: newStoreUsage(members), local: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usageSample{}, ahead: measure.WallClockLead}
+	s.ownClock.lastAhead = s.ahead()
+	s.hosts = []*sampledHost{{host: generator, ownProcesses: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, diskServedElsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 				h.folders[len(h.pids)] = m.DataDir
 			}
 			if m.DiskServer != nil {
-				h.elsewhere[len(h.pids)] = true
+				h.diskServedElsewhere[len(h.pids)] = true
 			}
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
@@ -43,18 +43,18 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 func (s *sampler) addLocalMembers(found map[string]int) {
 	h := s.hosts[0]
 	for name, pid := range found {
-		s.local.of[name] = true
+		s.local.isLocal[name] = true
 		h.names, h.pids, h.began = append(h.names, name), append(h.pids, pid), append(h.began, -1)
-		*h.ours = append(*h.ours, pid)
+		*h.benchmarkGroups = append(*h.benchmarkGroups, pid)
 	}
 }
 
 // entryFor returns the entry of a host. If the host has no entry, entryFor adds one.
-func (s *sampler) entryFor(at host.Host) *sampled {
-	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
+func (s *sampler) entryFor(at host.Host) *sampledHost {
+	i := slices.IndexFunc(s.hosts, func(h *sampledHost) bool { return h.host == at })
 	if i < 0 {
 		i = len(s.hosts)
-		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}, elsewhere: map[int]bool{}})
+		s.hosts = append(s.hosts, &sampledHost{host: at, folders: map[int]string{}, diskServedElsewhere: map[int]bool{}})
 	}
 	return s.hosts[i]
 }
@@ -67,12 +67,12 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 		if err != nil {
 			return err
 		}
-		one := source{Source: of, on: s.entryFor(of.Host)}
-		if _, apart := of.Host.(host.Clocked); apart && d.Process > 0 {
+		one := source{Source: of, entry: s.entryFor(of.Host)}
+		if _, apart := of.Host.(host.ClockProvider); apart && d.Process > 0 {
 			if of.Load {
 				one.row = record.OtherGenerator(of.Name)
 			}
-			one.on.own, one.on.names, one.on.pids = 1, []string{one.row}, []int{d.Process}
+			one.entry.ownProcesses, one.entry.names, one.entry.pids = 1, []string{one.row}, []int{d.Process}
 		}
 		s.sources = append(s.sources, one)
 	}
@@ -82,39 +82,39 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 // place determines which hosts are on the same machine.
 func (s *sampler) place(ctx context.Context) error {
 	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
-	s.forEachHost(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
+	s.forEachHost(func(i int, h *sampledHost) { about[i], errs[i] = h.host.Describe(ctx) })
 	var places []host.Place
 	for i, h := range s.hosts {
 		d := about[i]
 		if errs[i] != nil {
 			return errs[i]
 		}
-		seer := slices.IndexFunc(about[:i+1], func(other host.Description) bool { return d.SeesAs(&other) })
+		seer := slices.IndexFunc(about[:i+1], func(other host.Description) bool { return d.SeesSameProcesses(&other) })
 		if seer < 0 {
 			seer = i
 		}
-		s.hosts[seer].sees = append(s.hosts[seer].sees, i)
+		s.hosts[seer].sampledIndexes = append(s.hosts[seer].sampledIndexes, i)
 		same := slices.IndexFunc(places, d.Place.SameMachine)
 		if h.makesMachineRows = same < 0; h.makesMachineRows {
-			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
+			h.machine, h.benchmarkGroups, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usageSample{}}
 		} else {
-			h.machine, h.ours, h.use = s.hosts[same].machine, s.hosts[same].ours, s.hosts[same].use
+			h.machine, h.benchmarkGroups, h.use = s.hosts[same].machine, s.hosts[same].benchmarkGroups, s.hosts[same].use
 		}
 		if i == 0 {
 			h.machine = record.MachineName
 		}
 		if !h.makesMachineRows && seer != same && d.Place == places[same] {
-			s.hosts[same].local = append(s.hosts[same].local, h.pids[:h.own]...)
+			s.hosts[same].localPIDs = append(s.hosts[same].localPIDs, h.pids[:h.ownProcesses]...)
 		}
 		if !h.makesMachineRows && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
 			s.placeNetwork(i, about[:i+1])
 		}
-		*h.ours = append(*h.ours, h.pids...)
+		*h.benchmarkGroups = append(*h.benchmarkGroups, h.pids...)
 		h.began = slices.Repeat([]float64{-1}, len(h.pids))
 		places = append(places, d.Place)
-		h.here = d.Place.SameMachine(places[0])
-		for _, name := range h.names[h.own:] {
-			s.store.of[name] = h.here
+		h.onGeneratorMachine = d.Place.SameMachine(places[0])
+		for _, name := range h.names[h.ownProcesses:] {
+			s.store.isLocal[name] = h.onGeneratorMachine
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (s *sampler) placeNetwork(i int, about []host.Description) {
 		}
 	}
 	for k := range s.sources {
-		if s.sources[k].on == h {
+		if s.sources[k].entry == h {
 			h.network, h.makesNetwork = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
 			return
 		}

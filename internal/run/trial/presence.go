@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whilePresent returns a context that is canceled when run is canceled or when a host with members
+// untilHostLost returns a context that is canceled when run is canceled or when a host with members
 // is lost. In the second case, the load is also stopped. For hosts that have only workers, the code
 // that runs the workers detects the loss.
-func (w *monitor) whilePresent(run context.Context) (present context.Context, forsake context.CancelFunc) {
+func (w *monitor) untilHostLost(run context.Context) (present context.Context, abandonRecovery context.CancelFunc) {
 	present, cancel := context.WithCancel(run)
 	release := []func() bool{}
 	for i := range w.sampler.sources {
@@ -33,15 +33,15 @@ func (w *monitor) whilePresent(run context.Context) (present context.Context, fo
 // presence returns a context that is canceled when the host is lost. It returns nil if the host has
 // no members or if its loss cannot be detected.
 func (s *source) presence() context.Context {
-	if h, ok := s.Host.(host.Losable); ok && s.Members {
+	if h, ok := s.Host.(host.PresenceReporter); ok && s.Members {
 		return h.Presence()
 	}
 	return nil
 }
 
-// noteLost records which hosts with members were lost by the time when the load ended. It returns
+// recordLostHosts records which hosts with members were lost by the time when the load ended. It returns
 // the reason why the first of them was lost.
-func (s *sampler) noteLost() (first error) {
+func (s *sampler) recordLostHosts() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]
 		if h := one.presence(); h != nil && h.Err() != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// p99Lives is how long a per-second p99 is displayed. It is known only when all operations that
+// maxP99Age is how long a per-second p99 is displayed. It is known only when all operations that
 // were due in its second have ended. While the store stalls, no new p99 becomes known.
-const p99Lives = 2 * time.Second
+const maxP99Age = 2 * time.Second
 
 // progress reports the load's progress. The reported throughput counts only operations that
 // completed within the last second, so that it drops to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
-	ticker := time.NewTicker(progressEvery)
+	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
-	var recent meter
-	var window opening
+	var recent rateMeter
+	var window windowCounts
 	failed, asked := uint64(0), measure.Now()
 	for {
 		p, now := g.Progress(), measure.Now()
@@ -30,7 +30,7 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
 		window.fill(p, now, &current)
 		w.mu.Lock()
-		if now.Sub(w.lastAt) < p99Lives {
+		if now.Sub(w.lastAt) < maxP99Age {
 			current.P99 = w.lastP99
 		}
 		w.mu.Unlock()
@@ -43,31 +43,31 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	}
 }
 
-// opening counts the operations that ended since progress first saw that the window is open. The
+// windowCounts counts the operations that ended since progress first saw that the window is open. The
 // counts are only displayed, not recorded.
-type opening struct {
-	at           time.Time
+type windowCounts struct {
+	openedAt     time.Time
 	done, failed uint64 // before the window
 	length       time.Duration
 }
 
-func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
+func (o *windowCounts) fill(p load.Progress, now time.Time, progress *Progress) {
 	open := p.Phase == measure.Measured.String()
-	if o.at.IsZero() && open {
-		o.at, o.done, o.failed = now, p.Done, p.Failed
+	if o.openedAt.IsZero() && open {
+		o.openedAt, o.done, o.failed = now, p.Done, p.Failed
 	}
-	if o.at.IsZero() {
+	if o.openedAt.IsZero() {
 		return
 	}
 	if open {
-		o.length = now.Sub(o.at)
+		o.length = now.Sub(o.openedAt)
 	}
-	to.Done, to.InWindow = p.Done-o.done, o.length
-	to.Ended = to.Done + p.Failed - o.failed
+	progress.Succeeded, progress.WindowElapsed = p.Done-o.done, o.length
+	progress.Ended = progress.Succeeded + p.Failed - o.failed
 }
 
-// meter computes the rate at which a count increased in the last second.
-type meter struct{ readings []reading }
+// rateMeter computes the rate at which a count increased in the last second.
+type rateMeter struct{ readings []reading }
 
 type reading struct {
 	at    time.Time
@@ -75,7 +75,7 @@ type reading struct {
 }
 
 // rate adds the current count and returns the increase per second. In the first call, it returns 0.
-func (m *meter) rate(now time.Time, count uint64) float64 {
+func (m *rateMeter) rate(now time.Time, count uint64) float64 {
 	m.readings = append(m.readings, reading{now, count})
 	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {
 		m.readings = m.readings[1:]

@@ -55,17 +55,17 @@ func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 // sharedMachines returns the machines that generate load. It returns nil if one of these machines
 // has no member, or if the processes of the members are unknown.
 func (s *sampler) sharedMachines() (machines []*machineUse) {
-	if len(s.store.of) == 0 {
+	if len(s.store.isLocal) == 0 {
 		return nil
 	}
 	serves := map[*machineUse]bool{}
 	for _, h := range s.hosts {
-		serves[h.use] = serves[h.use] || len(h.names) > h.own
+		serves[h.use] = serves[h.use] || len(h.names) > h.ownProcesses
 	}
 	var generates []*machineUse
 	for i := range s.sources {
 		if one := &s.sources[i]; one.Load {
-			generates = append(generates, one.on.use)
+			generates = append(generates, one.entry.use)
 		}
 	}
 	if len(generates) == 0 {

@@ -9,39 +9,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// ran contains the processor time, in seconds, that was used in one second on a machine with two
+// secondUse contains the processor time, in seconds, that was used in one second on a machine with two
 // processors. The processors were idle for the rest of the second.
-type ran struct{ generator, member, others, stolen float64 }
+type secondUse struct{ generator, member, others, stolen float64 }
 
 // A wait for a processor is attributed to the members only while members or the generator use all
 // processors. Seconds with more waiting time have more weight.
 func TestRanForLoad(t *testing.T) {
-	full := ran{generator: 0.5, member: 1.5}
-	loaded := ran{generator: 0.5, member: 0.5, others: 1}
-	slack := ran{generator: 0.4, member: 1.4}
-	half := ran{generator: 0.5, member: 0.5}
-	stolen := ran{generator: 0.5, member: 1.3, stolen: 0.2}
+	full := secondUse{generator: 0.5, member: 1.5}
+	loaded := secondUse{generator: 0.5, member: 0.5, others: 1}
+	slack := secondUse{generator: 0.4, member: 1.4}
+	half := secondUse{generator: 0.5, member: 0.5}
+	stolen := secondUse{generator: 0.5, member: 1.3, stolen: 0.2}
 	for _, tt := range []struct {
 		what   string
 		member string // the machine that runs the member
-		did    []ran
+		did    []secondUse
 		waited []int64
 		want   float64 // negative if unknown
 	}{
-		{"members keep it full", "here", []ran{full, full, full, full}, []int64{5, 1, 0, 3}, 1},
-		{"others keep it full", "here", []ran{loaded, loaded, loaded, loaded}, []int64{5, 1, 0, 3}, 0},
-		{"one processor is idle", "here", []ran{half, half, half, half}, []int64{5, 1, 0, 3}, 0},
-		{"one processor after the other may be idle for a tenth", "here", []ran{slack, slack, slack, slack}, []int64{5, 1, 0, 3}, 0.8},
-		{"the host takes a tenth away", "here", []ran{stolen, stolen, stolen, stolen}, []int64{5, 1, 0, 3}, 0.8},
-		{"no wait while others run", "here", []ran{full, loaded, loaded, full}, []int64{7, 0, 0, 2}, 1},
-		{"all wait while others run", "here", []ran{full, loaded, loaded, full}, []int64{0, 4, 4, 0}, 0},
-		{"most wait while others run", "here", []ran{full, loaded, full, full}, []int64{1, 6, 1, 0}, 0.25},
-		{"behind the last sample as in the whole window", "here", []ran{full, full, full, full}, []int64{0, 0, 0, 0, 0, 9}, 1},
-		{"no wait", "here", []ran{full, full}, []int64{0, 0}, -1},
-		{"no seconds", "here", []ran{full, full}, nil, -1},
+		{"members keep it full", "here", []secondUse{full, full, full, full}, []int64{5, 1, 0, 3}, 1},
+		{"others keep it full", "here", []secondUse{loaded, loaded, loaded, loaded}, []int64{5, 1, 0, 3}, 0},
+		{"one processor is idle", "here", []secondUse{half, half, half, half}, []int64{5, 1, 0, 3}, 0},
+		{"one processor after the other may be idle for a tenth", "here", []secondUse{slack, slack, slack, slack}, []int64{5, 1, 0, 3}, 0.8},
+		{"the host takes a tenth away", "here", []secondUse{stolen, stolen, stolen, stolen}, []int64{5, 1, 0, 3}, 0.8},
+		{"no wait while others run", "here", []secondUse{full, loaded, loaded, full}, []int64{7, 0, 0, 2}, 1},
+		{"all wait while others run", "here", []secondUse{full, loaded, loaded, full}, []int64{0, 4, 4, 0}, 0},
+		{"most wait while others run", "here", []secondUse{full, loaded, full, full}, []int64{1, 6, 1, 0}, 0.25},
+		{"behind the last sample as in the whole window", "here", []secondUse{full, full, full, full}, []int64{0, 0, 0, 0, 0, 9}, 1},
+		{"no wait", "here", []secondUse{full, full}, []int64{0, 0}, -1},
+		{"no seconds", "here", []secondUse{full, full}, nil, -1},
 		{"no samples", "here", nil, []int64{1}, 0},
-		{"a cluster that ran already", "", []ran{full, full}, []int64{1, 1}, -1},
-		{"members elsewhere", "there", []ran{full, full}, []int64{1, 1}, -1},
+		{"a cluster that ran already", "", []secondUse{full, full}, []int64{1, 1}, -1},
+		{"members elsewhere", "there", []secondUse{full, full}, []int64{1, 1}, -1},
 	} {
 		got := sampledWhile(t, tt.member, tt.did).ranForLoad(atSecond(0), atSecond(max(float64(len(tt.waited)), 1)), tt.waited)
 		switch {
@@ -62,7 +62,7 @@ func show(x *float64) any {
 // sampledWhile returns a sampler that has sampled the machine "here" once per second. did contains
 // the machine's processor time in each second. member is the name of the machine of the member, or
 // empty if the cluster was already running before the trial.
-func sampledWhile(t *testing.T, member string, did []ran) *sampler {
+func sampledWhile(t *testing.T, member string, did []secondUse) *sampler {
 	t.Helper()
 	h := newScripted("here")
 	h.about.Machine.CPUs = 2
@@ -79,7 +79,7 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum ran
+	var sum secondUse
 	idle := 100.0 // since the boot
 	for second := 0; ; second++ {
 		h.at = atSecond(float64(second))
@@ -99,7 +99,7 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 // On a machine without members, no wait is attributed to members, no matter where the members run.
 // If several machines generate load, the lowest share is used.
 func TestRanForLoadOnSeveralHosts(t *testing.T) {
-	full, slack := ran{generator: 0.5, member: 1.5}, ran{generator: 0.4, member: 1.4}
+	full, slack := secondUse{generator: 0.5, member: 1.5}, secondUse{generator: 0.4, member: 1.4}
 	for _, tt := range []struct {
 		what    string
 		loads   [2]bool
@@ -128,7 +128,7 @@ func TestRanForLoadOnSeveralHosts(t *testing.T) {
 		}
 		for second := range 4 {
 			x := float64(second)
-			for i, d := range []ran{full, slack} {
+			for i, d := range []secondUse{full, slack} {
 				h := hosts[i]
 				h.at = atSecond(x)
 				h.processes[70] = probe.ProcessUsage{UserSeconds: d.generator * x}

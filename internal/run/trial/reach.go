@@ -17,13 +17,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach determines which members are running, and whether they accept connections from here and the
+// findMembers determines which members are running, and whether they accept connections from here and the
 // given user.
-func (t *Trial) reach(ctx context.Context) (*members, error) {
+func (t *Trial) findMembers(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
 	if !t.Cluster.attached() {
 		var err error
-		if t.loops, err = t.Worker.Check(ctx, t.assigned(access.Endpoints)); err != nil {
+		if t.loops, err = t.Worker.Check(ctx, t.newAssignment(access.Endpoints)); err != nil {
 			return nil, err
 		}
 		return t.meet(ctx, access)
@@ -42,15 +42,15 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 		m.close()
 		return nil, err
 	}
-	twice, reached := sameMembers(m.status().Members), m.status()
+	duplicates, reached := duplicateNotes(m.status().Members), m.status()
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	all, err := store.AskMembers(asked, m.admin)
 	all = atGivenEndpoints(all, reached.Members, given)
 	total := len(all)
 	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
-	if t.Spec.Load.Target.Mode == kv.Any {
-		m.twice, m.total = twice, total // the list may be empty if the user may not list the members or if no member responds
+	if t.Spec.Load.Target.Mode == kv.AnyEndpoint {
+		m.duplicateNotes, m.total = duplicates, total // the list may be empty if the user may not list the members or if no member responds
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
 		m.absent = absent
@@ -70,16 +70,16 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	if m, err = t.meet(ctx, access); err != nil {
 		return nil, err
 	}
-	if err := m.excuse(absent, given, t.Spec.Load.Target); err != nil {
+	if err := m.markAbsent(absent, given, t.Spec.Load.Target); err != nil {
 		m.close()
 		return nil, err
 	}
-	m.twice, m.total = twice, total
+	m.duplicateNotes, m.total = duplicates, total
 	return m, nil
 }
 
-// sameMembers returns a note for each pair of endpoints at which the same member responds.
-func sameMembers(reached []store.Member) (notes []string) {
+// duplicateNotes returns a note for each pair of endpoints at which the same member responds.
+func duplicateNotes(reached []store.Member) (notes []string) {
 	for i, a := range reached {
 		for _, b := range reached[:i] {
 			if a.Err == nil && b.Err == nil && a.ID != 0 && a.ID == b.ID {
@@ -94,7 +94,7 @@ func sameMembers(reached []store.Member) (notes []string) {
 // absent contains the reason why the endpoint cannot serve the load. findAnswering returns an error
 // if no endpoint can serve the load.
 func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []string, absent map[string]error, err error) {
-	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
+	if t.loops, err = t.Worker.Check(ctx, t.newAssignment(given)); err == nil {
 		return given, nil, nil
 	}
 	if len(given) == 1 || ctx.Err() != nil || errors.As(err, new(*load.RefusedError)) {
@@ -117,7 +117,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 	if len(answering) == 0 || len(answering) == len(given) { // the error does not depend on the endpoint
 		return nil, nil, err
 	}
-	if t.loops, err = t.Worker.Check(ctx, t.assigned(answering)); err != nil {
+	if t.loops, err = t.Worker.Check(ctx, t.newAssignment(answering)); err != nil {
 		return nil, nil, err
 	}
 	return answering, absent, nil
@@ -130,7 +130,7 @@ func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error 
 	var asked sync.WaitGroup
 	for _, e := range given {
 		asked.Go(func() {
-			if _, err := t.Worker.Check(ctx, t.assigned([]string{e})); err != nil {
+			if _, err := t.Worker.Check(ctx, t.newAssignment([]string{e})); err != nil {
 				mu.Lock()
 				failed[e] = err
 				mu.Unlock()
@@ -189,15 +189,15 @@ func inOrder(given, all []string) []string {
 	return all
 }
 
-// excuse marks members that do not respond before the load as absent, so that they are not reported
+// markAbsent marks members that do not respond before the load as absent, so that they are not reported
 // as lost. The load runs without them. excuse returns an error if the target needs one of these
 // members. For the targets all and followers, it also returns an error if at least half of the
 // members do not respond and one of these has an endpoint that was not given.
-func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
+func (m *members) markAbsent(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
-	m.absent, m.mute = map[string]error{}, map[string]bool{}
+	m.absent, m.reportsNoStatus = map[string]error{}, map[string]bool{}
 	for _, e := range status.Members {
-		m.mute[e.Endpoint] = e.Err != nil
+		m.reportsNoStatus[e.Endpoint] = e.Err != nil
 		if err := cmp.Or(absent[e.Endpoint], e.Err); err != nil {
 			m.absent[e.Endpoint] = err
 		}
@@ -206,15 +206,15 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 		return nil
 	}
 	m.mu.Lock()
-	m.gone = nil
+	m.losses = nil
 	m.mu.Unlock()
 	for i, e := range status.Members {
 		err := m.absent[e.Endpoint]
 		switch {
 		case err == nil:
-		case target.Mode == kv.One && target.Member == i+1:
+		case target.Mode == kv.SingleMember && target.Member == i+1:
 			return fmt.Errorf("target %v: %w", target, err)
-		case target.Mode != kv.All && target.Mode != kv.Followers:
+		case target.Mode != kv.AllMembers && target.Mode != kv.Followers:
 		case len(m.absent)*2 >= len(status.Members) && !slices.Contains(given, e.Endpoint):
 			return fmt.Errorf("target %v: the cluster lists a member at %s, which does not respond (%w); specify an endpoint at which this member can be reached", target, e.Endpoint, err)
 		}
@@ -258,18 +258,18 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 		a := record.AbsentMember{Endpoint: e, Reason: text.Line(m.absent[e].Error(), store.MaxErrorText)}
 		all, notes = append(all, a), append(notes, a.String())
 	}
-	return all, append(notes, m.twice...)
+	return all, append(notes, m.duplicateNotes...)
 }
 
 // userNotes returns a note if the cluster does not check the given user. If the cluster rejects the
 // user, the load fails with a separate error.
-func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
+func userNotes(ctx context.Context, m *members, access *scenario.RunningCluster) []string {
 	if access.User == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	if why, err := m.admin.UserUnchecked(ctx); err == nil && why != "" {
+	if why, err := m.admin.UncheckedUserReason(ctx); err == nil && why != "" {
 		return []string{"The user had no effect: " + why + ". Enable authentication, or leave the user out."}
 	}
 	return nil
@@ -292,7 +292,7 @@ func (m *members) findOthers(ctx context.Context, st store.Store, access store.A
 		return
 	}
 	defer func() { _ = admin.Close() }() // no request is pending
-	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
+	ctx, cancel := context.WithTimeout(ctx, firstScrapeTimeout)
 	defer cancel()
 	status, err := admin.Status(ctx)
 	if err != nil {
@@ -317,7 +317,7 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	}
 	// If the user allows more time for connecting, this request also gets more time, because a
 	// member without a leader may need seconds to respond.
-	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
+	m, err := connectMembers(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
 	if err != nil {
 		_ = admin.Close() // the error of the status request is more important
 		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)

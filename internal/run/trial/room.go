@@ -19,9 +19,9 @@ type NoSpaceError struct{ text string }
 
 func (e *NoSpaceError) Error() string { return e.text }
 
-// checkRoom returns an error if a running cluster has no space for the load. This is the case if a
+// checkSpace returns an error if a running cluster has no space for the load. This is the case if a
 // member has raised the alarm, or if the load writes more bytes than a member has left.
-func (t *Trial) checkRoom(m *members) error {
+func (t *Trial) checkSpace(m *members) error {
 	l := &t.Spec.Load
 	if !t.Cluster.attached() || !l.WritesKeys() {
 		return nil
@@ -32,9 +32,9 @@ func (t *Trial) checkRoom(m *members) error {
 		if slices.Contains(one.Alarms, noSpaceAlarm) {
 			return &NoSpaceError{fmt.Sprintf("the member at %s has raised the alarm %s, so the cluster rejects every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)}
 		}
-		if need := leastWritten(l); l.Compact.Every == 0 && one.Room > 0 && need > one.Room {
+		if need := minWrittenBytes(l); l.Compact.Interval == 0 && one.QuotaRemaining > 0 && need > one.QuotaRemaining {
 			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, but the member at %s has space for only %s before its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
-				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.Room)))} // #nosec G115 -- not negative
+				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.QuotaRemaining)))} // #nosec G115 -- not negative
 		}
 	}
 	return nil
@@ -42,13 +42,13 @@ func (t *Trial) checkRoom(m *members) error {
 
 const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
 
-// compactedWithin is the interval at which Kubernetes compacts etcd's history. If a load writes for
+// compactionDelay is the interval at which Kubernetes compacts etcd's history. If a load writes for
 // longer than this interval, a compaction may free some of the space.
-const compactedWithin = 5 * time.Minute
+const compactionDelay = 5 * time.Minute
 
-// leastWritten returns the minimum number of bytes of keys and values that a load with the given
+// minWrittenBytes returns the minimum number of bytes of keys and values that a load with the given
 // settings writes. For a closed loop that ends after a duration, it counts only the preload.
-func leastWritten(l *scenario.Load) int64 {
+func minWrittenBytes(l *scenario.Load) int64 {
 	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
 	var bytes int64
 	if l.Preload {
@@ -66,10 +66,10 @@ func leastWritten(l *scenario.Load) int64 {
 	case l.Total > 0:
 		operations = float64(l.Total)
 	case l.Arrival == scenario.Constant || l.Arrival == scenario.Poisson:
-		operations = l.Rate.PerSecond * min(l.Duration, compactedWithin).Seconds()
+		operations = l.Rate.PerSecond * min(l.Duration, compactionDelay).Seconds()
 	}
 	if all > 0 {
-		bytes += int64(min(operations*writes/all*float64(l.KeysOfOperation())*float64(each), 1<<60))
+		bytes += int64(min(operations*writes/all*float64(l.KeysPerOperation())*float64(each), 1<<60))
 	}
 	return bytes
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// leastWritten returns the number of bytes that a load's settings imply.
+// minWrittenBytes returns the number of bytes that a load's settings imply.
 func TestLeastWritten(t *testing.T) {
 	put, get := scenario.Operation{Kind: kv.Put, Weight: 1}, scenario.Operation{Kind: kv.Get, Weight: 3}
 	sized := scenario.Load{Prefix: "ab", KeySize: 8, ValueSize: 90, KeySpace: 1000}
@@ -27,7 +27,7 @@ func TestLeastWritten(t *testing.T) {
 		l := sized
 		l.Mix = []scenario.Operation{put}
 		of.change(&l)
-		if got := leastWritten(&l); got != of.want {
+		if got := minWrittenBytes(&l); got != of.want {
 			t.Errorf("%s: %d bytes, not %d", name, got, of.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // the time before the cancellation. If nothing was measured before the cancellation, Run returns an
 // error.
 func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
-	members, err := t.reach(ctx)
+	members, err := t.findMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -37,24 +37,24 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	t.findLocalMembers(ctx, members)
 	t.userNotes = userNotes(ctx, members, &a.Access)
 	if members, err = t.preload(ctx, a, members, clean); err != nil {
-		return nil, clean.failed(a, &NotPreparedError{Why: err})
+		return nil, clean.cleanUpFailed(a, &NotPreparedError{Cause: err})
 	}
 	if err := t.compactFirst(ctx, members); err != nil {
-		return nil, clean.failed(a, err)
+		return nil, clean.cleanUpFailed(a, err)
 	}
 	release, err := t.grant(ctx, a, members)
 	if err != nil {
-		return nil, clean.failed(a, err)
+		return nil, clean.cleanUpFailed(a, err)
 	}
 	defer release()
 	if err := t.writeEarlier(ctx, a); err != nil {
-		return nil, clean.failed(a, err)
+		return nil, clean.cleanUpFailed(a, err)
 	}
 	out, err := t.Writer.Trial(t.conditions(members, a), measure.Now())
 	if err != nil {
-		return nil, clean.failed(a, err)
+		return nil, clean.cleanUpFailed(a, err)
 	}
-	result, members, err := t.measureAnswering(ctx, a, members, out, clean)
+	result, members, err := t.measureWithRetry(ctx, a, members, out, clean)
 	cleanup := clean.run(a)
 	if err != nil {
 		return nil, abandon(ctx, out, cleanup, err)
@@ -69,7 +69,7 @@ func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkRoom(m); err != nil {
+	if err := t.checkSpace(m); err != nil {
 		return nil, err
 	}
 	if err := t.checkRights(ctx, m); err != nil {
@@ -88,7 +88,7 @@ func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Clean
 		err = errors.Join(err, keysLeft(cleanup), out.WriteCleanup(cleanup))
 	}
 	state := record.Failed
-	if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
+	if errors.Is(err, load.ErrNoWindow) || ctx.Err() != nil {
 		state = record.Interrupted
 	}
 	if closing := out.Abort(state, err.Error()); !errors.Is(err, closing) {
@@ -114,9 +114,9 @@ func (t *Trial) finish(result *record.Trial, out *record.TrialWriter, cleanup *r
 }
 
 // NotPreparedError reports that the preload of a trial failed, so that the load did not begin.
-type NotPreparedError struct{ Why error }
+type NotPreparedError struct{ Cause error }
 
-func (e *NotPreparedError) Error() string { return e.Why.Error() }
+func (e *NotPreparedError) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the reason.
-func (e *NotPreparedError) Unwrap() error { return e.Why }
+func (e *NotPreparedError) Unwrap() error { return e.Cause }

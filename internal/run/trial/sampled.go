@@ -18,51 +18,51 @@ type Source struct {
 // source is a Source and what was observed on it.
 type source struct {
 	Source
-	on     *sampled
+	entry  *sampledHost
 	row    string // name of the row for the host's generator; empty if the row does not exist
-	clocks []clockSeen
+	clocks []clockEstimate
 	lost   string // reason why the host was lost before the load ended; empty if it was not lost
 }
 
-// sampled describes the processes that are sampled on one host.
-type sampled struct {
-	host             host.Host
-	machine          string   // the machine's name
-	makesMachineRows bool     // whether the machine's rows are created from this host's samples; set for the first host on each machine
-	here             bool     // whether the host is on the generator's machine
-	own              int      // number of processes, at the beginning of names and pids, that are not members
-	names            []string // names of the processes; a process without a name has no row
-	pids             []int
-	began            []float64      // start time of each process according to its first sample; -1 before the first sample
-	folders          map[int]string // data folder of each member, by index of the process
-	// elsewhere marks the processes whose reads and writes another process performs, because it
+// sampledHost describes the processes that are sampled on one host.
+type sampledHost struct {
+	host               host.Host
+	machine            string   // the machine's name
+	makesMachineRows   bool     // whether the machine's rows are created from this host's samples; set for the first host on each machine
+	onGeneratorMachine bool     // whether the host is on the generator's machine
+	ownProcesses       int      // number of processes, at the beginning of names and pids, that are not members
+	names              []string // names of the processes; a process without a name has no row
+	pids               []int
+	began              []float64      // start time of each process according to its first sample; -1 before the first sample
+	folders            map[int]string // data folder of each member, by index of the process
+	// diskServedElsewhere marks the processes whose reads and writes another process performs, because it
 	// serves their disk.
-	elsewhere map[int]bool
-	weighed   time.Time // time before which folders are not measured again
-	// ours contains all process groups on the machine that belong to the benchmark. All hosts on
+	diskServedElsewhere   map[int]bool
+	nextFolderMeasurement time.Time // time before which folders are not measured again
+	// benchmarkGroups contains all process groups on the machine that belong to the benchmark. All hosts on
 	// the machine share it.
-	ours *[]int
-	// local contains processes of quorumbench on this machine that are sampled through other hosts.
+	benchmarkGroups *[]int
+	// localPIDs contains processes of quorumbench on this machine that are sampled through other hosts.
 	// They must not be counted as other programs.
-	local []int
-	// sees contains the indexes of the hosts whose processes are sampled through this host, because
+	localPIDs []int
+	// sampledIndexes contains the indexes of the hosts whose processes are sampled through this host, because
 	// these hosts all see the same processes. The first index is that of this host. sees is nil if
 	// this host's processes are sampled through another host.
-	sees []int
+	sampledIndexes []int
 	// network is the name of the row for the host's network, if the host does not use its machine's
 	// network. If makesNetwork is set, the row is created from this host's samples.
 	network      string
 	makesNetwork bool
 
-	use        *machineUse   // of the machine
-	collecting time.Duration // processor time that sampling has used so far
-	cost       []usedBy      // values of collecting at the times of samples
+	use          *machineUse   // of the machine
+	samplingTime time.Duration // processor time that sampling has used so far
+	cost         []usageSample // values of collecting at the times of samples
 }
 
 // checkProcesses checks a sample of the host's processes. first is the index of the first process
 // in the sample. checkProcesses clears the usage of a process that has exited and whose process ID
 // now belongs to another process.
-func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
+func (h *sampledHost) checkProcesses(processes []probe.ProcessUsage, first int) {
 	for i := range processes {
 		p, began := &processes[i], &h.began[first+i]
 		switch {
@@ -72,7 +72,7 @@ func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
 		case p.Started != *began:
 			*p = probe.ProcessUsage{PID: p.PID}
 		}
-		if h.elsewhere[first+i] {
+		if h.diskServedElsewhere[first+i] {
 			p.ReadBytes, p.WriteBytes = -1, -1
 		}
 	}
@@ -81,10 +81,10 @@ func (h *sampled) checkProcesses(processes []probe.ProcessUsage, first int) {
 // foldersShare limits the share of a processor that measuring data folders uses on average.
 const foldersShare = 0.001
 
-// weigh returns the disk space in bytes that the members' data folders use, by index of the
+// measureFolders returns the disk space in bytes that the members' data folders use, by index of the
 // process. It returns nil if the next measurement is not due yet or if the host does not respond.
-func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
-	if len(h.folders) == 0 || now.Before(h.weighed) {
+func (h *sampledHost) measureFolders(ctx context.Context, now time.Time) map[int]int64 {
+	if len(h.folders) == 0 || now.Before(h.nextFolderMeasurement) {
 		return nil
 	}
 	var processes []int
@@ -92,12 +92,12 @@ func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
 	for i, dir := range h.folders {
 		processes, dirs = append(processes, i), append(dirs, dir)
 	}
-	bytes, cost, err := h.host.Weigh(ctx, dirs)
+	bytes, cost, err := h.host.MeasureFolders(ctx, dirs)
 	if err != nil || len(bytes) != len(dirs) {
 		return nil
 	}
-	h.weighed = now.Add(time.Duration(float64(cost)/foldersShare) - time.Second/2)
-	h.collecting += cost
+	h.nextFolderMeasurement = now.Add(time.Duration(float64(cost)/foldersShare) - time.Second/2)
+	h.samplingTime += cost
 	out := map[int]int64{}
 	for i, p := range processes {
 		out[p] = bytes[i]

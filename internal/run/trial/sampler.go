@@ -16,25 +16,25 @@ import (
 // sampler creates the rows of machines.csv. These describe the generator, the members on known
 // hosts, and the machines with their disks and other programs.
 type sampler struct {
-	hosts []*sampled // the generator's host first
+	hosts []*sampledHost // the generator's host first
 	// sources contains the scenario's hosts that the trial uses. It is empty if none of these has
 	// its own clock. throttled contains, for each row, the times for which CPU limits had throttled
 	// the row's process.
 	sources   []source
-	throttled map[string][]usedBy
+	throttled map[string][]usageSample
 	store     *storeUsage
 	local     *storeUsage   // for members that were found on the generator's machine and have no rows
 	edges     chan struct{} // receives a value when the window opens or closes
 	// cost contains the processor time that sampling had used on all machines together, at the
 	// times of the samples. Only the sampling goroutine may use it until that goroutine has ended.
-	cost []usedBy
+	cost []usageSample
 	// members returns the cluster's current members, whose processes may have been restarted. The
 	// field is nil if members cannot be restarted.
 	members func() []cluster.Member
 	// ahead returns how far this machine's clock is ahead of the clock that provides the trial's
 	// times. own detects when this machine's clock is set.
-	ahead func() time.Duration
-	own   ownClock
+	ahead    func() time.Duration
+	ownClock ownClock
 }
 
 // renumber updates the process IDs of restarted members.
@@ -45,9 +45,9 @@ func (s *sampler) renumber() {
 	for _, m := range s.members() {
 		for _, p := range m.Processes() {
 			for _, h := range s.hosts {
-				if i := slices.Index(h.names, p.Name); i >= h.own && h.host == m.Host && h.pids[i] != p.PID {
+				if i := slices.Index(h.names, p.Name); i >= h.ownProcesses && h.host == m.Host && h.pids[i] != p.PID {
 					h.pids[i], h.began[i] = p.PID, -1
-					*h.ours = append(*h.ours, p.PID)
+					*h.benchmarkGroups = append(*h.benchmarkGroups, p.PID)
 				}
 			}
 		}
@@ -59,12 +59,12 @@ func (s *sampler) renumber() {
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
-	all := make([]seen, len(s.hosts))
-	s.forEachHost(func(_ int, h *sampled) {
+	all := make([]hostSample, len(s.hosts))
+	s.forEachHost(func(_ int, h *sampledHost) {
 		s.sample(ctx, h, true, all)
-		for _, i := range h.sees {
+		for _, i := range h.sampledIndexes {
 			if one := &all[i]; one.ok {
-				one.folders = s.hosts[i].weigh(ctx, one.At)
+				one.folders = s.hosts[i].measureFolders(ctx, one.At)
 			}
 		}
 	})
@@ -75,11 +75,11 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		}
 		s.addSample(h, &sample, 0)
 		for i := range sample.Processes {
-			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.local.of[h.names[i]] {
+			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.local.isLocal[h.names[i]] {
 				row := processRow(sample.At, h.names[i], p)
 				row.Machine, row.Network = h.machine, h.network
 				if bytes, weighed := folders[i]; weighed {
-					row.FolderBytes = amount(bytes)
+					row.FolderBytes = countValue(bytes)
 				}
 				rows = append(rows, row)
 			}
@@ -92,13 +92,13 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 			machines = append(machines, h.networkRow(sample)) // contains only the network
 		}
 	}
-	s.count()
+	s.recordCost()
 	return append(rows, machines...)
 }
 
 // addSample adds a sample to the data from which the figures for the window are computed. first is
 // the index of the first process in the sample.
-func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
+func (s *sampler) addSample(h *sampledHost, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.local.add(sample.At, h.names[first:], sample.Processes)
 	if h.makesMachineRows {
@@ -107,8 +107,8 @@ func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 	for i := range sample.Processes {
 		p, name := &sample.Processes[i], h.names[first+i]
 		h.use.use(sample.At, fmt.Sprint(h.pids[first+i], " ", name), p)
-		if first+i < h.own && name != "" && p.OK && p.Group.Throttled >= 0 {
-			s.throttled[name] = append(s.throttled[name], usedBy{at: sample.At, cpu: p.Group.Throttled})
+		if first+i < h.ownProcesses && name != "" && p.OK && p.Group.Throttled >= 0 {
+			s.throttled[name] = append(s.throttled[name], usageSample{at: sample.At, cpu: p.Group.Throttled})
 		}
 	}
 }
@@ -116,50 +116,52 @@ func (s *sampler) addSample(h *sampled, sample *host.Sample, first int) {
 // forEachHost calls do for all hosts. For hosts on other machines, it calls do concurrently, so
 // that a slow machine does not delay the others. For hosts on this machine, it calls do in its own
 // goroutine, which has a lower priority than the goroutines of the generator.
-func (s *sampler) forEachHost(do func(i int, h *sampled)) {
+func (s *sampler) forEachHost(do func(i int, h *sampledHost)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {
-		if !h.here {
+		if !h.onGeneratorMachine {
 			elsewhere.Go(func() { do(i, h) })
 		}
 	}
 	for i, h := range s.hosts {
-		if h.here {
+		if h.onGeneratorMachine {
 			do(i, h)
 		}
 	}
 	elsewhere.Wait()
 }
 
-// count records the processor time that sampling has used so far. The time of this record is from
+// recordCost records the processor time that sampling has used so far. The time of this record is from
 // the clock that measures the window.
-func (s *sampler) count() {
+func (s *sampler) recordCost() {
 	sum := time.Duration(0)
 	now := measure.Now()
 	for _, h := range s.hosts {
-		sum += h.collecting
-		h.cost = append(h.cost, usedBy{at: now, cpu: h.collecting.Seconds()})
+		sum += h.samplingTime
+		h.cost = append(h.cost, usageSample{at: now, cpu: h.samplingTime.Seconds()})
 	}
-	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
+	s.cost = append(s.cost, usageSample{at: now, cpu: sum.Seconds()})
 }
 
 // costBetween returns the processor time in seconds that sampling used between two times. It
 // returns nil if this is unknown.
-func (s *sampler) costBetween(from, to time.Time) *float64 { return costBetween(s.cost, from, to) }
+func (s *sampler) costBetween(from, results time.Time) *float64 {
+	return costBetween(s.cost, from, results)
+}
 
-func costBetween(cost []usedBy, from, to time.Time) *float64 {
+func costBetween(cost []usageSample, from, results time.Time) *float64 {
 	if len(cost) == 0 || cost[len(cost)-1].cpu == 0 || cost[0].at.After(from) {
 		return nil
 	}
-	took := cpuBetween(cost, from, to)
-	if took == 0 && to.After(from) {
+	took := cpuBetween(cost, from, results)
+	if took == 0 && results.After(from) {
 		return nil // no sample since the window opened
 	}
 	return &took
 }
 
-// seen is a sample of a host's processes and machine.
-type seen struct {
+// hostSample is a sample of a host's processes and machine.
+type hostSample struct {
 	host.Sample
 	ok      bool
 	folders map[int]int64
@@ -168,23 +170,23 @@ type seen struct {
 // sample samples the processes that are sampled through a host, and stores the samples in `to`. If
 // whole is set, the sample includes the machine and the processes of quorumbench. Otherwise it
 // includes only the members.
-func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen) {
-	first := func(of *sampled) int {
-		if whole {
+func (s *sampler) sample(ctx context.Context, h *sampledHost, includeMachine bool, results []hostSample) {
+	first := func(of *sampledHost) int {
+		if includeMachine {
 			return 0
 		}
-		return of.own
+		return of.ownProcesses
 	}
 	var asked []int
-	for _, i := range h.sees {
+	for _, i := range h.sampledIndexes {
 		asked = append(asked, s.hosts[i].pids[first(s.hosts[i]):]...)
 	}
-	machine := whole && (h.makesMachineRows || h.makesNetwork)
+	machine := includeMachine && (h.makesMachineRows || h.makesNetwork)
 	if machine {
-		asked = append(asked, h.local...)
+		asked = append(asked, h.localPIDs...)
 	}
 	if len(asked) == 0 && !machine {
-		if _, apart := h.host.(host.Clocked); apart && whole {
+		if _, apart := h.host.(host.ClockProvider); apart && includeMachine {
 			_, _ = h.host.Sample(ctx, nil, false) // the response contains the host's time, which reveals whether its clock was set
 		}
 		return
@@ -193,18 +195,18 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	if err != nil || len(got.Processes) != len(asked) {
 		return
 	}
-	for at, i := range h.sees {
+	for at, i := range h.sampledIndexes {
 		of, one := s.hosts[i], got
 		n := len(of.pids) - first(of)
 		one.Processes, got.Processes = got.Processes[:n:n], got.Processes[n:]
 		if at > 0 {
 			one.Machine = nil
 			one.Cost = got.Cost * time.Duration(n) / time.Duration(len(asked))
-			h.collecting -= one.Cost
+			h.samplingTime -= one.Cost
 		}
-		of.collecting += one.Cost
+		of.samplingTime += one.Cost
 		of.checkProcesses(one.Processes, first(of))
-		to[i] = seen{Sample: one, ok: whole || n > 0}
+		results[i] = hostSample{Sample: one, ok: includeMachine || n > 0}
 	}
 }
 
@@ -216,36 +218,36 @@ func (s *sampler) edge() {
 	}
 }
 
-// note samples only the members' processes. These samples are used for the store's usage in the
+// sampleMembers samples only the members' processes. These samples are used for the store's usage in the
 // window.
-func (s *sampler) note(ctx context.Context) {
+func (s *sampler) sampleMembers(ctx context.Context) {
 	s.renumber()
-	all := make([]seen, len(s.hosts))
-	s.forEachHost(func(_ int, h *sampled) { s.sample(ctx, h, false, all) })
+	all := make([]hostSample, len(s.hosts))
+	s.forEachHost(func(_ int, h *sampledHost) { s.sample(ctx, h, false, all) })
 	for i, h := range s.hosts {
 		if all[i].ok {
-			s.addSample(h, &all[i].Sample, h.own)
+			s.addSample(h, &all[i].Sample, h.ownProcesses)
 		}
 	}
-	s.count()
+	s.recordCost()
 }
 
-// look records the states of the clocks. It returns an event for each clock that was set since the
+// recordClocks records the states of the clocks. It returns an event for each clock that was set since the
 // last call.
-func (s *sampler) look() (set []record.Event) {
+func (s *sampler) recordClocks() (set []record.Event) {
 	now := measure.Now()
-	if by := s.own.look(s.ahead()); by != 0 {
-		set = append(set, clockWasSet(now, "the controller's machine", by, ""))
+	if by := s.ownClock.detectChange(s.ahead()); by != 0 {
+		set = append(set, newClockSetEvent(now, "the controller's machine", by, ""))
 	}
 	for i := range s.sources {
-		c, ok := s.sources[i].Host.(host.Clocked)
+		c, ok := s.sources[i].Host.(host.ClockProvider)
 		if !ok {
 			continue
 		}
 		one := &s.sources[i]
-		is := clockSeen{now, c.Clock()}
+		is := clockEstimate{now, c.Clock()}
 		if n := len(one.clocks); n > 0 && one.clocks[n-1].Jumps != is.Jumps {
-			set = append(set, clockWasSet(now, "host "+one.Name, is.Set-one.clocks[n-1].Set, ", or drifted"))
+			set = append(set, newClockSetEvent(now, "host "+one.Name, is.JumpSum-one.clocks[n-1].JumpSum, ", or drifted"))
 		}
 		one.clocks = append(one.clocks, is)
 	}

@@ -66,7 +66,7 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := rowsOf(s, t)["m1"]; r == nil || r.User != 5 || r.Started != 7 {
+	if r := rowsOf(s, t)["m1"]; r == nil || r.User != 5 || r.ProcessStart != 7 {
 		t.Errorf("%+v", r)
 	}
 	h.processes[41] = probe.ProcessUsage{Started: 8, UserSeconds: 500}
@@ -74,8 +74,8 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	if r := rowsOf(s, t)["m1"]; r != nil {
 		t.Errorf("another process: %+v", r)
 	}
-	s.note(t.Context())
-	if seen := s.store.seen["m1"]; len(seen) != 1 || seen[0].cpu != 5 {
+	s.sampleMembers(t.Context())
+	if seen := s.store.samples["m1"]; len(seen) != 1 || seen[0].cpu != 5 {
 		t.Errorf("%+v", seen)
 	}
 }
@@ -158,7 +158,7 @@ func TestSamplerWeighsDataFolders(t *testing.T) {
 	if got := weighed(); got < 100_000 || got > 200_000 {
 		t.Errorf("%v bytes", got)
 	}
-	s.hosts[0].weighed = atSecond(1e6)
+	s.hosts[0].nextFolderMeasurement = atSecond(1e6)
 	if got := weighed(); !math.IsNaN(got) {
 		t.Errorf("weighed too early: %v bytes", got)
 	}

@@ -42,7 +42,7 @@ func TestStoreUsageCoversTheWindow(t *testing.T) {
 	add(3, used(13, 1.5, 250), used(21, 2.5, 1000), used(8, 8, 1<<30))
 	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // the window closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
-	u.of["m2"] = false // on another machine
+	u.isLocal["m2"] = false // on another machine
 	got, here := u.usageBetween(atSecond(1.5), atSecond(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
@@ -79,9 +79,9 @@ func TestStoreUsageHasWrittenBytes(t *testing.T) {
 // The growth of the databases is the difference between two sizes: the first size that was reported
 // at or soon after the start of the window, and the first size at or soon after its end.
 func TestDatabaseGrowth(t *testing.T) {
-	size := func(second, bytes float64) sized { return sized{atSecond(second), bytes} }
-	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
-	s := &scrapes{members: []*scraped{m1, m2}}
+	size := func(second, bytes float64) sizeSample { return sizeSample{atSecond(second), bytes} }
+	m1, m2 := &memberScraper{sizes: []sizeSample{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &memberScraper{sizes: []sizeSample{size(1, 70), size(3.5, 50)}}
+	s := &metricsRecorder{members: []*memberScraper{m1, m2}}
 	if got := s.databaseGrowth(atSecond(1), atSecond(3)); got == nil || *got != 390-20 {
 		t.Errorf("%v", got)
 	}
@@ -90,11 +90,11 @@ func TestDatabaseGrowth(t *testing.T) {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
-	m2.sizes = []sized{size(1, 70), size(5.5, 50)}
+	m2.sizes = []sizeSample{size(1, 70), size(5.5, 50)}
 	if got := s.databaseGrowth(atSecond(1), atSecond(3)); got != nil {
 		t.Errorf("too late: %v", *got)
 	}
-	if got := (&scrapes{}).databaseGrowth(atSecond(1), atSecond(2)); got != nil {
+	if got := (&metricsRecorder{}).databaseGrowth(atSecond(1), atSecond(2)); got != nil {
 		t.Errorf("without members: %v", *got)
 	}
 }
@@ -182,10 +182,10 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 	s.rows(t.Context())
 	s.edge()
 	s.edge() // does not block
-	s.note(t.Context())
+	s.sampleMembers(t.Context())
 	s.rows(t.Context())
-	if n := len(s.store.seen["m1"]); n != 3 || len(s.store.seen) != 1 {
-		t.Errorf("%d samples of m1, and processes %v", n, s.store.seen)
+	if n := len(s.store.samples["m1"]); n != 3 || len(s.store.samples) != 1 {
+		t.Errorf("%d samples of m1, and processes %v", n, s.store.samples)
 	}
 	if got, _ := s.store.usageBetween(atSecond(0), atSecond(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
@@ -207,10 +207,10 @@ func TestSamplerAsksEachHost(t *testing.T) {
 	if want := []string{"generator", "m1", "m3", "m2", "machine", "machine there"}; !slices.Equal(names, want) {
 		t.Errorf("rows of %q, not %q", names, want)
 	}
-	if want := map[string]bool{"m1": false, "m2": true, "m3": false}; !maps.Equal(s.store.of, want) {
-		t.Errorf("on the generator's machine: %v", s.store.of)
+	if want := map[string]bool{"m1": false, "m2": true, "m3": false}; !maps.Equal(s.store.isLocal, want) {
+		t.Errorf("on the generator's machine: %v", s.store.isLocal)
 	}
-	s.note(t.Context())
+	s.sampleMembers(t.Context())
 	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, other: {1, 1}} {
 		var got []int
 		for _, pids := range h.sampled {
@@ -221,8 +221,8 @@ func TestSamplerAsksEachHost(t *testing.T) {
 		}
 	}
 	for name, member := range map[string]bool{"generator": false, "machine": false, "machine there": false, "m1": true} {
-		if r := (record.MachineRow{Name: name}); r.Member() != member {
-			t.Errorf("%s: member is %v", name, r.Member())
+		if r := (record.MachineRow{Name: name}); r.IsMember() != member {
+			t.Errorf("%s: member is %v", name, r.IsMember())
 		}
 	}
 }

@@ -30,12 +30,12 @@ type Trial struct {
 	Tool    string           // quorumbench's version
 	// Server returns the server with which the members are restarted in a rolling upgrade. The
 	// parameter `to` is the version to which they are upgraded.
-	Server func(to string) (cluster.Server, error)
+	Server func(version string) (cluster.Server, error)
 	// Progress receives the trial's progress. It is not called concurrently.
 	Progress func(Progress)
-	// Second receives every recorded second. It is not called concurrently. It must not modify the
-	// second. Second may be nil.
-	Second func(*measure.Second)
+	// OnSecond receives every recorded second. It is not called concurrently. It must not modify the
+	// second. OnSecond may be nil.
+	OnSecond func(*measure.Second)
 	// Replayed returns the results of replaying a recording. It is called after the load. It is nil
 	// if the trial replays no recording.
 	Replayed func() *record.Replay
@@ -63,10 +63,10 @@ type Cluster struct {
 	Guard *guard.Guard
 	// Shared reports whether members run on the generator's machine. It is nil if this is unknown.
 	Shared *bool
-	// Local contains the IDs of the processes on the generator's machine that were found to be
+	// LocalPIDs contains the IDs of the processes on the generator's machine that were found to be
 	// members of a running cluster. Unfound is the reason why some of these processes are unknown.
-	Local   []int
-	Unfound string
+	LocalPIDs     []int
+	UnfoundReason string
 }
 
 // attached reports whether the cluster was running before the trial. Such a cluster may have
@@ -92,9 +92,9 @@ type Progress struct {
 	Errors    uint64
 	InFlight  int64
 	Ended     uint64 // number of operations that have ended in the window so far
-	Done      uint64 // number of successful operations among Ended
-	// InWindow is the time since the window opened. It stops when the window closes.
-	InWindow time.Duration
+	Succeeded uint64 // number of successful operations among Ended
+	// WindowElapsed is the time since the window opened. It stops when the window closes.
+	WindowElapsed time.Duration
 }
 
 func (t *Trial) report(p Progress) {
@@ -103,14 +103,14 @@ func (t *Trial) report(p Progress) {
 	}
 }
 
-// assigned returns the load, assigned to the given endpoints. The assignment contains no
+// newAssignment returns the load, assigned to the given endpoints. The assignment contains no
 // certificates and passwords; workers read them from the places that the scenario specifies. If
 // quorumbench started the cluster and the cluster uses TLS, the assignment contains the certificate
 // authority.
-func (t *Trial) assigned(endpoints []string) *load.Assignment {
+func (t *Trial) newAssignment(endpoints []string) *load.Assignment {
 	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints, Confined: t.Cluster.Guard != nil}
-	if t.Spec.Cluster.Attach != nil {
-		a.Access = *t.Spec.Cluster.Attach
+	if t.Spec.Cluster.RunningCluster != nil {
+		a.Access = *t.Spec.Cluster.RunningCluster
 	}
 	access := t.Cluster.Access()
 	if len(access.Authority) > 0 {
@@ -123,4 +123,4 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 // VerifyResponses verifies the history in the files at the given paths. It calls progress with the
 // number of the current pass over the history and with the number of operations read in this pass.
 // It does not call progress concurrently.
-type VerifyResponses func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)
+type VerifyResponses func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Verification, error)

@@ -23,7 +23,7 @@ func TestMembersAreNumberedAsGiven(t *testing.T) {
 
 // In a stall, the throughput that is displayed during a trial drops to 0.
 func TestMeterSeesAStall(t *testing.T) {
-	var m meter
+	var m rateMeter
 	at := time.Unix(0, 0)
 	for _, step := range []struct {
 		count uint64

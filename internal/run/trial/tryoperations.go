@@ -17,7 +17,7 @@ import (
 // afterwards.
 func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *members) (err error) {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
-	if t.Cluster.Guard == nil || t.ofScript() {
+	if t.Cluster.Guard == nil || t.hasScriptedKeys() {
 		return nil
 	}
 	lease, end, err := t.tryLease(ctx, m)
@@ -29,18 +29,18 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	if err != nil {
 		return err
 	}
-	asks := guard.Client{Store: t.Cluster.Store, Access: t.Cluster.Access()}
-	if asks.Access.Endpoints = a.Endpoints; len(a.Voters) > 0 {
-		asks.Access.Endpoints = a.Voters
+	client := guard.Client{Store: t.Cluster.Store, Access: t.Cluster.Access()}
+	if client.Access.Endpoints = a.Endpoints; len(a.Voters) > 0 {
+		client.Access.Endpoints = a.Voters
 	}
 	_, deletes := can.Operations[kv.Delete]
-	stuck := !deletes || t.Cluster.Guard.CannotRemove(l.Prefix)
+	cannotRemove := !deletes || t.Cluster.Guard.CannotRemove(l.Prefix)
 	written := map[string]bool{}
-	defer func() { err = errors.Join(err, removeProbes(&asks, written)) }()
+	defer func() { err = errors.Join(err, removeProbes(&client, written)) }()
 	for i := range ops {
 		op := &ops[i]
 		keys := load.ProbeKeys(op)
-		if len(keys) > 0 && stuck { // the key could not be removed afterwards
+		if len(keys) > 0 && cannotRemove { // the key could not be removed afterwards
 			continue
 		}
 		for _, key := range keys {
@@ -48,7 +48,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 		}
 		// If the load's keys have no prefix, the user may have rights only for the load's keys, and
 		// not for the keys that are tried here.
-		if err := asks.Try(ctx, op); err != nil && (guard.IsDistinct(l.Prefix) || !guard.Denied(err)) {
+		if err := client.Try(ctx, op); err != nil && (guard.IsDistinct(l.Prefix) || !guard.IsDenied(err)) {
 			return refusedOperation(op, err)
 		}
 	}
@@ -58,18 +58,18 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 // refusedOperation returns an error about an operation that the servers reject.
 func refusedOperation(op *store.Op, why error) error {
 	what := op.Kind.String()
-	if op.Consistency != kv.None {
+	if op.Consistency != kv.NoConsistency {
 		what = op.Consistency.String() + " " + what
 	}
 	return fmt.Errorf("the load requires the operation %s, but %w; the load has written nothing", what, why)
 }
 
 // removeProbes removes the keys that the probes have written, even if the trial is canceled.
-func removeProbes(asks *guard.Client, written map[string]bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanupTry)
+func removeProbes(client *guard.Client, written map[string]bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupRequestTimeout)
 	defer cancel()
 	for key := range written {
-		if err := asks.Remove(ctx, key); err != nil {
+		if err := client.Remove(ctx, key); err != nil {
 			return fmt.Errorf("cannot remove the key %q, which quorumbench wrote to test the load's operations: %w", key, err)
 		}
 	}

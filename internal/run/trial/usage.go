@@ -5,12 +5,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// observed returns the part of a trial's observations that is computed from the workers' reports.
+// newObserved returns the part of a trial's observations that is computed from the workers' reports.
 // store is the usage of all members in the window, or nil if unknown. here is the processor time,
 // in seconds, of the members on this machine. machine is this machine's name. On other machines,
 // the usage of other programs is unknown. If several machines are used, each share is the highest
 // of their shares.
-func observed(workers []load.Usage, store *record.StoreUsage, here *float64, machine string) record.Observed {
+func newObserved(workers []load.Usage, store *record.StoreUsage, localSeconds *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
 		machine string
@@ -32,9 +32,9 @@ func observed(workers []load.Usage, store *record.StoreUsage, here *float64, mac
 		o.MaxRSSBytes += u.MaxRSSBytes
 	}
 	for i := range workers {
-		ours, known := used[workers[i].Machine], here != nil && workers[i].Machine == machine
-		if here != nil {
-			ours += *here
+		ours, known := used[workers[i].Machine], localSeconds != nil && workers[i].Machine == machine
+		if localSeconds != nil {
+			ours += *localSeconds
 		}
 		divideMachine(&o, &workers[i], ours, known)
 	}
@@ -49,15 +49,15 @@ func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) 
 		return
 	}
 	total := u.System.Total()
-	raise(&o.StolenShare, u.System.Steal/total)
-	raise(&o.BusyShare, u.System.Busy()/total)
+	raiseShare(&o.StolenShare, u.System.Steal/total)
+	raiseShare(&o.BusyShare, u.System.Busy()/total)
 	if known {
-		raise(&o.ForeignShare, max(u.System.Programs()-ours, 0)/total)
+		raiseShare(&o.ForeignShare, max(u.System.Programs()-ours, 0)/total)
 	}
 }
 
-// raise replaces the share by the given share if the given share is greater.
-func raise(to **float64, share float64) {
+// raiseShare replaces the share by the given share if the given share is greater.
+func raiseShare(to **float64, share float64) {
 	if *to == nil || **to < share {
 		*to = &share
 	}

@@ -42,10 +42,10 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 	}
 	promised := t.Cluster.Store.Promises()
 	h := &historian{t: t, dir: dir, header: ops.Header{
-		Store: t.Cluster.Store.Name(), Promises: promised.Of, Counted: promised.Counted, Timeout: int64(t.Spec.Load.Timeout),
+		Store: t.Cluster.Store.Name(), Promises: promised.Sources, VersionsCountWrites: promised.VersionsCountWrites, Timeout: int64(t.Spec.Load.Timeout),
 	}}
 	if promised.NoWriteRevisions {
-		h.header.Base = m.newest(ctx)
+		h.header.BaseRevision = m.newest(ctx)
 	}
 	return h
 }
@@ -64,7 +64,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	path := filepath.Join(h.dir, ops.Name(len(h.paths)+1))
 	w, err := ops.Create(path, &head)
 	if err != nil {
-		h.note(err)
+		h.recordError(err)
 		lost := ops.NewBlock()
 		return &ops.Recorder{Take: func() *ops.Block { return lost }, Deliver: (*ops.Block).Reset}
 	}
@@ -72,15 +72,15 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	return w.Recorder()
 }
 
-// note remembers the first error. The caller must hold mu.
-func (h *historian) note(err error) {
+// recordError remembers the first error. The caller must hold mu.
+func (h *historian) recordError(err error) {
 	if h.err == nil {
 		h.err = err
 	}
 }
 
-// failed returns the first error.
-func (h *historian) failed() error {
+// firstError returns the first error.
+func (h *historian) firstError() error {
 	if h == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (h *historian) failed() error {
 
 // reports returns the function that gives the load's loops their recorders. It returns nil if the
 // responses are not verified.
-func (h *historian) reports() load.History {
+func (h *historian) reports() load.RecorderFactory {
 	if h == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (h *historian) reports() load.History {
 
 // close closes the files and returns the first error. If whole is true, close marks the files as
 // complete. Further calls have no effect.
-func (h *historian) close(whole bool) error {
+func (h *historian) close(complete bool) error {
 	if h == nil {
 		return nil
 	}
@@ -108,11 +108,11 @@ func (h *historian) close(whole bool) error {
 	defer h.mu.Unlock()
 	for _, w := range h.files {
 		end := w.Close
-		if !whole {
-			end = w.Leave
+		if !complete {
+			end = w.CloseIncomplete
 		}
 		if err := end(); err != nil {
-			h.note(err)
+			h.recordError(err)
 		}
 		h.bytes += w.Bytes()
 	}
@@ -120,30 +120,30 @@ func (h *historian) close(whole bool) error {
 	return h.err
 }
 
-// answers reads all keys from each member and verifies the responses. It is called after the load
+// verifyAnswers reads all keys from each member and verifies the responses. It is called after the load
 // has ended and its faults are healed. It returns nil if the responses are not verified.
-func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
+func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *load.Assignment, res *load.Result) (*record.Verification, error) {
 	if h == nil {
 		return nil, nil
 	}
-	whole := !slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" })
-	if err := h.close(whole); err != nil {
-		return &record.Answers{Failure: err.Error(), Bytes: h.bytes}, nil
+	complete := !slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" })
+	if err := h.close(complete); err != nil {
+		return &record.Verification{Failure: err.Error(), Bytes: h.bytes}, nil
 	}
-	var only []uint64
-	if whole && !h.t.Spec.Load.Preload {
-		only = h.written(ctx)
+	var keyNumbers []uint64
+	if complete && !h.t.Spec.Load.Preload {
+		keyNumbers = h.written(ctx)
 	}
-	read := h.readMembers(ctx, m, of, only)
+	read := h.readMembers(ctx, m, assignment, keyNumbers)
 	if err := h.close(true); err != nil {
-		return &record.Answers{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
+		return &record.Verification{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
 	}
 	a, err := h.verify(ctx)
 	switch {
 	case ctx.Err() != nil:
-		a = &record.Answers{Failure: "the run was interrupted before its responses were verified; to verify the recorded part of the history, use quorumbench verify"}
+		a = &record.Verification{Failure: "the run was interrupted before its responses were verified; to verify the recorded part of the history, use quorumbench verify"}
 	case err != nil:
-		a = &record.Answers{Failure: err.Error()}
+		a = &record.Verification{Failure: err.Error()}
 	}
 	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
@@ -165,18 +165,18 @@ func (h *historian) sharesDisk() bool {
 	})
 }
 
-func (h *historian) verify(ctx context.Context) (*record.Answers, error) {
+func (h *historian) verify(ctx context.Context) (*record.Verification, error) {
 	h.t.report(Progress{Stage: "verifying the responses"})
 	if h.t.VerifyResponses == nil {
 		return nil, fmt.Errorf("the trial has no function that verifies its history")
 	}
 	return h.t.VerifyResponses(ctx, h.paths, func(_ int, operations uint64) {
-		h.t.report(Progress{Stage: "verifying the responses", Done: operations})
+		h.t.report(Progress{Stage: "verifying the responses", Succeeded: operations})
 	})
 }
 
-// errMany reports that a history contains at least as many operations as the load has keys.
-var errMany = errors.New("as many operations as keys")
+// errTooManyOperations reports that a history contains at least as many operations as the load has keys.
+var errTooManyOperations = errors.New("as many operations as keys")
 
 // written returns a bit set of the numbers of the keys that the load tried to write. It returns nil
 // if the history contains at least as many operations as the load has keys, because reading such a
@@ -187,14 +187,14 @@ func (h *historian) written(ctx context.Context) []uint64 {
 		return nil
 	}
 	n := h.t.Spec.Load.KeySpace
-	only, operations := make([]uint64, (n+63)/64), uint64(0)
+	keyNumbers, operations := make([]uint64, (n+63)/64), uint64(0)
 	err = set.Read(func(all []ops.Op) error {
 		if operations += uint64(len(all)); operations >= n {
-			return errMany
+			return errTooManyOperations
 		}
 		for i := range all {
 			if o := &all[i]; o.Kind.Writes() && o.Key < n {
-				only[o.Key/64] |= 1 << (o.Key % 64)
+				keyNumbers[o.Key/64] |= 1 << (o.Key % 64)
 			}
 		}
 		return ctx.Err()
@@ -202,15 +202,15 @@ func (h *historian) written(ctx context.Context) []uint64 {
 	if err != nil || len(set.Problems) > 0 {
 		return nil
 	}
-	return only
+	return keyNumbers
 }
 
 // readMembers reads keys from each member. It reads the keys in only, or all keys if only is nil.
-func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
-	own := h.t.Cluster.Store.Promises().Own
+func (h *historian) readMembers(ctx context.Context, m *members, assignment *load.Assignment, keyNumbers []uint64) (all []record.ReadMember) {
+	own := h.t.Cluster.Store.Promises().MemberReadLevel
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
-	behind, waited := m.catchUp(ctx, func() {
+	lagging, waited := m.catchUp(ctx, func() {
 		h.t.report(Progress{Stage: fmt.Sprintf("waiting for the members to catch up, at most %v", catchUpTime)})
 	})
 	for i := range status.Members {
@@ -219,18 +219,18 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
-		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.Forwards {
+		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.ForwardsRequests {
 			continue // reading from this member cannot reveal missing writes; a note in the trial's result mentions the member
 		}
 		read := record.ReadMember{Endpoint: endpoint}
-		if behind[i] {
+		if lagging[i] {
 			read.Failure = fmt.Sprintf("the member did not confirm within %v that it has all acknowledged writes", waited.Round(time.Second))
 			all = append(all, read)
 			continue
 		}
-		a := h.t.assigned([]string{endpoint})
-		if a.Members, a.Only = m.numbers(), only; a.Load.Application.Name != "" {
-			a.Preloaded = of.Preloaded // Preloaded determines which keys exist in an application
+		a := h.t.newAssignment([]string{endpoint})
+		if a.Members, a.Only = m.numbers(), keyNumbers; a.Load.Application.Name != "" {
+			a.Preloaded = assignment.Preloaded // Preloaded determines which keys exist in an application
 		}
 		var err error
 		// The load's workers perform the reads, because the controller may be unable to reach the

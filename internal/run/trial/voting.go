@@ -13,31 +13,31 @@ import (
 // specifies members by number. The load should avoid them if it does more than local reads, or if
 // members without a vote cannot serve its reads.
 func (t *Trial) needsVote() bool {
-	l, without := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
+	l, nonVoterSupport := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
 	if !l.ReadsLocally() {
 		return true
 	}
-	return !without.Forwards && (!without.Reads || l.Scan.Streamed || t.Cluster.Access().User != "")
+	return !nonVoterSupport.ForwardsRequests && (!nonVoterSupport.ServesLocalReads || l.Scan.Streamed || t.Cluster.Access().User != "")
 }
 
-// aims returns the endpoints to which the load is sent. voters are the endpoints that prepare the
+// targetEndpoints returns the endpoints to which the load is sent. voters are the endpoints that prepare the
 // load, if these differ from endpoints. The error explains which members cannot serve the load.
-func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
-	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
+func (t *Trial) targetEndpoints(m *members) (endpoints, voters []string, err error) {
+	target, needs, nonVoterSupport := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
-		if i := slices.IndexFunc(m.allMembers(), func(e store.Member) bool { return e.Hidden != "" && e.Role == kv.Unknown }); i >= 0 {
-			err = fmt.Errorf("%w: %s", err, m.allMembers()[i].Hidden)
+		if i := slices.IndexFunc(m.allMembers(), func(e store.Member) bool { return e.HiddenData != "" && e.Role == kv.UnknownRole }); i >= 0 {
+			err = fmt.Errorf("%w: %s", err, m.allMembers()[i].HiddenData)
 		}
 		return nil, nil, err
 	}
 	mute := m.withoutVote()
 	isMute := func(endpoint string) bool { return memberAt(mute, endpoint) != nil }
-	if needs && !without.Forwards && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
+	if needs && !nonVoterSupport.ForwardsRequests && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
 		can := "cannot serve this load"
-		if without.Reads {
+		if nonVoterSupport.ServesLocalReads {
 			can = "serves only local reads of keys without a user"
 		}
-		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(mute, endpoints[0])), without.Name, can)
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(mute, endpoints[0])), nonVoterSupport.Name, can)
 	}
 	if !slices.ContainsFunc(endpoints, isMute) {
 		return endpoints, nil, nil
@@ -48,9 +48,9 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 			voters = append(voters, e.Endpoint)
 		}
 	}
-	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
+	if len(voters) == 0 && !nonVoterSupport.ForwardsRequests && t.Spec.Load.Preload {
 		return nil, nil, fmt.Errorf("the preload writes keys, but %s has no vote (%s); also specify the endpoint of a member with a vote, or remove the preload",
-			describe(memberAt(mute, endpoints[0])), without.Name)
+			describe(memberAt(mute, endpoints[0])), nonVoterSupport.Name)
 	}
 	return endpoints, voters, nil
 }
@@ -58,10 +58,10 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 // hiddenNotes returns notes about members that the user is not permitted to see.
 func (m *members) hiddenNotes() (notes []string) {
 	for _, e := range m.allMembers() {
-		if e.Hidden == "" {
+		if e.HiddenData == "" {
 			continue
 		}
-		if note := strings.ToUpper(e.Hidden[:1]) + e.Hidden[1:] + "."; !slices.Contains(notes, note) {
+		if note := strings.ToUpper(e.HiddenData[:1]) + e.HiddenData[1:] + "."; !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}

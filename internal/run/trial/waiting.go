@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// progressEvery is the interval at which the trial's progress is reported. askEvery is the interval
+// progressEvery is the interval at which the trial's progress is reported. pollInterval is the interval
 // at which members are asked again if they do not agree yet.
 const (
-	progressEvery = 250 * time.Millisecond
-	askEvery      = 100 * time.Millisecond
+	progressInterval = 250 * time.Millisecond
+	pollInterval     = 100 * time.Millisecond
 )
 
 // pause waits for the duration d. It returns false if ctx is canceled before that time has passed.

@@ -14,11 +14,11 @@ func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	}
 	w := *t.Spec.Load.Watch
 	a.Load.Watch = &w
-	if w.Expect == 0 || w.Start > 0 || len(w.Key) == 0 {
+	if w.EarlierEvents == 0 || w.StartRevision > 0 || len(w.Key) == 0 {
 		return nil
 	}
 	var err error
-	w.Start, err = t.Worker.WriteVersions(ctx, a)
+	w.StartRevision, err = t.Worker.WriteVersions(ctx, a)
 	return err
 }
 
@@ -29,7 +29,7 @@ func (w *monitor) recordCreation(m *measure.Totals) error {
 		return nil
 	}
 	phase := measure.Measured
-	if watch := w.t.Spec.Load.Watch; watch != nil && !watch.AtWindow && w.t.Spec.Load.Warmup > 0 {
+	if watch := w.t.Spec.Load.Watch; watch != nil && !watch.CreatedInWindow && w.t.Spec.Load.Warmup > 0 {
 		phase = measure.Warmup
 	}
 	return w.out.WatchersCreated(phase, t.Created, t.CreatedSeconds)

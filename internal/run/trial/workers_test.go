@@ -41,13 +41,13 @@ func TestATrialWithAnyWorkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			attach := &scenario.Attach{Endpoints: []string{endpoint}}
+			attach := &scenario.RunningCluster{Endpoints: []string{endpoint}}
 			conducted := trial.Trial{
 				Spec: scenario.Trial{
 					Name: "mixed", Number: 1, Repeat: 1, Repeats: 1, Load: l,
-					Cluster: scenario.Cluster{Store: "etcd", Attach: attach},
+					Cluster: scenario.Cluster{Store: "etcd", RunningCluster: attach},
 				},
-				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{Via: store.Access{Endpoints: attach.Endpoints}}},
+				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{StoreAccess: store.Access{Endpoints: attach.Endpoints}}},
 				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &measure.Machine{Name: "here"},
 			}
 			res, err := conducted.Run(t.Context())

@@ -48,9 +48,9 @@ func Names(all []Application) (names []string) {
 	return names
 }
 
-// Windowed is an optional interface for applications whose settings need a minimum duration of the
+// WindowChecker is an optional interface for applications whose settings need a minimum duration of the
 // measurement window.
-type Windowed interface {
+type WindowChecker interface {
 	// CheckWindow checks whether a window of the given length is long enough for the settings,
 	// which are valid. way is an index into Ways. The results are like those of Check.
 	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
@@ -64,16 +64,16 @@ type Definition struct {
 	// loads.
 	Prefix     string
 	Parameters []Parameter
-	// Scales lists the keys of the parameters that determine the size of the load. A capacity
+	// SizeParameters lists the keys of the parameters that determine the size of the load. A capacity
 	// search can use any of them. Their values are whole numbers or rates. The first one is
 	// recommended.
-	Scales []string
-	// Unsearched is the reason why a capacity search is not possible if Scales is empty. The text
+	SizeParameters []string
+	// NoSearchReason is the reason why a capacity search is not possible if SizeParameters is empty. The text
 	// completes a sentence after the word "because".
-	Unsearched string
-	// Names matches the names of the application's keys without the prefix, or at least the start
+	NoSearchReason string
+	// KeyPattern matches the names of the application's keys without the prefix, or at least the start
 	// of these names.
-	Names *regexp.Regexp
+	KeyPattern *regexp.Regexp
 	// Compacts is set if the application sometimes compacts the store's history, which affects all
 	// keys.
 	Compacts bool
@@ -100,21 +100,21 @@ type Operation struct {
 // FindWay returns the index of the first way that the named store supports, or an error with the
 // reasons if it supports none.
 func (d *Definition) FindWay(store string, can kv.Capabilities) (way int, err error) {
-	var lacks []string
+	var reasons []string
 	for i := range d.Ways {
-		err := d.Ways[i].fits(store, can)
+		err := d.Ways[i].checkSupport(store, can)
 		if err == nil {
 			return i, nil
 		}
-		lacks = append(lacks, err.Error())
+		reasons = append(reasons, err.Error())
 	}
-	return 0, fmt.Errorf("%s", strings.Join(lacks, "; and "))
+	return 0, fmt.Errorf("%s", strings.Join(reasons, "; and "))
 }
 
-// Needs reports whether the way needs a feature of the store.
-func (w *Way) Needs(f kv.Feature) bool { return slices.Contains(w.Features, f) }
+// NeedsFeature reports whether the way needs a feature of the store.
+func (w *Way) NeedsFeature(f kv.Feature) bool { return slices.Contains(w.Features, f) }
 
-func (w *Way) fits(store string, can kv.Capabilities) error {
+func (w *Way) checkSupport(store string, can kv.Capabilities) error {
 	for _, f := range w.Features {
 		if err := can.CheckFeature(store, f); err != nil {
 			return err
@@ -142,12 +142,12 @@ const (
 // Parameter is a parameter of an application. Several applications may use the same key, but only
 // with the same unit.
 type Parameter struct {
-	Key     string // key in scenario files
-	Meaning string // a phrase for help: "its nodes"
-	Differs string // name in sentences about differences between two loads: "the nodes"
-	Unit    Unit
+	Key            string // key in scenario files
+	Meaning        string // a phrase for help: "its nodes"
+	DifferenceName string // name in sentences about differences between two loads: "the nodes"
+	Unit           Unit
 	// Default is the value if none is given. Least and Most are the bounds.
-	Default, Least, Most float64
+	Default, Min, Max float64
 }
 
 // Settings holds the values of an application's parameters, in the parameters' units. It is indexed
@@ -157,8 +157,8 @@ type Settings map[string]float64
 // Int returns the setting as a whole number.
 func (s Settings) Int(key string) int { return int(s[key]) }
 
-// Span returns the setting as a duration.
-func (s Settings) Span(key string) time.Duration {
+// Duration returns the setting as a duration.
+func (s Settings) Duration(key string) time.Duration {
 	return time.Duration(s[key] * float64(time.Second))
 }
 
@@ -171,10 +171,10 @@ func (d *Definition) Defaults() Settings {
 	return s
 }
 
-// Scaling returns the parameter with this key if Scales lists it, or nil.
-func (d *Definition) Scaling(key string) *Parameter {
+// SizeParameter returns the parameter with this key if SizeParameters lists it, or nil.
+func (d *Definition) SizeParameter(key string) *Parameter {
 	for i := range d.Parameters {
-		if p := &d.Parameters[i]; p.Key == key && slices.Contains(d.Scales, key) {
+		if p := &d.Parameters[i]; p.Key == key && slices.Contains(d.SizeParameters, key) {
 			return p
 		}
 	}
@@ -186,7 +186,7 @@ func (d *Definition) Scaling(key string) *Parameter {
 func (d *Definition) OutOfBounds(s Settings) *Parameter {
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
-		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // the comparison also rejects NaN
+		if v := s[p.Key]; !(v >= p.Min && v <= p.Max) { // the comparison also rejects NaN
 			return p
 		}
 	}
@@ -200,8 +200,8 @@ func Format(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // warnings use it instead of the actual calls.
 type Profile struct {
 	Calls []Call
-	// There counts the objects that already exist when the load begins.
-	There uint64
+	// Existing counts the objects that already exist when the load begins.
+	Existing uint64
 	// KeySize is the approximate size of a key after the prefix. ValueSize is the mean size of
 	// written values. Both are in bytes.
 	KeySize, ValueSize int

@@ -16,16 +16,16 @@ import (
 
 // Fault describes a fault that is injected during a load, once or repeatedly.
 type Fault struct {
-	At      time.Duration // start, measured from the opening of the window
-	Do      Kind
-	Member  kv.Target     // leader, followers (meaning one of them), a member number, or all members at once
-	For     time.Duration // duration; 0 for a restart
-	By      time.Duration // how much longer a sync or packet takes; for a power loss, the age from which written data survives even without a sync; 0 for other kinds
-	Every   time.Duration // interval between injections; 0 if there is only one
-	Repeat  int           // number of injections; if it is 0 and Every is set, as many as fit into the window
-	Server  string        // for a rolling upgrade: a version, DefaultServer, or the path of a server binary
-	Of      []Kind        // for Random: the kinds from which one is chosen
-	Traffic               // for network faults
+	At       time.Duration // start, measured from the opening of the window
+	Kind     Kind
+	Member   kv.Target     // leader, followers (meaning one of them), a member number, or all members at once
+	Duration time.Duration // duration; 0 for a restart
+	Amount   time.Duration // how much longer a sync or packet takes; for a power loss, the age from which written data survives even without a sync; 0 for other kinds
+	Every    time.Duration // interval between injections; 0 if there is only one
+	Repeat   int           // number of injections; if it is 0 and Every is set, as many as fit into the window
+	Server   string        // for a rolling upgrade: a version, DefaultServer, or the path of a server binary
+	Kinds    []Kind        // for Random: the kinds from which one is chosen
+	Traffic                // for network faults
 }
 
 // MaxFaults is the maximum number of injected faults in a trial, including repetitions.
@@ -37,7 +37,7 @@ func Parse(s string) (all []Fault, err error) {
 		return nil, nil
 	}
 	for part := range strings.SplitSeq(s, ",") {
-		f, err := ParseOne(part)
+		f, err := ParseFault(part)
 		if err != nil {
 			return nil, err
 		}
@@ -49,8 +49,8 @@ func Parse(s string) (all []Fault, err error) {
 // noFaults is the value with which a trial removes the faults that defaults specify.
 const noFaults = "none"
 
-// ParseOne parses a fault in the form that the method String returns.
-func ParseOne(s string) (Fault, error) {
+// ParseFault parses a fault in the form that the method String returns.
+func ParseFault(s string) (Fault, error) {
 	words := strings.Fields(s)
 	if len(words)%2 == 1 { // a fault of the whole cluster names no member
 		words = slices.Insert(words, 1, "")
@@ -71,7 +71,7 @@ func ParseOne(s string) (Fault, error) {
 		}
 		fields[words[i]] = words[i+1]
 	}
-	f, _, err := FromFields(fields)
+	f, _, err := ParseFields(fields)
 	return f, err
 }
 
@@ -79,15 +79,15 @@ func notAFault(s string) error {
 	return fmt.Errorf("%q is not a fault; write, for example, kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
-// Fields returns the keys that a fault can have. The key "do" is required. The key "member" is also
+// FieldNames returns the keys that a fault can have. The key "do" is required. The key "member" is also
 // required, unless the fault affects the whole cluster.
-func Fields() []string {
+func FieldNames() []string {
 	return []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"}
 }
 
-// FromFields returns the fault with the given texts of its fields. If a field is wrong, FromFields
+// ParseFields returns the fault with the given texts of its fields. If a field is wrong, ParseFields
 // also returns its key. If a field is missing, the returned key is empty.
-func FromFields(texts map[string]string) (f Fault, field string, err error) {
+func ParseFields(texts map[string]string) (f Fault, field string, err error) {
 	for _, key := range slices.Sorted(maps.Keys(texts)) { // "do" sorts before the keys that depend on it
 		if err := f.set(key, texts[key]); err != nil {
 			return f, key, err
@@ -95,14 +95,14 @@ func FromFields(texts map[string]string) (f Fault, field string, err error) {
 	}
 	_, do := texts["do"]
 	_, member := texts["member"]
-	if do && !member && f.Do.AffectsCluster() {
-		f.Member, member = kv.Target{Mode: kv.All}, true
+	if do && !member && f.Kind.AffectsCluster() {
+		f.Member, member = kv.Target{Mode: kv.AllMembers}, true
 	}
 	for _, given := range []struct {
-		key string
-		is  bool
+		key     string
+		present bool
 	}{{"do", do}, {"member", member}} {
-		if !given.is {
+		if !given.present {
 			return f, "", fmt.Errorf("a fault needs the field %s, for example {at: 10s, do: kill, member: leader, for: 3s}", given.key)
 		}
 	}
@@ -113,17 +113,17 @@ func FromFields(texts map[string]string) (f Fault, field string, err error) {
 func (f *Fault) set(key, value string) (err error) {
 	switch key {
 	case "do":
-		f.Do, err = ParseKind(value)
+		f.Kind, err = ParseKind(value)
 	case "member":
 		f.Member, err = parseMember(value)
 	case "at":
 		f.At, err = text.ParseDuration(value)
 	case "for":
-		f.For, err = text.ParseDuration(value)
+		f.Duration, err = text.ParseDuration(value)
 	case "by":
-		err = f.setBy(value)
+		err = f.setAmount(value)
 	case "of":
-		f.Of, err = parseKinds(value)
+		f.Kinds, err = parseKinds(value)
 	case "every":
 		f.Every, err = text.ParseDuration(value)
 	case "repeat":
@@ -134,7 +134,7 @@ func (f *Fault) set(key, value string) (err error) {
 		}
 	default:
 		var known bool
-		if key == "to" && f.Do == RollingUpgrade {
+		if key == "to" && f.Kind == RollingUpgrade {
 			f.Server, err = parseServer(value)
 			return err
 		}
@@ -150,40 +150,40 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	var i int
 	switch key {
 	case "from":
-		i, err = endNames.parse("end", value)
-		f.From = Ends(i)
+		i, err = partnerNames.parse("end", value)
+		f.Partners = Partners(i)
 	case "direction":
 		if value != "both" {
 			i, err = directionNames.parse("direction", value)
 		}
 		f.Direction = Direction(i)
 	case "to":
-		f.To, err = parseThroughput(value)
+		f.Throughput, err = parseThroughput(value)
 	default:
 		return false, nil
 	}
 	return true, err
 }
 
-// setBy parses the key "by": a percentage of the packets, or a duration.
-func (f *Fault) setBy(value string) (err error) {
+// setAmount parses the key "by": a percentage of the packets, or a duration.
+func (f *Fault) setAmount(value string) (err error) {
 	if strings.HasSuffix(value, "%") {
 		f.Share, err = text.ParseShare(value)
 	} else {
-		f.By, err = text.ParseDuration(value)
+		f.Amount, err = text.ParseDuration(value)
 	}
 	return err
 }
 
 // String returns the fault in the form that flags use.
 func (f Fault) String() string {
-	out := f.Do.withMember(f.Member) + f.details()
-	if len(f.Of) > 0 {
-		out += " of " + kindsText(f.Of)
+	out := f.Kind.withMember(f.Member) + f.details()
+	if len(f.Kinds) > 0 {
+		out += " of " + kindsText(f.Kinds)
 	}
 	out += " at " + text.FormatDuration(f.At)
-	if f.For != 0 {
-		out += " for " + text.FormatDuration(f.For)
+	if f.Duration != 0 {
+		out += " for " + text.FormatDuration(f.Duration)
 	}
 	if f.Every != 0 {
 		out += " every " + text.FormatDuration(f.Every)
@@ -196,11 +196,11 @@ func (f Fault) String() string {
 
 // details returns the part of the text about amounts and packets. Each word is preceded by a space.
 func (f *Fault) details() (words string) {
-	for _, one := range [...]struct{ key, value string }{
-		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
+	for _, entry := range [...]struct{ key, value string }{
+		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.Partners.String()}, {"direction", f.Direction.String()},
 	} {
-		if one.value != "" {
-			words += " " + one.key + " " + one.value
+		if entry.value != "" {
+			words += " " + entry.key + " " + entry.value
 		}
 	}
 	return words
@@ -211,8 +211,8 @@ func (f *Fault) amount() string {
 	switch {
 	case f.Share > 0:
 		return text.FormatShare(f.Share)
-	case f.By != 0:
-		return text.FormatDuration(f.By)
+	case f.Amount != 0:
+		return text.FormatDuration(f.Amount)
 	}
 	return ""
 }

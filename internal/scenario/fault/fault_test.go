@@ -48,7 +48,7 @@ func FuzzFaults(f *testing.F) {
 			t.Fatalf("%d of %d faults", len(happens), len(all))
 		}
 		for i, h := range happens {
-			if i > 0 && h.At < happens[i-1].At || h.Do >= Random || h.String() == "" {
+			if i > 0 && h.At < happens[i-1].At || h.Kind >= Random || h.String() == "" {
 				t.Fatalf("%+v after %+v", h, happens[max(i-1, 0)])
 			}
 		}
@@ -62,7 +62,7 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	happen := func(seed uint64) []Happening {
+	happen := func(seed uint64) []Injection {
 		return Schedule(all, 10*time.Minute, seed)
 	}
 	first := happen(7)
@@ -71,9 +71,9 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 	kinds := map[Kind]int{}
 	for i, h := range first {
-		kinds[h.Do]++
+		kinds[h.Kind]++
 		begins := 10*time.Second + time.Duration(i)*20*time.Second
-		if h.At < begins || h.At+h.For >= begins+20*time.Second || (h.For == 0) != (h.Do == Compact) || (h.By == 0) != (h.Do != SlowDisk) {
+		if h.At < begins || h.At+h.Duration >= begins+20*time.Second || (h.Duration == 0) != (h.Kind == Compact) || (h.Amount == 0) != (h.Kind != SlowDisk) {
 			t.Errorf("the fault %d: %+v", i, h)
 		}
 	}

@@ -54,129 +54,129 @@ const (
 )
 
 // kinds holds the properties of each kind.
-var kinds = [numKinds]kind{
+var kinds = [numKinds]kindProperties{
 	Kill:        {name: "kill"},
 	Terminate:   {name: "terminate"},
 	Pause:       {name: "pause"},
-	Restart:     {name: "restart", instant: "starts the member again at once; remove the field \"for\", or choose terminate"},
-	PowerLoss:   {name: "power-loss", disk: true, ahead: true},
-	SlowDisk:    {name: "slow-disk", disk: true, by: "how much longer each sync takes, for example by: 200ms"},
-	FullDisk:    {name: "full-disk", disk: true},
-	FailingDisk: {name: "failing-disk", disk: true},
-	LyingDisk:   {name: "lying-disk", disk: true},
+	Restart:     {name: "restart", noDurationReason: "starts the member again at once; remove the field \"for\", or choose terminate"},
+	PowerLoss:   {name: "power-loss", needsDisk: true, hasLeadTime: true},
+	SlowDisk:    {name: "slow-disk", needsDisk: true, amountHelp: "how much longer each sync takes, for example by: 200ms"},
+	FullDisk:    {name: "full-disk", needsDisk: true},
+	FailingDisk: {name: "failing-disk", needsDisk: true},
+	LyingDisk:   {name: "lying-disk", needsDisk: true},
 
-	Isolate:   {name: "isolate", network: &networkKind{shape: betweenMembers, members: 2}},
-	Split:     {name: "split", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 2}},
-	Bridge:    {name: "bridge", network: &networkKind{shape: betweenMembers, twoWays: bothWays, members: 3}},
+	Isolate:   {name: "isolate", network: &networkKind{noPartnersReason: betweenMembersReason, members: 2}},
+	Split:     {name: "split", network: &networkKind{noPartnersReason: betweenMembersReason, noDirectionReason: bothDirectionsReason, members: 2}},
+	Bridge:    {name: "bridge", network: &networkKind{noPartnersReason: betweenMembersReason, noDirectionReason: bothDirectionsReason, members: 3}},
 	Blackhole: {name: "blackhole", network: &networkKind{}},
-	Delay:     {name: "delay", by: "how much later each packet arrives, for example by: 50ms", network: &networkKind{}},
-	Loss:      {name: "loss", network: &networkKind{share: "the percentage of packets that are lost, for example by: 10%"}},
-	Reorder:   {name: "reorder", network: &networkKind{share: "the percentage of packets that are held back, for example by: 10%"}},
-	SlowLink:  {name: "slow-link", network: &networkKind{to: "the throughput of the link, for example to: 1MB/s"}},
+	Delay:     {name: "delay", amountHelp: "how much later each packet arrives, for example by: 50ms", network: &networkKind{}},
+	Loss:      {name: "loss", network: &networkKind{shareHelp: "the percentage of packets that are lost, for example by: 10%"}},
+	Reorder:   {name: "reorder", network: &networkKind{shareHelp: "the percentage of packets that are held back, for example by: 10%"}},
+	SlowLink:  {name: "slow-link", network: &networkKind{throughputHelp: "the throughput of the link, for example to: 1MB/s"}},
 
-	MoveLeader: {name: "move-leader", instant: ownTime, of: aFollower, needs: featured(kv.LeaderTransfer)},
-	Compact:    {name: "compact", instant: ownTime, of: theCluster, needs: featured(kv.Compaction)},
-	Defragment: {name: "defragment", instant: ownTime, needs: featured(kv.Defragmentation)},
-	Snapshot:   {name: "snapshot", instant: ownTime, needs: featured(kv.Snapshots)},
-	Alarm:      {name: "alarm", needs: featured(kv.Alarms)},
-	FillQuota:  {name: "fill-quota", of: theCluster, needs: featured(kv.SpaceQuota)},
-	EnableAuth: {name: "enable-auth", of: theCluster, needs: featured(kv.AuthSwitch)},
+	MoveLeader: {name: "move-leader", noDurationReason: endsWithOperation, scope: followerOnly, feature: featurePtr(kv.LeaderTransfer)},
+	Compact:    {name: "compact", noDurationReason: endsWithOperation, scope: wholeCluster, feature: featurePtr(kv.Compaction)},
+	Defragment: {name: "defragment", noDurationReason: endsWithOperation, feature: featurePtr(kv.Defragmentation)},
+	Snapshot:   {name: "snapshot", noDurationReason: endsWithOperation, feature: featurePtr(kv.Snapshots)},
+	Alarm:      {name: "alarm", feature: featurePtr(kv.Alarms)},
+	FillQuota:  {name: "fill-quota", scope: wholeCluster, feature: featurePtr(kv.SpaceQuota)},
+	EnableAuth: {name: "enable-auth", scope: wholeCluster, feature: featurePtr(kv.AuthSwitch)},
 
-	NewCertificate: {name: "new-certificate", instant: "ends when the member presents the new certificate; remove the field \"for\"", needs: featured(kv.Certificates)},
-	AddLearner:     {name: "add-learner", of: theCluster, needs: featured(kv.Learners), spare: true},
+	NewCertificate: {name: "new-certificate", noDurationReason: "ends when the member presents the new certificate; remove the field \"for\"", feature: featurePtr(kv.Certificates)},
+	AddLearner:     {name: "add-learner", scope: wholeCluster, feature: featurePtr(kv.Learners), needsSpare: true},
 
-	Replace:        {name: "replace", of: oneOfSeveral, needs: featured(kv.Replacement), changes: true},
-	RollingRestart: {name: "rolling-restart", instant: "ends when all members have been restarted; remove the field \"for\"", of: theCluster},
-	RollingUpgrade: {name: "rolling-upgrade", instant: "ends when all members have been restarted; remove the field \"for\"", of: theCluster, to: true, changes: true},
+	Replace:        {name: "replace", scope: memberKeepingQuorum, feature: featurePtr(kv.Replacement), changesCluster: true},
+	RollingRestart: {name: "rolling-restart", noDurationReason: "ends when all members have been restarted; remove the field \"for\"", scope: wholeCluster},
+	RollingUpgrade: {name: "rolling-upgrade", noDurationReason: "ends when all members have been restarted; remove the field \"for\"", scope: wholeCluster, needsServer: true, changesCluster: true},
 	Random:         {name: "random"},
 }
 
-// ownTime is the reason why the key "for" is not allowed if the store's own operation determines
+// endsWithOperation is the reason why the key "for" is not allowed if the store's own operation determines
 // how long the fault lasts.
-const ownTime = "ends when the store has completed the operation; remove the field \"for\""
+const endsWithOperation = "ends when the store has completed the operation; remove the field \"for\""
 
-// featured returns a pointer to the given feature.
-func featured(f kv.Feature) *kv.Feature { return &f }
+// featurePtr returns a pointer to the given feature.
+func featurePtr(f kv.Feature) *kv.Feature { return &f }
 
 // scope is the set of members that a kind of fault can affect.
 type scope uint8
 
 const (
-	anyMember    scope = iota
-	aFollower          // a member that is not the leader
-	theCluster         // the whole cluster, so that naming a member is optional
-	oneOfSeveral       // one of at least three members, so that the others have a quorum
+	anyMember           scope = iota
+	followerOnly              // a member that is not the leader
+	wholeCluster              // the whole cluster, so that naming a member is optional
+	memberKeepingQuorum       // one of at least three members, so that the others have a quorum
 )
 
-// kind holds the properties of a kind of fault.
-type kind struct {
+// kindProperties holds the properties of a kind of fault.
+type kindProperties struct {
 	name string // name in scenario files
-	// instant is the reason why the kind does not allow the key "for". The text completes a
+	// noDurationReason is the reason why the kind does not allow the key "for". The text completes a
 	// sentence that starts with the fault. It is empty for kinds that require the key.
-	instant string
-	// by describes the key "by", with an example, for kinds that require this key.
-	by string
-	// ahead is set if the key "by" is allowed, and states how long before the fault its preparation
+	noDurationReason string
+	// amountHelp describes the key "by", with an example, for kinds that require this key.
+	amountHelp string
+	// hasLeadTime is set if the key "by" is allowed, and states how long before the fault its preparation
 	// starts.
-	ahead bool
-	// disk is set if the member's data must be on a disk that fails on request.
-	disk bool
+	hasLeadTime bool
+	// needsDisk is set if the member's data must be on a disk that fails on request.
+	needsDisk bool
 	// network is set for kinds that need separate networks for the members.
 	network *networkKind
-	of      scope
-	// needs is the feature that the store must have, or nil.
-	needs *kv.Feature
-	// spare is set if the cluster must have room for one more member.
-	spare bool
-	// to is set if the kind requires the key "to".
-	to bool
-	// changes is set if the cluster is different after the fault.
-	changes bool
+	scope   scope
+	// feature is the feature that the store must have, or nil.
+	feature *kv.Feature
+	// needsSpare is set if the cluster must have room for one more member.
+	needsSpare bool
+	// needsServer is set if the kind requires the key "to".
+	needsServer bool
+	// changesCluster is set if the cluster is different after the fault.
+	changesCluster bool
 }
 
-// row returns the properties of the kind.
-func (k Kind) row() *kind {
+// properties returns the properties of the kind.
+func (k Kind) properties() *kindProperties {
 	if k >= numKinds {
-		return &kind{name: "unknown"}
+		return &kindProperties{name: "unknown"}
 	}
 	return &kinds[k]
 }
 
 // NeedsDisk reports whether the member's data must be on a disk that fails on request.
-func (k Kind) NeedsDisk() bool { return k.row().disk }
+func (k Kind) NeedsDisk() bool { return k.properties().needsDisk }
 
 // NeedsNetwork reports whether the members must have separate networks.
-func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
+func (k Kind) NeedsNetwork() bool { return k.properties().network != nil }
 
 // AffectsFollower reports whether the fault can affect only a member that is not the leader.
-func (k Kind) AffectsFollower() bool { return k.row().of == aFollower }
+func (k Kind) AffectsFollower() bool { return k.properties().scope == followerOnly }
 
 // NeedsSpare reports whether the cluster must have room for one more member.
-func (k Kind) NeedsSpare() bool { return k.row().spare }
+func (k Kind) NeedsSpare() bool { return k.properties().needsSpare }
 
 // NeedsQuorum reports whether the members other than the affected one must form a quorum.
-func (k Kind) NeedsQuorum() bool { return k.row().of == oneOfSeveral }
+func (k Kind) NeedsQuorum() bool { return k.properties().scope == memberKeepingQuorum }
 
-// Needs returns the feature that the store must have, or nil.
-func (k Kind) Needs() *kv.Feature { return k.row().needs }
+// RequiredFeature returns the feature that the store must have, or nil.
+func (k Kind) RequiredFeature() *kv.Feature { return k.properties().feature }
 
 // AffectsCluster reports whether the fault affects the whole cluster instead of one member.
-func (k Kind) AffectsCluster() bool { return k.row().of == theCluster }
+func (k Kind) AffectsCluster() bool { return k.properties().scope == wholeCluster }
 
-// Changes reports whether the cluster is different after the fault, so that no other trial may use
+// ChangesCluster reports whether the cluster is different after the fault, so that no other trial may use
 // it.
-func (k Kind) Changes() bool { return k.row().changes }
+func (k Kind) ChangesCluster() bool { return k.properties().changesCluster }
 
 // withMember returns the names of the kind and of the member that it affects.
 func (k Kind) withMember(t kv.Target) string {
-	if k.AffectsCluster() && t.Mode == kv.All {
+	if k.AffectsCluster() && t.Mode == kv.AllMembers {
 		return k.String()
 	}
 	return k.String() + " " + memberText(t)
 }
 
 // String returns the kind's name in scenario files.
-func (k Kind) String() string { return k.row().name }
+func (k Kind) String() string { return k.properties().name }
 
 // All returns all kinds except Random, which stands for one of the other kinds.
 func All() (all []Kind) {
@@ -212,14 +212,14 @@ func kindsText(all []Kind) string {
 	for _, k := range all {
 		names = append(names, k.String())
 	}
-	return strings.Join(names, KindsBetween)
+	return strings.Join(names, KindSeparator)
 }
 
-// KindsBetween separates the kinds in the text of a random fault.
-const KindsBetween = "/"
+// KindSeparator separates the kinds in the text of a random fault.
+const KindSeparator = "/"
 
 func parseKinds(s string) (all []Kind, err error) {
-	for name := range strings.SplitSeq(s, KindsBetween) {
+	for name := range strings.SplitSeq(s, KindSeparator) {
 		k, err := ParseKind(name)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func memberText(t kv.Target) string {
 	switch t.Mode {
 	case kv.Followers:
 		return "follower"
-	case kv.One:
+	case kv.SingleMember:
 		return "m" + strconv.Itoa(t.Member)
 	}
 	return t.String()
@@ -248,14 +248,14 @@ func parseMember(s string) (kv.Target, error) {
 	case s == "leader":
 		return kv.Target{Mode: kv.LeaderOnly}, nil
 	case s == allMembers:
-		return kv.Target{Mode: kv.All}, nil
+		return kv.Target{Mode: kv.AllMembers}, nil
 	case s == "any":
-		return kv.Target{Mode: kv.Any}, nil
+		return kv.Target{Mode: kv.AnyEndpoint}, nil
 	case s == "follower":
 		return kv.Target{Mode: kv.Followers}, nil
 	case named:
 		if n, err := strconv.Atoi(number); err == nil && n > 0 {
-			return kv.Target{Mode: kv.One, Member: n}, nil
+			return kv.Target{Mode: kv.SingleMember, Member: n}, nil
 		}
 	}
 	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member such as m1 or m2", s)
@@ -277,12 +277,12 @@ func parseServer(s string) (string, error) {
 
 // ParseServer returns the server that a rolling upgrade installs: the version of an installed
 // server, or the path of a server binary. Both are empty for the default server.
-func ParseServer(to string) (version, exec string) {
+func ParseServer(server string) (version, exec string) {
 	switch {
-	case strings.ContainsRune(to, '/'):
-		return "", to
-	case to == DefaultServer:
+	case strings.ContainsRune(server, '/'):
+		return "", server
+	case server == DefaultServer:
 		return "", ""
 	}
-	return to, ""
+	return server, ""
 }

@@ -11,21 +11,21 @@ import (
 // Traffic selects the packets that a network fault affects, and describes the part of the fault's
 // effect that By does not describe. The zero value means that no such settings are given.
 type Traffic struct {
-	From      Ends
-	Direction Direction
-	Share     float64 // fraction of the packets, above 0 and below 1; 0 for kinds that do not use it
-	To        int     // throughput in bytes per second; 0 for kinds that do not use it
+	Partners   Partners
+	Direction  Direction
+	Share      float64 // fraction of the packets, above 0 and below 1; 0 for kinds that do not use it
+	Throughput int     // throughput in bytes per second; 0 for kinds that do not use it
 }
 
-// Ends selects the partners with which a member exchanges packets.
-type Ends uint8
+// Partners selects the partners with which a member exchanges packets.
+type Partners uint8
 
 // Partners of a member.
 const (
-	DefaultEnds Ends = iota // not given: all, or the partners that the kind implies
-	Peers                   // the other members
-	Clients                 // the load, and other programs outside the cluster
-	AllEnds                 // members and clients
+	DefaultPartners Partners = iota // not given: all, or the partners that the kind implies
+	Peers                           // the other members
+	Clients                         // the load, and other programs outside the cluster
+	AllPartners                     // members and clients
 )
 
 // Direction is the direction of packets, seen from the member.
@@ -33,33 +33,33 @@ type Direction uint8
 
 // Directions of packets.
 const (
-	BothWays Direction = iota
-	Inwards            // to the member
-	Outwards           // from the member
+	BothDirections Direction = iota
+	Inbound                  // to the member
+	Outbound                 // from the member
 )
 
-// named holds the names of the values that a key can have.
-type named []string
+// nameList holds the names of the values that a key can have.
+type nameList []string
 
 var (
-	endNames       = named{"", "peers", "clients", "all"}
-	directionNames = named{"", "in", "out"}
+	partnerNames   = nameList{"", "peers", "clients", "all"}
+	directionNames = nameList{"", "in", "out"}
 )
 
-// String returns the name in scenario files, or an empty string for DefaultEnds.
-func (e Ends) String() string { return endNames.nameOf(int(e)) }
+// String returns the name in scenario files, or an empty string for DefaultPartners.
+func (e Partners) String() string { return partnerNames.name(int(e)) }
 
-// String returns the name in scenario files, or an empty string for BothWays.
-func (d Direction) String() string { return directionNames.nameOf(int(d)) }
+// String returns the name in scenario files, or an empty string for BothDirections.
+func (d Direction) String() string { return directionNames.name(int(d)) }
 
-func (n named) nameOf(i int) string {
+func (n nameList) name(i int) string {
 	if i >= len(n) {
 		return "unknown"
 	}
 	return n[i]
 }
 
-func (n named) parse(what, s string) (int, error) {
+func (n nameList) parse(what, s string) (int, error) {
 	if i := slices.Index(n, s); i > 0 {
 		return i, nil
 	}
@@ -84,27 +84,29 @@ func parseThroughput(s string) (int, error) {
 
 // rate returns the value of the key "to" for a slow link.
 func (t *Traffic) rate() string {
-	if t.To == 0 {
+	if t.Throughput == 0 {
 		return ""
 	}
-	return strings.ReplaceAll(text.FormatSize(t.To), " ", "") + perSecond
+	return strings.ReplaceAll(text.FormatSize(t.Throughput), " ", "") + perSecond
 }
 
 // networkKind holds additional properties of a network fault's kind.
 type networkKind struct {
-	// shape is the reason why the kind does not allow the key "from": the kind itself determines
-	// which packets it affects. twoWays is the reason why the kind does not allow the key
+	// noPartnersReason is the reason why the kind does not allow the key "from": the kind itself determines
+	// which packets it affects. noDirectionReason is the reason why the kind does not allow the key
 	// "direction". Both complete a sentence, and are empty if the key is allowed.
-	shape, twoWays string
-	// share describes the key "by", and to describes the key "to", for kinds that require these
+	noPartnersReason, noDirectionReason string
+	// shareHelp describes the key "by", and to describes the key "to", for kinds that require these
 	// keys.
-	share, to string
-	members   int // minimum number of members
+	shareHelp, throughputHelp string
+	members                   int // minimum number of members
 }
 
-// amounts reports whether the kind requires a key in addition to the member and the times.
-func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to != "") }
+// needsAmount reports whether the kind requires a key in addition to the member and the times.
+func (n *networkKind) needsAmount() bool {
+	return n != nil && (n.shareHelp != "" || n.throughputHelp != "")
+}
 
-const betweenMembers = "separates members from each other, but not from clients; remove the field \"from\", or choose blackhole"
+const betweenMembersReason = "separates members from each other, but not from clients; remove the field \"from\", or choose blackhole"
 
-const bothWays = "separates members in both directions; remove the field \"direction\", or choose isolate or blackhole"
+const bothDirectionsReason = "separates members in both directions; remove the field \"direction\", or choose isolate or blackhole"

@@ -27,19 +27,19 @@ type Action uint8
 
 // Actions.
 const (
-	Read       Action = iota // reads one key or an interval
-	Write                    // writes one key
-	Remove                   // removes one key or an interval
-	Compare                  // a guard: decides which other parts of the call are executed
-	Watch                    // starts watching a key or an interval
-	Unwatch                  // ends a watch
-	Grant                    // grants a lease or session
-	Revoke                   // ends a lease or session
-	KeepAlive                // renews a lease or session
-	Other                    // any other action; see Call.Method
-	Found                    // one key in the reply to a list, with its Version
-	Compaction               // discards the history before revision Number
-	AskStatus                // asks for a member's status
+	Read        Action = iota // reads one key or an interval
+	Write                     // writes one key
+	Remove                    // removes one key or an interval
+	Compare                   // a guard: decides which other parts of the call are executed
+	Watch                     // starts watching a key or an interval
+	Unwatch                   // ends a watch
+	Grant                     // grants a lease or session
+	Revoke                    // ends a lease or session
+	KeepAlive                 // renews a lease or session
+	OtherAction               // any other action; see Call.Method
+	ListedKey                 // one key in the reply to a list, with its Version
+	Compaction                // discards the history before revision Number
+	AskStatus                 // asks for a member's status
 	numActions
 )
 
@@ -71,8 +71,8 @@ type Scope uint8
 const (
 	SingleKey Scope = iota // only Key
 	Prefix                 // all keys with the prefix Key
-	Rest                   // the keys with the prefix End, starting with Key: a later page of a list by prefix
-	From                   // Key and all later keys
+	LaterPage              // the keys with the prefix End, starting with Key: a later page of a list by prefix
+	FromKey                // Key and all later keys
 	Interval               // the keys in [Key, End)
 	numScopes
 )
@@ -82,11 +82,11 @@ type Target uint8
 
 // Targets.
 const (
-	Version  Target = iota // the number of writes since the key was created
-	Created                // the revision at which the key was created
-	Modified               // the revision of the key's latest write
-	ValueIs                // the key's value
-	LeaseIs                // the key's lease
+	Version     Target = iota // the number of writes since the key was created
+	Created                   // the revision at which the key was created
+	Modified                  // the revision of the key's latest write
+	ValueTarget               // the key's value
+	LeaseTarget               // the key's lease
 	numTargets
 )
 
@@ -107,25 +107,25 @@ type Flags uint32
 
 // Flags of a part.
 const (
-	Local      Flags = 1 << iota // a Read of the contacted member's own state, which may be stale
-	KeysOnly                     // a Read that returns keys without values
-	CountOnly                    // a Read that returns only the number of keys
-	Before                       // the reply or watch event also contains the previous value
-	KeepValue                    // a Write that does not change the value
-	KeepLease                    // a Write that does not change the lease
-	Progress                     // a Watch with progress notifications
-	NoWrites                     // a Watch that reports no writes
-	NoRemovals                   // a Watch that reports no removals
-	Sorted                       // a Read whose result is sorted by a property other than the key
-	Descending                   // reverses the order of a Sorted Read
-	Fragment                     // a Watch whose large messages may be split
-	MidSegment                   // for scope Prefix: Key ends within a segment, so a hashed prefix matches no hashed key
-	Leased                       // a Read that the leader serves while its lease is valid
-	Existing                     // a Write that fails if the key does not exist
-	Sequential                   // a Write of a new key whose name the store completes with a number; End is the full name
-	Ephemeral                    // a Write whose key is bound to the client's session, or a Grant of a session whose keys are deleted when the session ends
-	Unchecked                    // a Grant of a session that continues even if health checks fail
-	allFlags   = 1<<iota - 1
+	Local           Flags = 1 << iota // a Read of the contacted member's own state, which may be stale
+	KeysOnly                          // a Read that returns keys without values
+	CountOnly                         // a Read that returns only the number of keys
+	PreviousValue                     // the reply or watch event also contains the previous value
+	KeepValue                         // a Write that does not change the value
+	KeepLease                         // a Write that does not change the lease
+	Progress                          // a Watch with progress notifications
+	SkipWrites                        // a Watch that reports no writes
+	SkipRemovals                      // a Watch that reports no removals
+	Sorted                            // a Read whose result is sorted by a property other than the key
+	Descending                        // reverses the order of a Sorted Read
+	Fragment                          // a Watch whose large messages may be split
+	PartialSegment                    // for scope Prefix: Key ends within a segment, so a hashed prefix matches no hashed key
+	LeaderLeaseRead                   // a Read that the leader serves while its lease is valid
+	MustExist                         // a Write that fails if the key does not exist
+	Sequential                        // a Write of a new key whose name the store completes with a number; End is the full name
+	Ephemeral                         // a Write whose key is bound to the client's session, or a Grant of a session whose keys are deleted when the session ends
+	NoHealthChecks                    // a Grant of a session that continues even if health checks fail
+	allFlags        = 1<<iota - 1
 )
 
 // Value is a recorded value.
@@ -144,7 +144,7 @@ type Part struct {
 	Relation Relation // Compare
 	Flags    Flags
 	Key, End []byte
-	Value    Value // for Write, and for Compare with Target ValueIs
+	Value    Value // for Write, and for Compare with Target ValueTarget
 	// Number depends on the action. For Compare it is the revision or version to compare with; for
 	// Read, the revision to read at; for Watch, the first revision; for Compaction, the revision;
 	// for Grant and Write, the time to live in seconds, if there is one; for Unwatch, the watcher's
@@ -153,16 +153,16 @@ type Part struct {
 	// Limit is the maximum number of keys in a Read, or 0 for all keys. For a Grant it is the lock
 	// delay in milliseconds plus 1, or 0 for the store's default.
 	Limit int64
-	Lease int64 // for Write, Grant, Revoke, KeepAlive, and for Compare with Target LeaseIs
+	Lease int64 // for Write, Grant, Revoke, KeepAlive, and for Compare with Target LeaseTarget
 	// Version is the key's version after the call; 0 if it is unknown. It is set if guards compare
 	// versions that are not revisions, or if replies to writes contain no revision.
 	Version int64
 	// Name is the lease's name, in a store that identifies leases by names. It is set only in
 	// replayed calls and is never recorded.
 	Name []byte
-	// Oldest limits a Read to keys that were created at or before this revision; 0 for no limit. It
+	// MaxCreateRevision limits a Read to keys that were created at or before this revision; 0 for no limit. It
 	// is set only in calls that applications send, and is never recorded.
-	Oldest int64
+	MaxCreateRevision int64
 }
 
 // Call is a request and its reply or, if Pushed is set, a message that the server sent without
@@ -170,37 +170,37 @@ type Part struct {
 type Call struct {
 	// At is the time at which the last byte of the request (or, if Pushed is set, of the message)
 	// was received, in nanoseconds since the start of the recording.
-	At   int64
-	Took int64  // nanoseconds from At until the last byte of the reply; -1 if no reply
-	Conn uint32 // the connection's number, counted from 1
+	At       int64
+	Duration int64  // nanoseconds from At until the last byte of the reply; -1 if no reply
+	Conn     uint32 // the connection's number, counted from 1
 	// Stream is the number of the long-lived stream that carried the call; 0 if there is none.
 	Stream uint32
 	Method string // the method's name in the protocol, such as KV/Put
 	Pushed bool   // the server sent this message without a request; it contains a watcher's events
 	Code   uint16 // the protocol's error code; 0 means success
 	// Guarded is set if the call has guards. Held is set if all of them held.
-	Guarded, Held bool
-	Sent, Got     int   // size in bytes of the request and of the reply
-	Revision      int64 // the store's revision in the reply; 0 if unknown
-	Keys          int64 // number of keys read, counted, written or removed; if Pushed is set, the number of events
-	Lease         int64 // the lease that was granted
-	Parts         []Part
+	Guarded, GuardsHeld    bool
+	RequestSize, ReplySize int   // size in bytes of the request and of the reply
+	Revision               int64 // the store's revision in the reply; 0 if unknown
+	KeyCount               int64 // number of keys read, counted, written or removed; if Pushed is set, the number of events
+	Lease                  int64 // the lease that was granted
+	Parts                  []Part
 }
 
 // Answered reports whether the call received a reply.
-func (c *Call) Answered() bool { return c.Took >= 0 }
+func (c *Call) Answered() bool { return c.Duration >= 0 }
 
 // OK reports whether the call succeeded. A call whose guards did not hold also succeeded.
-func (c *Call) OK() bool { return c.Took >= 0 && c.Code == 0 }
+func (c *Call) OK() bool { return c.Duration >= 0 && c.Code == 0 }
 
 // Gap describes traffic that is missing from the recording.
 type Gap struct {
 	At   int64  // when the gap was noticed, in nanoseconds since the start
 	Conn uint32 // the connection's number; 0 if several connections are affected
-	// Calls is the number of missing calls. Calls is 0 if the rest of the connection cannot be
+	// MissingCalls is the number of missing calls. Calls is 0 if the rest of the connection cannot be
 	// decoded, so that the number is unknown.
-	Calls uint64
-	Why   string // the reason, as a clause with a subject and a predicate
+	MissingCalls uint64
+	Reason       string // the reason, as a clause with a subject and a predicate
 }
 
 // Record is one entry in a recording: either a call or a gap. The other field is nil.

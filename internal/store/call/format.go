@@ -25,8 +25,8 @@ const (
 // without the earlier blocks: the first time in a block is absolute. A method's name is written
 // when it first occurs in the block; later records refer to it by number.
 const (
-	isCall = 1
-	isGap  = 2
+	recordCall = 1
+	recordGap  = 2
 
 	callPushed   = 1 << 0
 	callGuarded  = 1 << 1
@@ -34,7 +34,7 @@ const (
 	callAnswered = 1 << 3
 	callLease    = 1 << 4
 	callStream   = 1 << 5
-	allCall      = 1<<6 - 1
+	callMask     = 1<<6 - 1
 
 	partEnd     = 1 << 0
 	partValue   = 1 << 1
@@ -43,27 +43,27 @@ const (
 	partLimit   = 1 << 4
 	partLease   = 1 << 5
 	partVersion = 1 << 6
-	allPart     = 1<<7 - 1
+	partMask    = 1<<7 - 1
 )
 
 // block encodes records in the order in which the calls ended.
 type block struct {
-	buf     []byte
-	count   int
-	last    int64 // At of the previous record
-	methods map[string]uint64
+	buf      []byte
+	count    int
+	lastTime int64 // At of the previous record
+	methods  map[string]uint64
 }
 
 func newBlock() *block { return &block{methods: map[string]uint64{}} }
 
 func (b *block) reset() {
-	b.buf, b.count, b.last = b.buf[:0], 0, 0
+	b.buf, b.count, b.lastTime = b.buf[:0], 0, 0
 	clear(b.methods)
 }
 
 func (b *block) time(at int64) {
-	b.buf = binary.AppendVarint(b.buf, at-b.last)
-	b.last = at
+	b.buf = binary.AppendVarint(b.buf, at-b.lastTime)
+	b.lastTime = at
 }
 
 func (b *block) text(s []byte) {
@@ -72,31 +72,31 @@ func (b *block) text(s []byte) {
 }
 
 func (b *block) gap(g *Gap) {
-	b.buf = append(b.buf, isGap)
+	b.buf = append(b.buf, recordGap)
 	b.time(g.At)
 	b.buf = binary.AppendUvarint(b.buf, uint64(g.Conn))
-	b.buf = binary.AppendUvarint(b.buf, g.Calls)
-	b.text([]byte(g.Why[:min(len(g.Why), maxText)]))
+	b.buf = binary.AppendUvarint(b.buf, g.MissingCalls)
+	b.text([]byte(g.Reason[:min(len(g.Reason), maxText)]))
 	b.count++
 }
 
 // call appends a call to the block. If the encoded call would exceed maxWritten, call returns
 // false and leaves the block unchanged.
 func (b *block) call(c *Call) bool {
-	start, last, pushed := len(b.buf), b.last, len(b.methods)
-	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
+	start, last, pushed := len(b.buf), b.lastTime, len(b.methods)
+	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.GuardsHeld, callHeld) |
 		flagBit(c.Answered(), callAnswered) | flagBit(c.Lease != 0, callLease) | flagBit(c.Stream != 0, callStream)
-	b.buf = append(b.buf, isCall, flags)
+	b.buf = append(b.buf, recordCall, flags)
 	b.time(c.At)
 	if c.Answered() {
-		b.buf = binary.AppendUvarint(b.buf, uint64(c.Took))
+		b.buf = binary.AppendUvarint(b.buf, uint64(c.Duration))
 	}
 	b.buf = binary.AppendUvarint(b.buf, uint64(c.Conn))
 	if c.Stream != 0 {
 		b.buf = binary.AppendUvarint(b.buf, uint64(c.Stream))
 	}
 	b.method(c.Method)
-	for _, n := range [...]uint64{uint64(c.Code), uint64(c.Sent), uint64(c.Got), uint64(c.Revision), uint64(c.Keys)} {
+	for _, n := range [...]uint64{uint64(c.Code), uint64(c.RequestSize), uint64(c.ReplySize), uint64(c.Revision), uint64(c.KeyCount)} {
 		b.buf = binary.AppendUvarint(b.buf, n)
 	}
 	if c.Lease != 0 {
@@ -113,7 +113,7 @@ func (b *block) call(c *Call) bool {
 		}
 	}
 	if !fits {
-		b.buf, b.last = b.buf[:start], last
+		b.buf, b.lastTime = b.buf[:start], last
 		if len(b.methods) > pushed {
 			delete(b.methods, c.Method[:min(len(c.Method), maxText)])
 		}
@@ -137,38 +137,38 @@ func (b *block) method(name string) {
 }
 
 func (b *block) part(p *Part) {
-	has := flagBit(len(p.End) > 0, partEnd) | flagBit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | flagBit(p.Value.Text != nil, partText) |
+	present := flagBit(len(p.End) > 0, partEnd) | flagBit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | flagBit(p.Value.Text != nil, partText) |
 		flagBit(p.Number != 0, partNumber) | flagBit(p.Limit != 0, partLimit) | flagBit(p.Lease != 0, partLease) | flagBit(p.Version != 0, partVersion)
-	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, has)
+	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, present)
 	b.buf = binary.AppendUvarint(b.buf, uint64(p.Flags))
 	b.text(p.Key)
-	if has&partEnd != 0 {
+	if present&partEnd != 0 {
 		b.text(p.End)
 	}
-	if has&partValue != 0 {
+	if present&partValue != 0 {
 		b.buf = binary.AppendUvarint(b.buf, uint64(p.Value.Size))
 		b.buf = binary.LittleEndian.AppendUint64(b.buf, p.Value.Hash)
 	}
-	if has&partText != 0 {
+	if present&partText != 0 {
 		b.text(p.Value.Text)
 	}
-	if has&partNumber != 0 {
+	if present&partNumber != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Number)
 	}
-	if has&partLimit != 0 {
+	if present&partLimit != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Limit)
 	}
-	if has&partLease != 0 {
+	if present&partLease != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Lease)
 	}
-	if has&partVersion != 0 {
+	if present&partVersion != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Version)
 	}
 }
 
-func flagBit(is bool, as byte) byte {
-	if is {
-		return as
+func flagBit(set bool, bit byte) byte {
+	if set {
+		return bit
 	}
 	return 0
 }
@@ -183,14 +183,14 @@ func DecodeBlock(b []byte, do func(Record) error) error {
 	for len(r.b) > 0 {
 		var rec Record
 		switch r.byte() {
-		case isCall:
+		case recordCall:
 			rec.Call = r.call()
-		case isGap:
-			rec.Gap = &Gap{At: r.time(), Conn: r.uint32(), Calls: r.uvarint(), Why: string(r.text(maxText))}
+		case recordGap:
+			rec.Gap = &Gap{At: r.time(), Conn: r.uint32(), MissingCalls: r.uvarint(), Reason: string(r.text(maxText))}
 		default:
-			r.bad = true
+			r.damaged = true
 		}
-		if r.bad {
+		if r.damaged {
 			return errDamagedRecord
 		}
 		if err := do(rec); err != nil {
@@ -202,20 +202,20 @@ func DecodeBlock(b []byte, do func(Record) error) error {
 
 // decoder decodes records from a block.
 type decoder struct {
-	b       []byte
-	bad     bool
-	last    int64
-	methods []string
+	b        []byte
+	damaged  bool
+	lastTime int64
+	methods  []string
 }
 
 func (r *decoder) call() *Call {
-	c := &Call{Took: -1}
+	c := &Call{Duration: -1}
 	flags := r.byte()
-	c.Pushed, c.Guarded, c.Held = flags&callPushed != 0, flags&callGuarded != 0, flags&callHeld != 0
+	c.Pushed, c.Guarded, c.GuardsHeld = flags&callPushed != 0, flags&callGuarded != 0, flags&callHeld != 0
 	c.At = r.time()
 	if flags&callAnswered != 0 {
-		if c.Took = r.positive(); c.Took > maxTime {
-			r.bad = true
+		if c.Duration = r.positive(); c.Duration > maxTime {
+			r.damaged = true
 		}
 	}
 	c.Conn = r.uint32()
@@ -225,17 +225,17 @@ func (r *decoder) call() *Call {
 	c.Method = r.method()
 	code := r.uvarint()
 	c.Code = uint16(code)
-	c.Sent, c.Got = int(r.positive()), int(r.positive())
-	c.Revision, c.Keys = r.positive(), r.positive()
+	c.RequestSize, c.ReplySize = int(r.positive()), int(r.positive())
+	c.Revision, c.KeyCount = r.positive(), r.positive()
 	if flags&callLease != 0 {
 		c.Lease = r.varint()
 	}
 	n := r.uvarint()
-	if flags > allCall || code > math.MaxUint16 || n > MaxParts {
-		r.bad = true
+	if flags > callMask || code > math.MaxUint16 || n > MaxParts {
+		r.damaged = true
 	}
 	for range n {
-		if r.bad {
+		if r.damaged {
 			return c
 		}
 		c.Parts = append(c.Parts, r.part())
@@ -244,34 +244,34 @@ func (r *decoder) call() *Call {
 }
 
 func (r *decoder) part() (p Part) {
-	x, y, has := r.byte(), r.byte(), r.byte()
+	x, y, present := r.byte(), r.byte(), r.byte()
 	p.Action, p.Branch, p.Relation = Action(x&0xf), Branch(x>>4&3), Relation(x>>6)
 	p.Scope, p.Target = Scope(y&0xf), Target(y>>4)
 	flags := r.uvarint()
 	p.Flags = Flags(flags)
-	if p.Action >= numActions || p.Branch >= numBranches || p.Scope >= numScopes || p.Target >= numTargets || has > allPart || flags > allFlags {
-		r.bad = true
+	if p.Action >= numActions || p.Branch >= numBranches || p.Scope >= numScopes || p.Target >= numTargets || present > partMask || flags > allFlags {
+		r.damaged = true
 	}
 	p.Key = r.text(maxKey)
-	if has&partEnd != 0 {
+	if present&partEnd != 0 {
 		p.End = r.text(maxKey)
 	}
-	if has&partValue != 0 {
+	if present&partValue != 0 {
 		p.Value.Size, p.Value.Hash = int(min(r.positive(), math.MaxInt32)), r.uint64()
 	}
-	if has&partText != 0 {
+	if present&partText != 0 {
 		p.Value.Text = r.text(maxWritten)
 	}
-	if has&partNumber != 0 {
+	if present&partNumber != 0 {
 		p.Number = r.varint()
 	}
-	if has&partLimit != 0 {
+	if present&partLimit != 0 {
 		p.Limit = r.varint()
 	}
-	if has&partLease != 0 {
+	if present&partLease != 0 {
 		p.Lease = r.varint()
 	}
-	if has&partVersion != 0 {
+	if present&partVersion != 0 {
 		p.Version = r.varint()
 	}
 	return p
@@ -281,7 +281,7 @@ func (r *decoder) method() string {
 	n := r.uvarint()
 	if n > 0 {
 		if n > uint64(len(r.methods)) {
-			r.bad = true
+			r.damaged = true
 			return ""
 		}
 		return r.methods[n-1]
@@ -292,15 +292,15 @@ func (r *decoder) method() string {
 }
 
 func (r *decoder) time() int64 {
-	r.last += r.varint()
-	if r.last < 0 || r.last > maxTime {
-		r.bad = true
-		r.last = 0
+	r.lastTime += r.varint()
+	if r.lastTime < 0 || r.lastTime > maxTime {
+		r.damaged = true
+		r.lastTime = 0
 	}
-	return r.last
+	return r.lastTime
 }
 
-func (r *decoder) fail() { r.bad, r.b = true, nil }
+func (r *decoder) fail() { r.damaged, r.b = true, nil }
 
 func (r *decoder) byte() byte {
 	if len(r.b) == 0 {
@@ -360,9 +360,9 @@ func (r *decoder) uint64() uint64 {
 	return x
 }
 
-func (r *decoder) text(most int) []byte {
+func (r *decoder) text(maxLen int) []byte {
 	n := r.uvarint()
-	if n > uint64(min(len(r.b), most)) {
+	if n > uint64(min(len(r.b), maxLen)) {
 		r.fail()
 		return nil
 	}

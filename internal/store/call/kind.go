@@ -10,20 +10,20 @@ func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 		return 0, 0, false
 	}
 	if c.Guarded {
-		return kv.CAS, kv.None, true
+		return kv.CAS, kv.NoConsistency, true
 	}
 	first := &c.Parts[0]
 	level = kv.Linearizable
 	switch {
 	case first.Flags&Local != 0:
 		level = kv.Local
-	case first.Flags&Leased != 0:
-		level = kv.Lease
+	case first.Flags&LeaderLeaseRead != 0:
+		level = kv.LeaderLease
 	}
 	if first.Branch != Always { // a transaction without guards
 		for i := range c.Parts {
 			if a := c.Parts[i].Action; a == Write || a == Remove {
-				return kv.Txn, kv.None, true
+				return kv.Txn, kv.NoConsistency, true
 			}
 		}
 		return kv.TxnGet, level, first.Action == Read
@@ -35,9 +35,9 @@ func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 		}
 		return kv.Range, level, true
 	case Write:
-		return kv.Put, kv.None, true
+		return kv.Put, kv.NoConsistency, true
 	case Remove:
-		return kv.Delete, kv.None, true
+		return kv.Delete, kv.NoConsistency, true
 	}
 	return 0, 0, false
 }

@@ -39,8 +39,8 @@ type notRecording string
 func (n notRecording) Error() string { return string(n) }
 
 // ReadRecordingFrom is like ReadRecording, but reads the recording from an io.Reader.
-func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
-	in := bufio.NewReaderSize(from, 1<<18)
+func ReadRecordingFrom(input io.Reader, do func(Record) error) (h Header, problem string, err error) {
+	in := bufio.NewReaderSize(input, 1<<18)
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(in, first); err != nil || string(first) != magic {
 		return h, "", notRecording("the file does not begin with the bytes of a recording")
@@ -49,7 +49,7 @@ func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem
 	if f.Read(in) != nil {
 		return h, "", notRecording("the header is damaged")
 	}
-	if json.Unmarshal(f.Packed, &h) != nil || h.Store == "" {
+	if json.Unmarshal(f.Payload, &h) != nil || h.Store == "" {
 		return h, "", notRecording("the header cannot be read")
 	}
 	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(files.MaxFrame))
@@ -59,14 +59,14 @@ func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem
 	defer code.Close()
 	for {
 		switch err := f.Read(in); {
-		case errors.Is(err, files.ErrCut):
+		case errors.Is(err, files.ErrIncomplete):
 			return h, "the recording was not closed: only the records before the end of the file are read", nil
 		case err != nil:
 			return h, "the recording is damaged: only the records before the damage are read", nil
 		case f.Count == 0:
 			return h, "", nil
 		}
-		raw, err := code.DecodeAll(f.Packed, nil)
+		raw, err := code.DecodeAll(f.Payload, nil)
 		if err != nil || len(raw) != f.Size {
 			return h, "the recording is damaged: only the records before the damage are read", nil
 		}

@@ -19,7 +19,7 @@ import (
 
 // TestRecordsRoundTrip writes records of every form, with extreme values, and reads them again.
 func TestRecordsRoundTrip(t *testing.T) {
-	for seed := range uint64(settle.Drawn(20, 2)) {
+	for seed := range uint64(settle.RandomCases(20, 2)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "a.qbrec")
 		head := call.Header{Store: "etcd", Tool: "devel", Started: time.Unix(1, 2).UTC(), Plain: seed%2 == 0}
@@ -30,7 +30,7 @@ func TestRecordsRoundTrip(t *testing.T) {
 		var want []call.Record
 		for range 500 {
 			if r.IntN(20) == 0 {
-				g := call.Gap{At: r.Int64N(1 << 40), Conn: r.Uint32(), Calls: r.Uint64(), Why: "because"}
+				g := call.Gap{At: r.Int64N(1 << 40), Conn: r.Uint32(), MissingCalls: r.Uint64(), Reason: "because"}
 				w.Gap(g)
 				want = append(want, call.Record{Gap: &g})
 				continue
@@ -66,11 +66,11 @@ func randomCall(r *rand.Rand) *call.Call {
 		return b
 	}
 	c := &call.Call{
-		At: number() / 4, Took: number()/4 - 1, Conn: r.Uint32(), Method: []string{"KV/Put", "KV/Txn", "", "a/b"}[r.IntN(4)],
-		Pushed: r.IntN(4) == 0, Code: uint16(r.Uint32()), Guarded: r.IntN(2) == 0, Held: r.IntN(2) == 0,
-		Sent: int(number()), Got: int(number()), Revision: number(), Keys: number(),
+		At: number() / 4, Duration: number()/4 - 1, Conn: r.Uint32(), Method: []string{"KV/Put", "KV/Txn", "", "a/b"}[r.IntN(4)],
+		Pushed: r.IntN(4) == 0, Code: uint16(r.Uint32()), Guarded: r.IntN(2) == 0, GuardsHeld: r.IntN(2) == 0,
+		RequestSize: int(number()), ReplySize: int(number()), Revision: number(), KeyCount: number(),
 	}
-	c.Took = max(c.Took, -1)
+	c.Duration = max(c.Duration, -1)
 	if r.IntN(3) == 0 {
 		c.Stream, c.Lease = r.Uint32(), -number()
 	}
@@ -90,7 +90,7 @@ func randomCall(r *rand.Rand) *call.Call {
 
 // TestACrashLeavesItReadable truncates a recording at every length and reads the remaining part.
 func TestACrashLeavesItReadable(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
 	w, err := call.CreateRecording(path, &call.Header{Store: "etcd"})
 	if err != nil {
@@ -185,10 +185,10 @@ func TestScopes(t *testing.T) {
 		}{
 			{"/a/b", "", call.SingleKey, 0, ""},
 			{"/a/b/", "/a/b0", call.Prefix, 0, ""},
-			{"/a/b", "/a/c", call.Prefix, call.MidSegment, ""},
-			{"/a/b/c\x00", "/a/b0", call.Rest, 0, "/a/b/"},
+			{"/a/b", "/a/c", call.Prefix, call.PartialSegment, ""},
+			{"/a/b/c\x00", "/a/b0", call.LaterPage, 0, "/a/b/"},
 			{"/a/b", "/b/c", call.Interval, 0, "/b/c"},
-			{"/a/b", "/a0", call.Rest, 0, "/a/"},
+			{"/a/b", "/a0", call.LaterPage, 0, "/a/"},
 		} {
 			var p call.Part
 			v.SetInterval(&p, []byte(test.key), []byte(test.end))
@@ -229,7 +229,7 @@ func FuzzDecode(f *testing.F) {
 				if r.Gap.At < 0 {
 					t.Fatal("a gap before the beginning")
 				}
-			case c.At < 0 || c.Took < -1 || c.Sent < 0 || c.Got < 0 || c.Keys < 0 || c.Revision < 0 || len(c.Parts) > call.MaxParts:
+			case c.At < 0 || c.Duration < -1 || c.RequestSize < 0 || c.ReplySize < 0 || c.KeyCount < 0 || c.Revision < 0 || len(c.Parts) > call.MaxParts:
 				t.Fatalf("%+v", c)
 			}
 			return nil

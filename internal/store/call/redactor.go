@@ -107,10 +107,10 @@ func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	case bytes.Equal(end, PrefixEnd(key)):
 		p.Scope = Prefix
 		if len(key) > 0 && key[len(key)-1] != separator {
-			p.Flags |= MidSegment
+			p.Flags |= PartialSegment
 		}
 	case end[n-1] == separator+1 && len(key) >= n && bytes.Equal(key[:n-1], end[:n-1]) && key[n-1] == separator:
-		p.Scope, p.End = Rest, r.RedactKey(key[:n])
+		p.Scope, p.End = LaterPage, r.RedactKey(key[:n])
 	default:
 		p.Scope, p.End = Interval, r.RedactKey(end)
 	}

@@ -32,13 +32,13 @@ type RecordingWriter struct {
 	stop chan struct{}
 	done chan struct{}
 
-	mu     sync.Mutex
-	cur    *block
-	free   []*block
-	missed uint64 // number of calls that were omitted since the last Gap
-	at     int64  // time of the first omitted call
-	why    string
-	counts Counts
+	mu            sync.Mutex
+	cur           *block
+	free          []*block
+	missed        uint64 // number of calls that were omitted since the last Gap
+	firstMissedAt int64  // time of the first omitted call
+	reason        string
+	counts        Counts
 
 	// Until the channel done is closed, only the writing goroutine may use the following fields.
 	err   error
@@ -87,7 +87,7 @@ func (w *RecordingWriter) Call(c *Call) {
 		return
 	}
 	w.counts.Calls++
-	w.handOver(blockSize)
+	w.queueBlock(blockSize)
 }
 
 // Gap adds a gap to the recording.
@@ -95,9 +95,9 @@ func (w *RecordingWriter) Gap(g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts.Gaps++
-	w.counts.Missed += g.Calls
+	w.counts.Missed += g.MissingCalls
 	w.cur.gap(&g)
-	w.handOver(blockSize)
+	w.queueBlock(blockSize)
 }
 
 // Counts returns the numbers of records that have been added so far.
@@ -113,7 +113,7 @@ func (w *RecordingWriter) Counts() Counts {
 // cannot keep up.
 func (w *RecordingWriter) ensureRoom(at int64) bool {
 	if len(w.cur.buf) >= blockSize {
-		w.handOver(blockSize)
+		w.queueBlock(blockSize)
 	}
 	if len(w.cur.buf) >= blockSize {
 		w.countMissed(at, "calls arrived faster than they could be written to disk")
@@ -125,25 +125,25 @@ func (w *RecordingWriter) ensureRoom(at int64) bool {
 	return true
 }
 
-func (w *RecordingWriter) countMissed(at int64, why string) {
+func (w *RecordingWriter) countMissed(at int64, reason string) {
 	if w.missed == 0 {
-		w.at, w.why = at, why
+		w.firstMissedAt, w.reason = at, reason
 	}
 	w.missed++
 }
 
 // writeGap adds a Gap that counts the omitted calls.
 func (w *RecordingWriter) writeGap() {
-	w.cur.gap(&Gap{At: w.at, Calls: w.missed, Why: w.why})
+	w.cur.gap(&Gap{At: w.firstMissedAt, MissingCalls: w.missed, Reason: w.reason})
 	w.counts.Gaps++
 	w.counts.Missed += w.missed
 	w.missed = 0
 }
 
-// handOver queues the block for writing, if the block has the given minimum size in bytes and the
+// queueBlock queues the block for writing, if the block has the given minimum size in bytes and the
 // queue is not full.
-func (w *RecordingWriter) handOver(least int) {
-	if len(w.cur.buf) < least || w.cur.count == 0 {
+func (w *RecordingWriter) queueBlock(minSize int) {
+	if len(w.cur.buf) < minSize || w.cur.count == 0 {
 		return
 	}
 	select {
@@ -197,7 +197,7 @@ func (w *RecordingWriter) run(code *zstd.Encoder) {
 			put(b)
 		case <-tick.C:
 			w.mu.Lock()
-			w.handOver(1)
+			w.queueBlock(1)
 			w.mu.Unlock()
 		case <-w.stop:
 			for len(w.full) > 0 {

@@ -51,12 +51,12 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Txn:    "cetcd ends the connection when it receives a transaction",
 		},
 		NoReads: map[kv.Consistency]string{
-			kv.Lease: "cetcd has no lease reads, because reads in its default mode may be stale; use local reads",
+			kv.LeaderLease: "cetcd has no lease reads, because reads in its default mode may be stale; use local reads",
 		},
-		Ascending: true,
-		InFlight:  1,
+		Ascending:   true,
+		MaxInFlight: 1,
 	})
-	can.Features[kv.Order] = "a read returns a ModifyIndex, which is an etcd revision; a write returns no revision"
+	can.Features[kv.WriteOrder] = "a read returns a ModifyIndex, which is an etcd revision; a write returns no revision"
 	return can
 }
 
@@ -74,7 +74,7 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 		return store.Launch{}, err
 	}
 	if spec.Exec == "" {
-		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", source.ByHand())
+		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", source.ManualRecipe())
 	}
 	return etcdproxy.Launch(Name, spec.Exec, spec, func(address, etcdURL string) []string {
 		return []string{"-consuladdr", address, "-etcd", etcdURL}
@@ -115,12 +115,12 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 // Tap implements store.Tapped.
 func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
 
-// Replays implements store.Replayer. It returns false for deletes, transactions, and sessions with
+// CanReplay implements store.Replayer. It returns false for deletes, transactions, and sessions with
 // their locks, because cetcd does not support them.
-func (*Store) Replays(r *call.Call) bool { return consul.ReplaysKeys(r) }
+func (*Store) CanReplay(r *call.Call) bool { return consul.CanReplayKeys(r) }
 
-// Requires implements store.Replayer. It returns nil because no key depends on another key.
-func (*Store) Requires(*call.Part) []byte { return nil }
+// RequiredKey implements store.Replayer. It returns nil because no key depends on another key.
+func (*Store) RequiredKey(*call.Part) []byte { return nil }
 
 // Codecs implements store.Store. It returns Consul's codecs, restricted to the requests that cetcd
 // supports. If etcd has no quorum, cetcd never responds to a PUT.
@@ -129,15 +129,15 @@ func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(
 // dialect describes how cetcd differs from Consul: for example, cetcd ignores parameters without a
 // value.
 func (s *Store) dialect() *consul.Dialect {
-	return &consul.Dialect{JSON: true, Failed: failed, StoreInfo: httpkv.StoreInfo{
+	return &consul.Dialect{AlwaysJSON: true, FailureOutcome: failureOutcome, StoreInfo: httpkv.StoreInfo{
 		Operations: s.Capabilities().Operations, Name: Name,
 		HTTP2: "is this the port of cetcd, and not of its etcd member?", TLS: "which cetcd does not",
 	}}
 }
 
-// failed returns the outcome and text for a response with a status other than 200. A 400 response
+// failureOutcome returns the outcome and text for a response with a status other than 200. A 400 response
 // to a write may hide an etcd error, so its outcome is indefinite. A redirect is a definite error.
-func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
+func failureOutcome(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	text = httpkv.AppendText(nil, r)
 	switch {
 	case r.Status >= 300 && r.Status < 400:

@@ -21,10 +21,10 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%v is there, or nothing says why it is not", k)
 		}
 	}
-	if _, ok := s.Reads[kv.Lease]; ok || s.NoReads[kv.Lease] == "" {
+	if _, ok := s.Reads[kv.LeaderLease]; ok || s.NoReads[kv.LeaderLease] == "" {
 		t.Error("lease reads are there, or nothing says why they are not")
 	}
-	if len(s.Reads) != 2 || s.Reads[kv.Linearizable] == "" || s.InFlight != 1 {
+	if len(s.Reads) != 2 || s.Reads[kv.Linearizable] == "" || s.MaxInFlight != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -42,7 +42,7 @@ func TestLaunch(t *testing.T) {
 	}
 	p := l.Processes[0]
 	want := []string{"-consuladdr", "127.0.0.1:3", "-etcd", "http://127.0.0.1:1"}
-	if p.Path != "/opt/cetcd" || p.Endpoint != "127.0.0.1:3" || !slices.Equal(p.Args, want) || len(p.Behind) != 1 || p.Behind[0].Path != "/self" {
+	if p.Path != "/opt/cetcd" || p.Endpoint != "127.0.0.1:3" || !slices.Equal(p.Args, want) || len(p.Backends) != 1 || p.Backends[0].Path != "/self" {
 		t.Errorf("%+v", p)
 	}
 	spec.Members[0].Ports = []int{1, 2}

@@ -17,7 +17,9 @@ func answer(status int, body string) string {
 
 const one = `[{"CreateIndex":2,"ModifyIndex":7,"LockIndex":0,"Key":"k","Flags":0,"Value":"aGVsbG8=","Session":""}]`
 
-func newCodec() store.Codec { return New().Codecs(store.Access{})(store.Dialed{Endpoint: "h:1"}) }
+func newCodec() store.Codec {
+	return New().Codecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"})
+}
 
 func newScripted(t testing.TB) storetest.Script[store.Codec] {
 	return storetest.Script[store.Codec]{TB: t, Codec: newCodec()}
@@ -53,8 +55,8 @@ func TestOperations(t *testing.T) {
 		"no text":        {store.Op{Kind: kv.Put, Key: []byte("k")}, "PUT /v1/kv/k", 500, "", store.Event{Outcome: kv.StoreError, Text: []byte("HTTP status 500")}},
 		"no key":         {store.Op{Kind: kv.Put}, "PUT /v1/kv/", 400, "Missing key name\n", store.Event{Outcome: kv.BadRequest, Text: []byte("Missing key name")}},
 		"another server": {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 404, "404 page not found", store.Event{Outcome: kv.BadRequest, Text: []byte("the server has no /v1/kv: is this cetcd's port?")}},
-		"no index":       {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k","Value":"dg=="}]`, store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in cetcd has one")}},
-		"stray":          {store.Op{Kind: kv.Range, Key: []byte("ka"), Range: &store.RangeOp{End: []byte("kb")}}, "GET /v1/kv/k?recurse=true", 200, `[{"Key":"l","ModifyIndex":3,"Value":"dg=="}]`, store.Event{Outcome: kv.WrongAnswer, Text: []byte("cetcd listed a key without the requested prefix")}},
+		"no index":       {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k","Value":"dg=="}]`, store.Event{Outcome: kv.WrongResponse, Text: []byte("the response has no index above 0, but every key in cetcd has one")}},
+		"stray":          {store.Op{Kind: kv.Range, Key: []byte("ka"), Range: &store.RangeOp{End: []byte("kb")}}, "GET /v1/kv/k?recurse=true", 200, `[{"Key":"l","ModifyIndex":3,"Value":"dg=="}]`, store.Event{Outcome: kv.WrongResponse, Text: []byte("cetcd listed a key without the requested prefix")}},
 		"no JSON":        {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k"`, store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that cetcd does not send")}},
 		"no base64":      {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k","ModifyIndex":3,"Value":"!"}]`, store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that cetcd does not send")}},
 		"two":            {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{},{}]`, store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that cetcd does not send")}},
@@ -94,7 +96,7 @@ func TestUnknownVersion(t *testing.T) {
 		if got := s.Sent(); got != write {
 			t.Errorf("sent %q, not %q", got, write)
 		}
-		if events := s.Feed(answer(200, "true")); len(events) != 1 || events[0].Outcome != kv.OK || events[0].Extra != 1 {
+		if events := s.Feed(answer(200, "true")); len(events) != 1 || events[0].Outcome != kv.OK || events[0].ExtraRequests != 1 {
 			t.Errorf("%+v", events)
 		}
 	}

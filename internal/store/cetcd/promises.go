@@ -17,16 +17,16 @@ const (
 // contains no ModifyIndex, and the response "false" may also mean an etcd error.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
-		Of: map[history.Promise]string{
-			history.Order:        txns + "operations \"occur in a total order, consistent with real-time order of those operations\", and the revisions show this order",
-			history.Linearizable: txns + "\"strict serializability for all KV api calls\", except for reads that request a weaker consistency",
-			history.Snapshot:     readme + "; a ModifyIndex is the etcd revision of the key's latest change",
-			history.Durable:      txns + "\"Any completed operations are durable\"",
-			history.Once:         txns + "\"KV Service operations are atomic\"",
-			history.Compare:      readme + "; a write with cas is executed only if the given index is the key's ModifyIndex",
+		Sources: map[history.Promise]string{
+			history.RevisionOrder: txns + "operations \"occur in a total order, consistent with real-time order of those operations\", and the revisions show this order",
+			history.Linearizable:  txns + "\"strict serializability for all KV api calls\", except for reads that request a weaker consistency",
+			history.Snapshot:      readme + "; a ModifyIndex is the etcd revision of the key's latest change",
+			history.Durable:       txns + "\"Any completed operations are durable\"",
+			history.AtMostOnce:    txns + "\"KV Service operations are atomic\"",
+			history.CompareAndSet: readme + "; a write with cas is executed only if the given index is the key's ModifyIndex",
 		},
-		Own:              kv.Linearizable, // a quorum read, then a read of the member's own state
-		Unsure:           true,
+		MemberReadLevel:  kv.Linearizable, // a quorum read, then a read of the member's own state
+		AmbiguousResults: true,
 		NoWriteRevisions: true,
 	}
 }

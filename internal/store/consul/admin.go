@@ -51,10 +51,10 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 		timeout: a.Timeout(), endpoints: a.Endpoints, http: httpkv.Client(a),
 		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
 	}
-	admin.http.Transport = asGiven{admin.http.Transport, tokenOf(a)}
+	admin.http.Transport = tokenTransport{admin.http.Transport, accessToken(a)}
 	for _, e := range a.Endpoints {
 		c, err := api.NewClient(&api.Config{
-			Address: e, Scheme: scheme, Token: anyToken, HttpClient: admin.http,
+			Address: e, Scheme: scheme, Token: placeholderToken, HttpClient: admin.http,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("cannot create a Consul client for %s: %w", e, err)
@@ -95,10 +95,10 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	case again:
 		return a.askAgent(ctx, i)
 	case leader == "":
-		m.Role = kv.Unknown
+		m.Role = kv.UnknownRole
 	case m.Leader == m.ID:
 		m.Role = kv.Leader
-	case m.Hidden != "" && m.Role == kv.Unknown: // no server has the endpoint's address, so the role remains unknown
+	case m.HiddenData != "" && m.Role == kv.UnknownRole: // no server has the endpoint's address, so the role remains unknown
 	default:
 		m.Role = kv.Follower
 	}
@@ -176,7 +176,7 @@ func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member
 	if rpc != "" && (len(a.servers) < kv.MaxMembers || a.servers[rpc] != 0) {
 		a.servers[rpc] = m.ID
 	}
-	if m.Role != kv.Leader && m.Role != kv.Unknown {
+	if m.Role != kv.Leader && m.Role != kv.UnknownRole {
 		m.Leader = a.servers[leader]
 	}
 	a.known[i], a.leaders[i] = m, leader
@@ -194,7 +194,7 @@ func hasNoVote(servers, id string) bool {
 // failedMember returns the status for an agent that did not respond.
 func (a *admin) failedMember(i int, ctx context.Context, err error) store.Member {
 	return store.Member{
-		Endpoint: a.endpoints[i], Gone: store.IsRefused(err),
+		Endpoint: a.endpoints[i], ProcessEnded: store.IsConnectionRefused(err),
 		Err: fmt.Errorf("%s did not respond like Consul: %s", a.endpoints[i], reason(ctx, err)),
 	}
 }
@@ -214,9 +214,9 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	switch m := a.askAgent(ctx, i); { // a client agent would forward the reads to any server
 	case m.Err != nil:
 		return 0, m.Err
-	case m.Role == kv.Unknown && m.Hidden != "":
-		return 0, fmt.Errorf("quorumbench cannot determine whether %s is a Consul server: %s", m.Endpoint, m.Hidden)
-	case m.Role == kv.Unknown:
+	case m.Role == kv.UnknownRole && m.HiddenData != "":
+		return 0, fmt.Errorf("quorumbench cannot determine whether %s is a Consul server: %s", m.Endpoint, m.HiddenData)
+	case m.Role == kv.UnknownRole:
 		return 0, fmt.Errorf("%s is not a Consul server, or currently knows no leader", m.Endpoint)
 	}
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
@@ -331,10 +331,10 @@ func reason(ctx context.Context, err error) string {
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }
 
-// UserUnchecked implements store.Admin. If ACLs are disabled, an agent refuses to describe the
+// UncheckedUserReason implements store.Admin. If ACLs are disabled, an agent refuses to describe the
 // request's token, which shows that it does not check tokens.
-func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
-	c, err := a.first(ctx)
+func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return "", err
 	}

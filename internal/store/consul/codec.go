@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-func tokenOf(a store.Access) string {
+func accessToken(a store.Access) string {
 	if a.Password != "" {
 		return a.Password
 	}
@@ -17,16 +17,16 @@ func tokenOf(a store.Access) string {
 // Codecs returns the codecs of one event loop for a server with this dialect. The ACL token is the
 // password in the access or, if there is none, the user.
 func (d *Dialect) Codecs(a store.Access) store.Codecs {
-	token := tokenOf(a)
-	return func(dialed store.Dialed) store.Codec {
+	token := accessToken(a)
+	return func(dialed store.ConnectionInfo) store.Codec {
 		c := newCodec(dialed, token, d)
 		c.grants = a.Grants
 		return c
 	}
 }
 
-func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
-	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, KeepFields: []string{"X-Consul-Index"}}
+func newCodec(d store.ConnectionInfo, token string, dialect *Dialect) *codec {
+	cfg := http1.Config{Host: d.Endpoint, BufferBudget: d.BufferBudget, KeepFields: []string{"X-Consul-Index"}}
 	if token != "" {
 		cfg.Fields = []http1.Field{{Name: "X-Consul-Token", Value: token}}
 	}
@@ -49,37 +49,37 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	return c
 }
 
-// Answered implements httpkv.API.
-func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
+// HandleResponse implements httpkv.API.
+func (c *codec) HandleResponse(r *http1.Response, e *store.Event) (pending bool) {
 	if c.Purpose == httpkv.ReplayedCall {
-		c.replayAnswered(r, e)
+		c.handleReplayResponse(r, e)
 		return false
 	}
 	if c.Purpose == httpkv.Listing {
 		c.BeginList()
 	}
 	switch {
-	case c.OfService:
-		c.registered(r, e)
-	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
-		c.notFound(e)
+	case c.ForService:
+		c.handleRegistered(r, e)
+	case r.Status == 404 && len(r.Body) == 0 && !c.AlwaysJSON:
+		c.handleNotFound(e)
 	case r.Status != 200:
-		e.Outcome, e.Text = c.Failed(r)
+		e.Outcome, e.Text = c.FailureOutcome(r)
 	case c.Purpose == httpkv.Listing:
 		c.parseList(r.Body, e)
-	case c.Kind == kv.Get && c.JSON:
+	case c.Kind == kv.Get && c.AlwaysJSON:
 		c.parseOne(r.Body, e)
 	case c.Kind == kv.Get:
 		// A response about one existing key has the key's ModifyIndex as its index.
 		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
-			c.wrong(e, noIndex)
+			c.setWrongResponse(e, noIndex)
 		}
 	case c.Kind == kv.Txn:
 		c.parseTxn(r.Body, e)
 	case c.Kind == kv.KeepAlive:
 		c.parseRenewed(r.Body, e)
 	default:
-		c.written(r.Body, e)
+		c.parseWritten(r.Body, e)
 	}
 	return false
 }

@@ -16,15 +16,15 @@ import (
 // request to send. There is one exception: for a transaction with a single operation, the recorded
 // method is also needed.
 
-// Replays implements store.Replayer. It returns false for blocking queries, services and
+// CanReplay implements store.Replayer. It returns false for blocking queries, services and
 // administration.
-func (*Store) Replays(r *call.Call) bool { return Replays(r) }
+func (*Store) CanReplay(r *call.Call) bool { return CanReplay(r) }
 
-// Requires implements store.Replayer. It returns nil because no key depends on another key.
-func (*Store) Requires(*call.Part) []byte { return nil }
+// RequiredKey implements store.Replayer. It returns nil because no key depends on another key.
+func (*Store) RequiredKey(*call.Part) []byte { return nil }
 
-// Replays reports whether a Dialect's codecs can replay a recorded call.
-func Replays(r *call.Call) bool {
+// CanReplay reports whether a Dialect's codecs can replay a recorded call.
+func CanReplay(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodDelete, methodTxn, methodCreate, methodRenew, methodDestroy:
 	default:
@@ -32,18 +32,18 @@ func Replays(r *call.Call) bool {
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case call.Other, call.Watch, call.Unwatch:
+		case call.OtherAction, call.Watch, call.Unwatch:
 			return false
 		}
 	}
 	return !r.Pushed && len(r.Parts) > 0
 }
 
-// ReplaysKeys reports whether a recorded call can be replayed, reads or writes only keys, and uses
+// CanReplayKeys reports whether a recorded call can be replayed, reads or writes only keys, and uses
 // no lock.
-func ReplaysKeys(r *call.Call) bool {
-	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseIs })
-	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
+func CanReplayKeys(r *call.Call) bool {
+	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseTarget })
+	return (r.Method == methodGet || r.Method == methodPut) && !locks && CanReplay(r)
 }
 
 // Replay implements httpkv.API.
@@ -52,44 +52,44 @@ func (c *codec) Replay(r *call.Call) {
 	c.guarded = r.Guarded
 	switch {
 	case r.Method == methodTxn || p.Branch != call.Always || len(r.Parts) > 1 && r.Parts[1].Action == call.Compare:
-		c.again = againTxn
+		c.replayed = replayedTxn
 		c.replayTransaction(r)
 	case p.Action == call.Read:
 		c.replayRead(p)
 	case p.Action == call.Write:
-		c.again = againWrite
+		c.replayed = replayedWrite
 		b := c.Head(http1.AppendPath(c.Begin(c.put), httpkv.TrimSlash(p.Key)))
 		c.Send(append(b, p.Value.Text...))
 	case p.Action == call.Remove:
-		c.again = againWrite
+		c.replayed = replayedWrite
 		b := http1.AppendPath(c.Begin(c.del), httpkv.TrimSlash(p.Key))
 		if p.Scope == call.Prefix {
 			b = append(b, "?recurse=true"...)
 		}
 		c.Send(c.Head(b))
 	case p.Action == call.Compare && len(r.Parts) > 1:
-		c.again = againWrite
-		c.replaySwap(p, &r.Parts[1])
+		c.replayed = replayedWrite
+		c.replayConditional(p, &r.Parts[1])
 	case p.Action == call.Grant:
-		c.again = againGrant
+		c.replayed = replayedGrant
 		c.Send(appendSession(c.Head(c.Begin(c.create)), p))
 	case p.Action == call.Revoke:
-		c.again = againLease
+		c.replayed = replayedLease
 		c.Send(c.Head(http1.AppendPath(c.Begin(c.destroy), p.Name)))
 	default:
-		c.again = againLease
+		c.replayed = replayedLease
 		c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), p.Name)))
 	}
 }
 
 func (c *codec) replayRead(p *call.Part) {
-	c.again = againRead
+	c.replayed = replayedRead
 	b := append(http1.AppendPath(c.Begin(c.get), httpkv.TrimSlash(p.Key)), '?')
 	switch {
 	case p.Flags&call.KeysOnly != 0:
-		c.again, b = againNames, append(b, "keys=true"...)
+		c.replayed, b = replayedNames, append(b, "keys=true"...)
 	case p.Scope == call.Prefix:
-		c.again, b = againList, append(b, "recurse=true"...)
+		c.replayed, b = replayedList, append(b, "recurse=true"...)
 	}
 	c.Send(c.Head(appendMode(b, p.Flags)))
 }
@@ -101,7 +101,7 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	switch {
 	case flags&call.Local != 0:
 		word = "stale=true"
-	case flags&call.Leased == 0:
+	case flags&call.LeaderLeaseRead == 0:
 		word = "consistent=true"
 	}
 	if word != "" && b[len(b)-1] != '?' {
@@ -110,8 +110,8 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	return append(b, word...)
 }
 
-// replaySwap sends the write or removal p. The part guard contains the condition of p.
-func (c *codec) replaySwap(guard, p *call.Part) {
+// replayConditional sends the write or removal p. The part guard contains the condition of p.
+func (c *codec) replayConditional(guard, p *call.Part) {
 	key := httpkv.TrimSlash(p.Key)
 	if p.Action == call.Remove {
 		b := append(http1.AppendPath(c.Begin(c.del), key), "?cas="...)
@@ -120,7 +120,7 @@ func (c *codec) replaySwap(guard, p *call.Part) {
 	}
 	b := http1.AppendPath(c.Begin(c.put), key)
 	switch {
-	case guard.Target != call.LeaseIs:
+	case guard.Target != call.LeaseTarget:
 		b = strconv.AppendInt(append(b, "?cas="...), guard.Number, 10)
 	case p.Lease != 0:
 		b = http1.AppendForm(append(b, "?acquire="...), p.Name)
@@ -136,7 +136,7 @@ func appendSession(b []byte, p *call.Part) []byte {
 	if p.Flags&call.Ephemeral != 0 {
 		b = append(b[:len(b)-len(`release"`)], `delete"`...)
 	}
-	if p.Flags&call.Unchecked != 0 {
+	if p.Flags&call.NoHealthChecks != 0 {
 		b = append(b, `,"Checks":[]`...)
 	}
 	if p.Number > 0 {
@@ -157,7 +157,7 @@ func (c *codec) replayTransaction(r *call.Call) {
 	b = append(c.Head(b), '[')
 	for i := 0; i < len(r.Parts); i++ {
 		p := &r.Parts[i]
-		if p.Action == call.Found {
+		if p.Action == call.ListedKey {
 			continue
 		}
 		if b[len(b)-1] != '[' {
@@ -177,35 +177,35 @@ func (c *codec) replayTransaction(r *call.Call) {
 	c.Send(append(b, ']'))
 }
 
-// replayAnswered handles the response to a recorded call.
-func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
-	reads := c.again <= againNames
+// handleReplayResponse handles the response to a recorded call.
+func (c *codec) handleReplayResponse(r *http1.Response, e *store.Event) {
+	reads := c.replayed <= replayedNames
 	switch {
 	case reads && r.Status == 404 && len(r.Body) == 0:
-		if c.again == againRead {
+		if c.replayed == replayedRead {
 			e.Outcome = kv.Miss
 		}
-	case c.again == againTxn && r.Status == 409 && c.guarded:
+	case c.replayed == replayedTxn && r.Status == 409 && c.guarded:
 		e.Outcome = kv.Conflict
 	case r.Status != 200:
-		e.Outcome, e.Text = c.Failed(r)
-	case c.again == againRead:
+		e.Outcome, e.Text = c.FailureOutcome(r)
+	case c.replayed == replayedRead:
 		c.parseOne(r.Body, e)
 	case reads:
 		c.parseReplayedList(r.Body, e)
-	case c.again == againWrite:
-		c.written(r.Body, e)
-	case c.again == againTxn:
+	case c.replayed == replayedWrite:
+		c.parseWritten(r.Body, e)
+	case c.replayed == replayedTxn:
 		c.parseReplayedResults(r.Body, e)
-	case c.again == againGrant:
-		c.granted(r.Body, e)
+	case c.replayed == replayedGrant:
+		c.parseGrant(r.Body, e)
 	}
 }
 
 // parseReplayedList counts the keys in a list. It passes each key with its version to the
 // operation's store.Keys.
 func (c *codec) parseReplayedList(body []byte, e *store.Event) {
-	names := c.again == againNames
+	names := c.replayed == replayedNames
 	if !names {
 		c.BeginList()
 	}
@@ -219,7 +219,7 @@ func (c *codec) parseReplayedList(body []byte, e *store.Event) {
 		c.parseReplayedEntry(&s)
 	}
 	if !s.End() {
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
@@ -239,7 +239,7 @@ func (c *codec) parseReplayedEntry(s *httpkv.JSONScanner) {
 		s.Fail()
 		return
 	}
-	c.HandOutVersion(k.key, value, k.index)
+	c.PassKeyVersion(k.key, value, k.index)
 }
 
 // parseReplayedResults parses the response to a recorded transaction.
@@ -263,7 +263,7 @@ func (c *codec) parseReplayedResults(body []byte, e *store.Event) {
 		}
 	}
 	if !s.End() {
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
@@ -281,9 +281,9 @@ func (c *codec) parseReplayedResult(s *httpkv.JSONScanner) {
 	}
 }
 
-// granted parses the response to a request that creates a session. It sets the event's value to the
+// parseGrant parses the response to a request that creates a session. It sets the event's value to the
 // session's name.
-func (c *codec) granted(body []byte, e *store.Event) {
+func (c *codec) parseGrant(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -299,7 +299,7 @@ func (c *codec) granted(body []byte, e *store.Event) {
 	}
 	switch {
 	case !s.End() || len(e.Value) == 0:
-		c.malformed(e)
+		c.setMalformed(e)
 	case c.grants != nil:
 		c.grants.Add(string(e.Value))
 	}

@@ -17,7 +17,7 @@ func recorded() (calls []call.Call) {
 		return call.Part{Action: a, Branch: b, Key: key, Value: text, Name: []byte("s"), Lease: 3, Number: 5, Target: call.Modified}
 	}
 	prefix, names, lock, owner := part(call.Read, call.Always), part(call.Read, call.Always), part(call.Compare, call.Always), part(call.Write, call.Then)
-	prefix.Scope, names.Flags, lock.Target, owner.Lease = call.Prefix, call.KeysOnly, call.LeaseIs, 0
+	prefix.Scope, names.Flags, lock.Target, owner.Lease = call.Prefix, call.KeysOnly, call.LeaseTarget, 0
 	for _, c := range []call.Call{
 		{Method: methodGet, Parts: []call.Part{part(call.Read, call.Always)}},
 		{Method: methodGet, Parts: []call.Part{prefix}},
@@ -38,24 +38,24 @@ func recorded() (calls []call.Call) {
 	return calls
 }
 
-// sentAgain returns a codec that has replayed a recorded call, and the bytes that the codec sent.
-func sentAgain(request *call.Call) (*codec, string) {
-	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: passed{}}}
+// replayedRequest returns a codec that has replayed a recorded call, and the bytes that the codec sent.
+func replayedRequest(request *call.Call) (*codec, string) {
+	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: replayedKeys{}}}
 	if kind, _, ok := request.Kind(); ok {
 		op.Kind = kind
 	}
-	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
+	c := newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", New().dialect())
 	c.Submit(&op)
 	sent := string(c.Out())
 	c.Wrote(len(sent))
 	return c, sent
 }
 
-// passed is a store.Keys that discards the keys.
-type passed struct{}
+// replayedKeys is a store.Keys that discards the keys.
+type replayedKeys struct{}
 
-func (passed) Begin(uint32) bool                 { return true }
-func (passed) Add(uint32, []byte, []byte, int64) {}
+func (replayedKeys) Begin(uint32) bool                 { return true }
+func (replayedKeys) Add(uint32, []byte, []byte, int64) {}
 
 // TestSessionNamesAreEscaped checks that a session's name, which the server chooses, cannot change
 // a request.
@@ -65,7 +65,7 @@ func TestSessionNamesAreEscaped(t *testing.T) {
 		for k := range call.Parts {
 			call.Parts[k].Name = name
 		}
-		_, sent := sentAgain(&call)
+		_, sent := replayedRequest(&call)
 		_, body, _ := strings.Cut(sent, "\r\n\r\n")
 		if strings.Count(sent, "HTTP/1.1\r\n") != 1 || strings.Contains(sent, "\r\nDELETE") || call.Method == methodTxn && !json.Valid([]byte(body)) {
 			t.Errorf("%d: %q", i, sent)
@@ -77,11 +77,11 @@ func TestSessionNamesAreEscaped(t *testing.T) {
 // checks.
 func TestSessionsWithoutChecks(t *testing.T) {
 	for flags, want := range map[call.Flags]string{
-		call.Ephemeral | call.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
-		0:                               `{"Behavior":"release","TTL":"15s","LockDelay":"1ms"}`,
+		call.Ephemeral | call.NoHealthChecks: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
+		0:                                    `{"Behavior":"release","TTL":"15s","LockDelay":"1ms"}`,
 	} {
 		request := call.Call{Parts: []call.Part{{Action: call.Grant, Number: 15, Limit: 2, Flags: flags}}}
-		_, sent := sentAgain(&request)
+		_, sent := replayedRequest(&request)
 		if _, body, _ := strings.Cut(sent, "\r\n\r\n"); body != want {
 			t.Errorf("%s, want %s", body, want)
 		}
@@ -113,13 +113,13 @@ func FuzzAgain(f *testing.F) {
 		f.Add(byte(i), in)
 	}
 	f.Fuzz(func(t *testing.T, which byte, in string) {
-		c, _ := sentAgain(&calls[int(which)%len(calls)])
+		c, _ := replayedRequest(&calls[int(which)%len(calls)])
 		events, err := c.Feed([]byte(in), nil)
 		answered := err == nil && len(events) > 0
 		if !answered {
 			events = c.Lost(events)
 		}
-		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+		if len(events) != 1 || events[0].Tag != 9 || events[0].Type != store.OperationDone {
 			t.Fatalf("%d events %+v, %v", len(events), events, err)
 		}
 		if !answered || c.Room() == 0 {

@@ -13,7 +13,7 @@ import (
 // session and the LockIndex. A watcher with a start index must report the current holder at once. A
 // response about another key must be reported as a wrong response.
 func TestWatchOfLockHolder(t *testing.T) {
-	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
+	s := watching(t, nil, store.WatchOp{Start: 1, WatchesLock: true}, "")
 	if asked := nextQuery(s); strings.Contains(asked, "raw") {
 		t.Errorf("it asked %q", asked)
 	}
@@ -28,15 +28,15 @@ func TestWatchOfLockHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			switch e.What {
-			case store.Notify:
-				got = append(got, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.Before, e.BeforeRevision))
-			case store.Ended:
+			switch e.Type {
+			case store.WatchChange:
+				got = append(got, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.PreviousValue, e.PreviousRevision))
+			case store.WatchEnded:
 				got = append(got, e.Outcome.String())
 			}
 		}
 	}
-	want := []string{`5 v "s-1" 1`, `8 v "" 1`, `9 v "s-2" 2`, kv.WrongAnswer.String()}
+	want := []string{`5 v "s-1" 1`, `8 v "" 1`, `9 v "s-2" 2`, kv.WrongResponse.String()}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("it got %q, want %q", got, want)
 	}

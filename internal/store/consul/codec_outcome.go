@@ -8,11 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// failed returns the outcome and text for a response with a status other than 200. Consul sends
+// failureOutcome returns the outcome and text for a response with a status other than 200. Consul sends
 // most errors with status 500 and an error text, which may be part of a longer text. So the error
 // text takes precedence over the status. The outcome is a definite error only if the response
 // proves that the data did not change.
-func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
+func failureOutcome(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	outcome = httpkv.OutcomeOf(r.Status)
 	for _, known := range texts {
 		if bytes.Contains(r.Body, []byte(known.text)) {

@@ -10,31 +10,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// wrong changes an event to the outcome for a wrong response. why is a format string whose only
+// setWrongResponse changes an event to the outcome for a wrong response. why is a format string whose only
 // argument is the server's name.
-func (c *codec) wrong(e *store.Event, why string) {
-	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
+func (c *codec) setWrongResponse(e *store.Event, reason string) {
+	*e = store.Event{Tag: e.Tag, ExtraRequests: e.ExtraRequests, Outcome: kv.WrongResponse, Text: fmt.Appendf(nil, reason, c.Name)}
 }
 
 // The reasons why a response is wrong. Each is a format string whose only argument is the server's
 // name.
 const (
-	noIndex  = "the response has no index above 0, but every key in %s has one"
-	unsorted = "%s listed keys that are not in byte order"
-	stray    = "%s listed a key without the requested prefix"
+	noIndex      = "the response has no index above 0, but every key in %s has one"
+	unsortedList = "%s listed keys that are not in byte order"
+	strayKey     = "%s listed a key without the requested prefix"
 )
 
-// malformed changes an event to the error for a response that cannot be parsed.
-func (c *codec) malformed(e *store.Event) {
+// setMalformed changes an event to the error for a response that cannot be parsed.
+func (c *codec) setMalformed(e *store.Event) {
 	*e = store.Event{
-		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
+		Tag: e.Tag, ExtraRequests: e.ExtraRequests, Outcome: kv.StoreError,
 		Text: fmt.Appendf(nil, "the server sent a response that %s does not send", c.Name),
 	}
 }
 
-// written parses the response to a write of one key. cetcd responds false to an etcd error, too. So
+// parseWritten parses the response to a write of one key. cetcd responds false to an etcd error, too. So
 // false means a conflict only if the operation is a compare-and-set.
-func (c *codec) written(body []byte, e *store.Event) {
+func (c *codec) parseWritten(body []byte, e *store.Event) {
 	if c.Kind == kv.Delete {
 		e.Count = -1 // the response is true even if the key did not exist
 	}
@@ -46,13 +46,13 @@ func (c *codec) written(body []byte, e *store.Event) {
 			e.Outcome, e.Text = kv.StoreError, []byte(c.Name+" did not execute the write, and gave no reason")
 		}
 	default:
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 	e.Revision = httpkv.AnyIndex
 }
 
-// notFound handles a response with status 404.
-func (c *codec) notFound(e *store.Event) {
+// handleNotFound handles a response with status 404.
+func (c *codec) handleNotFound(e *store.Event) {
 	switch {
 	case c.Purpose == httpkv.Listing:
 	case c.Kind == kv.Get:
@@ -63,11 +63,11 @@ func (c *codec) notFound(e *store.Event) {
 }
 
 // parseEntry parses an entry. It stores decoded strings in c.buf.
-func (c *codec) parseEntry(s *httpkv.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
+func (c *codec) parseEntry(s *httpkv.JSONScanner, into *entry) { c.buf = readEntry(s, into, c.buf) }
 
 // readEntry parses an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
 // "CreateIndex":1,"ModifyIndex":2}. It appends decoded strings to buf and returns buf.
-func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
+func readEntry(s *httpkv.JSONScanner, into *entry, buf []byte) []byte {
 	if !s.Object() {
 		return buf
 	}
@@ -78,17 +78,17 @@ func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 		}
 		switch string(name) {
 		case "Key":
-			to.key, buf = s.String(buf)
+			into.key, buf = s.String(buf)
 		case "Value":
-			if to.value = nil; !s.Null() {
-				to.value, buf = s.String(buf)
+			if into.value = nil; !s.Null() {
+				into.value, buf = s.String(buf)
 			}
 		case "ModifyIndex":
-			to.index = s.Int()
+			into.index = s.Int()
 		case "LockIndex":
-			to.lockIndex = s.Int()
+			into.lockIndex = s.Int()
 		case "Session":
-			to.session, buf = s.String(buf)
+			into.session, buf = s.String(buf)
 		default:
 			s.Skip()
 		}
@@ -108,26 +108,26 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 	}
 	switch {
 	case !s.End() || e.Count > 1:
-		c.malformed(e)
+		c.setMalformed(e)
 	case e.Count == 0:
 		e.Outcome = kv.Miss
 	case found.index <= 0:
-		c.wrong(e, noIndex)
+		c.setWrongResponse(e, noIndex)
 	default:
-		c.fill(e, &found)
+		c.fillEvent(e, &found)
 	}
 }
 
-// fill stores an entry's key, value and index in the event.
-func (c *codec) fill(e *store.Event, found *entry) {
+// fillEvent stores an entry's key, value and index in the event.
+func (c *codec) fillEvent(e *store.Event, found *entry) {
 	var ok bool
 	e.Revision = found.index
 	if c.Purpose == httpkv.ReplayedCall {
-		e.Before, e.BeforeRevision = found.session, found.lockIndex
+		e.PreviousValue, e.PreviousRevision = found.session, found.lockIndex
 	}
-	e.Key, c.buf = c.AsSpelled(c.buf, found.key)
+	e.Key, c.buf = c.RestoreSlash(c.buf, found.key)
 	if e.Value, ok = c.decode(found.value); !ok {
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
@@ -138,50 +138,50 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	var first entry
 	c.buf = c.buf[:0]
 	for more := s.Array(); more && s.Element(); {
-		kept := len(c.buf)
+		bufLen := len(c.buf)
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
 		case !s.OK(): // the error is reported after the loop
 		case !bytes.HasPrefix(k.key, c.prefix):
-			c.wrong(e, stray)
+			c.setWrongResponse(e, strayKey)
 			return
 		case k.index <= 0:
-			c.wrong(e, noIndex)
+			c.setWrongResponse(e, noIndex)
 			return
 		}
 		if !c.Contains(k.key) || c.Limit > 0 && e.Count == c.Limit {
-			c.buf = c.buf[:kept]
+			c.buf = c.buf[:bufLen]
 			continue
 		}
-		if c.Listed && !c.list(&k) {
-			c.malformed(e)
+		if c.Listed && !c.passEntry(&k) {
+			c.setMalformed(e)
 			return
 		}
 		if e.Count++; e.Count > 1 {
-			c.buf = c.buf[:kept]
+			c.buf = c.buf[:bufLen]
 			continue
 		}
 		first = k
 	}
 	switch {
 	case !s.End():
-		c.malformed(e)
+		c.setMalformed(e)
 	case e.Count > 0:
-		c.fill(e, &first)
+		c.fillEvent(e, &first)
 	}
 }
 
-// list passes a key to the operation's store.Keys. It returns false if the value is not base64.
-func (c *codec) list(k *entry) (ok bool) {
+// passEntry passes a key to the operation's store.Keys. It returns false if the value is not base64.
+func (c *codec) passEntry(k *entry) (ok bool) {
 	at := len(c.buf)
 	var key, value []byte
 	ok = true
 	if c.Values {
 		value, ok = c.decode(k.value)
 	}
-	if key, c.buf = c.AsSpelled(c.buf, k.key); ok {
-		c.HandOut(key, value)
+	if key, c.buf = c.RestoreSlash(c.buf, k.key); ok {
+		c.PassKey(key, value)
 	}
 	c.buf = c.buf[:at]
 	return ok
@@ -218,9 +218,9 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 	}
 	switch {
 	case !s.End():
-		c.malformed(e)
+		c.setMalformed(e)
 	case e.Count > 0 && e.Revision <= 0:
-		c.wrong(e, noIndex)
+		c.setWrongResponse(e, noIndex)
 	}
 }
 

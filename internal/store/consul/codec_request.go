@@ -26,7 +26,7 @@ func (c *codec) Write(key, value []byte, index int64) {
 func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
 	switch {
-	case !c.JSON:
+	case !c.AlwaysJSON:
 		b = appendLevel(append(b, "?raw"...), level)
 	case level == kv.Linearizable:
 		b = append(b, "?consistent=true"...)
@@ -49,10 +49,10 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 // and without a limit. So List requests the longest prefix that covers the interval, and the parser
 // skips keys outside the interval.
 func (c *codec) List(level kv.Consistency) {
-	c.prefix = prefixOf(c.From, c.To)
+	c.prefix = commonPrefix(c.From, c.To)
 	b := append(http1.AppendPath(c.Begin(c.get), c.prefix), "?recurse"...)
 	switch {
-	case !c.JSON:
+	case !c.AlwaysJSON:
 		b = appendLevel(b, level)
 	case level == kv.Linearizable:
 		b = append(b, "=true&consistent=true"...)
@@ -65,9 +65,9 @@ func (c *codec) List(level kv.Consistency) {
 // Remove implements httpkv.API.
 func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
-// prefixOf returns the longest common prefix of the keys in [from, to) that can be used in a URL
-// path. If the prefix's last segment is special in paths, such as "..", prefixOf removes it.
-func prefixOf(from, to []byte) []byte {
+// commonPrefix returns the longest common prefix of the keys in [from, to) that can be used in a URL
+// path. If the prefix's last segment is special in paths, such as "..", commonPrefix removes it.
+func commonPrefix(from, to []byte) []byte {
 	n, start := 0, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {
 		if n++; from[n-1] == '/' {

@@ -44,7 +44,7 @@ func (c *codec) Register(op *store.Op) {
 		c.Send(append(appendJSON(b, op.Key), '}'))
 	default:
 		of := c.nodeServices
-		if c.ofChecks = s.Passing; c.ofChecks {
+		if c.readsChecks = s.Passing; c.readsChecks {
 			of = c.nodeChecks
 		}
 		b := http1.AppendPath(c.Begin(of), op.Key)
@@ -55,19 +55,19 @@ func (c *codec) Register(op *store.Op) {
 	}
 }
 
-// registered handles the response to an operation on a service instance.
-func (c *codec) registered(r *http1.Response, e *store.Event) {
+// handleRegistered handles the response to an operation on a service instance.
+func (c *codec) handleRegistered(r *http1.Response, e *store.Event) {
 	switch {
 	case r.Status != 200:
-		e.Outcome, e.Text = c.Failed(r)
-	case c.Kind != kv.Put && c.Kind != kv.Delete && c.ofChecks:
+		e.Outcome, e.Text = c.FailureOutcome(r)
+	case c.Kind != kv.Put && c.Kind != kv.Delete && c.readsChecks:
 		c.parseChecks(r.Body, e)
 	case c.Kind != kv.Put && c.Kind != kv.Delete:
 		c.parseNode(r.Body, e)
 	case isTrue(r.Body):
 		e.Count = -1 // the response is true even if the instance did not exist
 	default:
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 		}
 	}
 	if !s.End() {
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
@@ -119,13 +119,13 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 		}
 	}
 	if !s.End() {
-		c.malformed(e)
+		c.setMalformed(e)
 	}
 }
 
-// changesOfService handles the list of a service's healthy instances. It reports an instance as new
+// appendServiceChanges handles the list of a service's healthy instances. It reports an instance as new
 // if the index of the instance or of one of its checks has changed.
-func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
+func (c *codec) appendServiceChanges(body []byte, index int64, events []store.Event, failure *store.Event) []store.Event {
 	w := &c.watch
 	s := httpkv.NewJSONScanner(body)
 	c.instances = c.instances[:0]
@@ -150,14 +150,14 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 			}
 		}
 		if s.OK() && (len(found.id) == 0 || found.mod <= 0) {
-			c.wrong(wrong, noInstance)
-			return to
+			c.setWrongResponse(failure, noInstance)
+			return events
 		}
 		c.instances = append(c.instances, found)
 	}
 	if !s.End() {
-		c.malformed(wrong)
-		return to
+		c.setMalformed(failure)
+		return events
 	}
 	slices.SortFunc(c.instances, func(a, b instance) int { return bytes.Compare(a.id, b.id) })
 	at := 0
@@ -166,24 +166,24 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 		if i > 0 && bytes.Equal(f.id, c.instances[i-1].id) {
 			continue // the same instance on a second node
 		}
-		w.next.add(f.id, f.mod)
-		to, at = c.appendGone(to, at, f.id, index)
-		news := w.news(at, f.id, f.mod)
-		if w.knew(at, f.id) {
+		w.nextKeys.add(f.id, f.mod)
+		events, at = c.appendDeletions(events, at, f.id, index)
+		news := w.isChanged(at, f.id, f.mod)
+		if w.isKnownAt(at, f.id) {
 			at++
 		}
 		if news {
-			to = append(to, c.event(f.id, nil, f.mod, 1))
+			events = append(events, c.event(f.id, nil, f.mod, 1))
 		}
 	}
-	to, _ = c.appendGone(to, at, nil, index)
-	return to
+	events, _ = c.appendDeletions(events, at, nil, index)
+	return events
 }
 
 const noInstance = "%s listed a service instance without an ID or index"
 
 // parseInstance parses the ID and ModifyIndex of a service instance, or of a check.
-func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {
+func (c *codec) parseInstance(s *httpkv.JSONScanner, into *instance) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -191,9 +191,9 @@ func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {
 		}
 		switch string(name) {
 		case "ID":
-			to.id, c.buf = s.String(c.buf)
+			into.id, c.buf = s.String(c.buf)
 		case "ModifyIndex":
-			to.mod = max(to.mod, s.Int())
+			into.mod = max(into.mod, s.Int())
 		default:
 			s.Skip()
 		}

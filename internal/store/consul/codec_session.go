@@ -28,12 +28,12 @@ func (c *codec) parseRenewed(body []byte, e *store.Event) {
 			id, ttl = c.parseSession(&s)
 		}
 	}
-	seconds, ok := secondsOf(ttl)
+	seconds, ok := parseTTL(ttl)
 	switch {
 	case !s.End() || sessions != 1 || !ok:
-		c.malformed(e)
+		c.setMalformed(e)
 	case string(id) != string(c.session):
-		*e = store.Event{Tag: e.Tag, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, "the response is for another session, %.40q", id)}
+		*e = store.Event{Tag: e.Tag, Outcome: kv.WrongResponse, Text: fmt.Appendf(nil, "the response is for another session, %.40q", id)}
 	default:
 		e.Count = seconds
 	}
@@ -58,8 +58,8 @@ func (c *codec) parseSession(s *httpkv.JSONScanner) (id, ttl []byte) {
 	return id, ttl
 }
 
-// secondsOf converts a TTL such as 100s to whole seconds.
-func secondsOf(ttl []byte) (seconds int64, ok bool) {
+// parseTTL converts a TTL such as 100s to whole seconds.
+func parseTTL(ttl []byte) (seconds int64, ok bool) {
 	n := len(ttl) - 1
 	if n < 1 || n > 9 || ttl[n] != 's' {
 		d, err := time.ParseDuration(string(ttl))

@@ -13,13 +13,13 @@ import (
 type Dialect struct {
 	// StoreInfo holds the server's name for messages, and its operations.
 	httpkv.StoreInfo
-	// JSON is set if the server ignores parameters without a value, such as ?raw, and responds to a
-	// read of one key with a JSON list. The list is empty if the key does not exist.
-	JSON bool
-	// Wait is how long a blocking query waits. 0 means the server's default.
-	Wait time.Duration
-	// Failed returns the outcome and text for a response with a status other than 200.
-	Failed func(r *http1.Response) (kv.Outcome, []byte)
+	// AlwaysJSON is set if the server ignores parameters without a value, such as ?raw, and responds to a
+	// read of one key with a AlwaysJSON list. The list is empty if the key does not exist.
+	AlwaysJSON bool
+	// QueryWait is how long a blocking query waits. 0 means the server's default.
+	QueryWait time.Duration
+	// FailureOutcome returns the outcome and text for a response with a status other than 200.
+	FailureOutcome func(r *http1.Response) (kv.Outcome, []byte)
 }
 
 // codec implements Consul's KV API on one connection with one operation in flight
@@ -34,40 +34,40 @@ type codec struct {
 
 	prefix []byte // Range: the prefix in the current request
 
-	again   again // kind of the current recorded call
-	guarded bool
+	replayed replayKind // kind of the current recorded call
+	guarded  bool
 
 	buf []byte // decoded parts of the response
 
 	session []byte // KeepAlive: name of the session
 
-	instances []instance // instances in the response about a service
-	ofChecks  bool       // Range of a service instance: the request reads the instance's checks
+	instances   []instance // instances in the response about a service
+	readsChecks bool       // Range of a service instance: the request reads the instance's checks
 
 	stm    stm
 	edited []byte // the result of STMOp.Edit
 
-	watch  watched
-	ticked int64  // time of the latest call of Tick
-	atTick uint64 // the watcher's number of queries at time ticked
-	dead   bool   // the latest query is overdue
+	watch         watcherState
+	lastTick      int64  // time of the latest call of Tick
+	queriesAtTick uint64 // the watcher's number of queries at time ticked
+	queryOverdue  bool   // the latest query is overdue
 }
 
 // fieldIndex identifies the X-Consul-Index field among the response fields that the connection
 // keeps.
 const fieldIndex = 0
 
-// again is the kind of a recorded call.
-type again uint8
+// replayKind is the kind of a recorded call.
+type replayKind uint8
 
 const (
-	againRead again = iota
-	againList
-	againNames
-	againWrite
-	againTxn
-	againGrant
-	againLease
+	replayedRead replayKind = iota
+	replayedList
+	replayedNames
+	replayedWrite
+	replayedTxn
+	replayedGrant
+	replayedLease
 )
 
 // entry is a key with its data, as in the KV API's JSON.
@@ -90,11 +90,11 @@ type instance struct {
 type stage uint8
 
 const (
-	acquiring  stage = iota
-	confirming       // the lock was acquired; the request reads the lock's LockIndex
-	looking          // the lock was not acquired; the request reads the lock's holder
-	waiting          // the request waits for a change of the lock's key
-	pausing          // the lock has no holder; the request waits for the end of the lock-delay
+	acquiring       stage = iota
+	confirming            // the lock was acquired; the request reads the lock's LockIndex
+	readingHolder         // the lock was not acquired; the request reads the lock's holder
+	awaitingRelease       // the request waits for a change of the lock's key
+	pausing               // the lock has no holder; the request waits for the end of the lock-delay
 	reading
 	committing
 	releasing
@@ -103,21 +103,21 @@ const (
 
 // stm is the current optimistic transaction.
 type stm struct {
-	open      bool // the end of the transaction has not been reported
-	stage     stage
-	late      bool  // abandoned; only the release of the lock remains
-	held      bool  // the transaction has acquired the lock
-	index     int64 // index of the lock's key, for a blocking query
-	lock      []byte
-	session   []byte
-	isolation kv.Isolation
-	edit      func(pair int, value, read, write []byte) []byte
-	observer  store.STMObserver
-	pairs     []stmPair
-	commits   bool // a commit request follows the reads
-	retries   uint32
-	result    store.Event
-	text      []byte // buffer for the result's Text
+	open        bool // the end of the transaction has not been reported
+	stage       stage
+	abandoned   bool  // abandoned; only the release of the lock remains
+	holdsLock   bool  // the transaction has acquired the lock
+	index       int64 // index of the lock's key, for a blocking query
+	lock        []byte
+	session     []byte
+	isolation   kv.Isolation
+	edit        func(pair int, value, read, write []byte) []byte
+	observer    store.STMObserver
+	pairs       []stmPair
+	needsCommit bool // a commit request follows the reads
+	retries     uint32
+	result      store.Event
+	text        []byte // buffer for the result's Text
 }
 
 // stmPair is a key in the transaction.
@@ -125,30 +125,30 @@ type stmPair struct {
 	key, value []byte
 	writes     bool
 	version    int64 // version when read; 0 if the key does not exist
-	read       []byte
+	readValue  []byte
 }
 
-// watched is the state of the watcher on a connection.
-type watched struct {
-	watcher uint32
-	tag     uint32
-	begun   bool          // the watcher's creation was reported
-	ended   bool          // the server refused a query, so the watcher has ended
-	key     []byte        // the watched key, or the start of the interval
-	end     []byte        // end of the interval (exclusive), or nil to watch only key
-	holder  bool          // key is a lock; the watcher's events contain its holder
-	service bool          // key is a service's name; the watcher reports the service's healthy instances
-	wait    time.Duration // how long each query waits; 0 for the dialect's Wait
-	start   int64         // first requested index; 0 once a response has reached it
-	index   int64         // index of the latest response; 0 if the next query requests the current state
-	knows   bool          // the field known contains the state from the previous response
-	known   seenKeys
-	next    seenKeys // state from the response that is being parsed
-	queries uint64
+// watcherState is the state of the watcher on a connection.
+type watcherState struct {
+	watcher          uint32
+	tag              uint32
+	creationReported bool          // the watcher's creation was reported
+	ended            bool          // the server refused a query, so the watcher has ended
+	key              []byte        // the watched key, or the start of the interval
+	end              []byte        // end of the interval (exclusive), or nil to watch only key
+	holder           bool          // key is a lock; the watcher's events contain its holder
+	service          bool          // key is a service's name; the watcher reports the service's healthy instances
+	wait             time.Duration // how long each query waits; 0 for the dialect's Wait
+	start            int64         // first requested index; 0 once a response has reached it
+	index            int64         // index of the latest response; 0 if the next query requests the current state
+	hasKnown         bool          // the field known contains the state from the previous response
+	knownKeys        keyVersions
+	nextKeys         keyVersions // state from the response that is being parsed
+	queries          uint64
 }
 
-// seenKeys holds keys in byte order with their ModifyIndexes.
-type seenKeys struct {
+// keyVersions holds keys in byte order with their ModifyIndexes.
+type keyVersions struct {
 	bytes []byte
 	ends  []int
 	mods  []int64

@@ -37,15 +37,15 @@ func (c *codec) STM(op *store.Op) {
 		open: true, pairs: pairs, isolation: op.STM.Isolation, edit: op.STM.Edit, observer: op.STM.Observer, text: t.text[:0],
 		lock: append(t.lock[:0], httpkv.TrimSlash(op.STM.Lock)...), session: append(t.session[:0], op.LeaseName...),
 	}
-	t.commits = t.isolation > kv.ReadCommitted
+	t.needsCommit = t.isolation > kv.ReadCommitted
 	for i := range pairs {
-		t.commits = t.commits || pairs[i].writes
+		t.needsCommit = t.needsCommit || pairs[i].writes
 	}
 	if len(t.lock) > 0 {
-		c.askNext(acquiring)
+		c.startStage(acquiring)
 		return
 	}
-	c.askNext(reading)
+	c.startStage(reading)
 }
 
 // How long blocking queries on a lock wait. lockWait applies while another client holds the lock,
@@ -56,19 +56,19 @@ const (
 	delayPause = "1s"
 )
 
-// askNext starts a stage: it sends the stage's request.
-func (c *codec) askNext(next stage) {
+// startStage starts a stage: it sends the stage's request.
+func (c *codec) startStage(next stage) {
 	t := &c.stm
 	switch t.stage = next; next {
 	case acquiring:
 		b := append(http1.AppendPath(c.Begin(c.put), t.lock), "?acquire="...)
 		c.Send(c.Head(http1.AppendForm(b, t.session)))
-	case confirming, looking:
+	case confirming, readingHolder:
 		c.Send(c.Head(append(http1.AppendPath(c.Begin(c.get), t.lock), "?consistent"...)))
-	case waiting, pausing:
+	case awaitingRelease, pausing:
 		b := append(http1.AppendPath(c.Begin(c.get), t.lock), "?index="...)
 		b = append(strconv.AppendInt(b, t.index, 10), "&wait="...)
-		if next == waiting {
+		if next == awaitingRelease {
 			b = append(b, lockWait...)
 		} else {
 			b = append(b, delayPause...)
@@ -112,7 +112,7 @@ func (c *codec) commit() {
 		}
 		value := p.value
 		if t.edit != nil {
-			c.edited = t.edit(i, p.value, p.read, c.edited[:0])
+			c.edited = t.edit(i, p.value, p.readValue, c.edited[:0])
 			value = c.edited
 		}
 		b = append(appendValue(appendVerb(b, n, "set", p.key), value), `}}`...)
@@ -121,108 +121,108 @@ func (c *codec) commit() {
 	c.Send(append(b, ']'))
 }
 
-// STMAnswered implements httpkv.API.
-func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
+// HandleSTMResponse implements httpkv.API.
+func (c *codec) HandleSTMResponse(r *http1.Response, events []store.Event) []store.Event {
 	t := &c.stm
 	next := ended
 	switch {
-	case t.late:
+	case t.abandoned:
 	case r.Late && len(t.lock) > 0 && t.stage != releasing:
-		t.late, next = true, releasing // release the lock, because the request may have acquired it
+		t.abandoned, next = true, releasing // release the lock, because the request may have acquired it
 	case r.Late:
-		t.late = true
+		t.abandoned = true
 	default:
-		to, next = c.step(r, to)
+		events, next = c.handleStageReply(r, events)
 	}
 	switch {
 	case next != ended && c.Idle():
-		c.Extra++
-		c.askNext(next)
-		return to
-	case t.late:
+		c.ExtraRequests++
+		c.startStage(next)
+		return events
+	case t.abandoned:
 		t.open = false
-		return append(to, store.Event{Tag: c.Tag, What: store.Late})
+		return append(events, store.Event{Tag: c.Tag, Type: store.LateResponse})
 	case next != ended && next != releasing: // the server closes the connection, so the next request cannot be sent
 		t.fail(kv.NotSent, []byte("the server closes the connection"))
 	}
 	t.open = false
 	e := t.result
-	e.Tag, e.Extra, e.Retries = c.Tag, c.Extra, t.retries
-	return append(to, e)
+	e.Tag, e.ExtraRequests, e.Retries = c.Tag, c.ExtraRequests, t.retries
+	return append(events, e)
 }
 
-// step handles the response in the current stage and returns the next stage.
-func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage) {
+// handleStageReply handles the response in the current stage and returns the next stage.
+func (c *codec) handleStageReply(r *http1.Response, events []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	switch t.stage {
 	case acquiring:
 		switch {
 		case r.Status != 200:
-			t.fail(c.Failed(r))
+			t.fail(c.FailureOutcome(r))
 		case isTrue(r.Body):
-			t.held = true
-			return to, confirming
+			t.holdsLock = true
+			return events, confirming
 		default:
-			return to, looking
+			return events, readingHolder
 		}
-		return to, ended
-	case confirming, looking, waiting, pausing:
-		return c.handleLockState(r, to)
+		return events, ended
+	case confirming, readingHolder, awaitingRelease, pausing:
+		return c.handleLockState(r, events)
 	case reading:
 		if next := c.handleReads(r); next != ended {
-			return to, next
+			return events, next
 		}
 	case committing:
-		if next := c.committed(r); next != ended {
-			return to, next
+		if next := c.handleCommit(r); next != ended {
+			return events, next
 		}
 	default:
 		if !isTrue(r.Body) && !t.result.Outcome.Failed() {
 			t.fail(kv.StoreError, []byte("the transaction lost its lock before it could release the lock"))
 		}
-		return to, ended
+		return events, ended
 	}
-	if t.held {
-		to = append(to, store.Event{What: store.Freed, Tag: c.Tag})
+	if t.holdsLock {
+		events = append(events, store.Event{Type: store.LockReleasing, Tag: c.Tag})
 	}
-	return to, t.endingStage()
+	return events, t.endingStage()
 }
 
 func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
 
 // handleLockState handles a response with the state of the lock's key. LockIndex increases with
 // each new holder, so it is used as the fencing token.
-func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Event, stage) {
+func (c *codec) handleLockState(r *http1.Response, events []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	var found entry
-	there := r.Status == 200
+	exists := r.Status == 200
 	switch {
-	case !there && (r.Status != 404 || len(r.Body) > 0):
-		t.fail(c.Failed(r))
-		return to, t.endingStage()
-	case there && !c.parseLock(r.Body, &found):
+	case !exists && (r.Status != 404 || len(r.Body) > 0):
+		t.fail(c.FailureOutcome(r))
+		return events, t.endingStage()
+	case exists && !c.parseLock(r.Body, &found):
 		t.fail(kv.StoreError, []byte("the server's response about the lock does not have the form of a Consul response"))
-		return to, t.endingStage()
+		return events, t.endingStage()
 	}
-	ours := there && bytes.Equal(found.session, t.session) && len(t.session) > 0
+	ours := exists && bytes.Equal(found.session, t.session) && len(t.session) > 0
 	switch {
 	case ours && t.stage == confirming:
-		return append(to, store.Event{What: store.Held, Tag: c.Tag, Revision: found.lockIndex}), reading
-	case t.stage != looking: // the lock may be free now
-		t.held = false
-		return to, acquiring
-	case there && len(found.session) > 0 && !ours:
+		return append(events, store.Event{Type: store.LockAcquired, Tag: c.Tag, Revision: found.lockIndex}), reading
+	case t.stage != readingHolder: // the lock may be free now
+		t.holdsLock = false
+		return events, acquiring
+	case exists && len(found.session) > 0 && !ours:
 		t.index = max(int64(r.Uint(fieldIndex)), 1)
-		return to, waiting
+		return events, awaitingRelease
 	}
 	t.index = max(int64(r.Uint(fieldIndex)), 1)
-	return to, pausing
+	return events, pausing
 }
 
 // endingStage returns the stage that ends a transaction: releasing if the transaction holds the
 // lock, and otherwise ended.
 func (t *stm) endingStage() stage {
-	if t.held {
+	if t.holdsLock {
 		return releasing
 	}
 	return ended
@@ -244,7 +244,7 @@ func (c *codec) parseLock(body []byte, to *entry) bool {
 func (c *codec) handleReads(r *http1.Response) stage {
 	t := &c.stm
 	if r.Status != 200 {
-		if t.fail(c.Failed(r)); !t.result.Outcome.Definite() {
+		if t.fail(c.FailureOutcome(r)); !t.result.Outcome.Definite() {
 			t.result.Outcome = kv.NotSent // nothing was written; the text describes the read error
 		}
 		return ended
@@ -259,9 +259,9 @@ func (c *codec) handleReads(r *http1.Response) stage {
 		}
 		p := &t.pairs[i]
 		p.version = found.index
-		if p.read = nil; t.edit != nil && found.index > 0 {
+		if p.readValue = nil; t.edit != nil && found.index > 0 {
 			var whole bool
-			if p.read, whole = c.decode(found.value); !whole {
+			if p.readValue, whole = c.decode(found.value); !whole {
 				return false
 			}
 		}
@@ -272,22 +272,22 @@ func (c *codec) handleReads(r *http1.Response) stage {
 	case !ok || i != len(t.pairs):
 		t.fail(kv.StoreError, []byte("the server's response does not contain the keys of the transaction in their order"))
 		return ended
-	case t.commits:
+	case t.needsCommit:
 		return committing
 	}
 	c.reportCommit()
 	return ended
 }
 
-// committed handles the response to the commit request.
-func (c *codec) committed(r *http1.Response) stage {
+// handleCommit handles the response to the commit request.
+func (c *codec) handleCommit(r *http1.Response) stage {
 	t := &c.stm
 	switch {
 	case r.Status == 409 && (bytes.Contains(r.Body, []byte("failed index check")) || bytes.Contains(r.Body, []byte("failed to check index")) || bytes.Contains(r.Body, []byte(" exists"))):
 		t.retries++
 		return reading
 	case r.Status != 200:
-		t.fail(c.Failed(r))
+		t.fail(c.FailureOutcome(r))
 		return ended
 	}
 	c.buf = c.buf[:0]
@@ -357,21 +357,21 @@ func (t *stm) fail(outcome kv.Outcome, text []byte) {
 	t.result = store.Event{Outcome: outcome, Text: t.text}
 }
 
-// CutOff implements httpkv.API. If the transaction was already committed, its outcome stays OK even
+// STMLost implements httpkv.API. If the transaction was already committed, its outcome stays OK even
 // if the lock was not released. In that case the session still holds the lock when its next
 // transaction starts.
-func (c *codec) CutOff(written bool, to []store.Event) []store.Event {
+func (c *codec) STMLost(written bool, events []store.Event) []store.Event {
 	t := &c.stm
 	e := t.result
 	switch {
-	case t.late || !t.open:
-		return to
+	case t.abandoned || !t.open:
+		return events
 	case t.stage == committing && written:
 		e = store.Event{Outcome: kv.ConnectionLost}
 	case t.stage != releasing:
 		e = store.Event{Outcome: kv.NotSent}
 	}
 	t.open = false
-	e.Tag, e.Extra, e.Retries = c.Tag, c.Extra, t.retries
-	return append(to, e)
+	e.Tag, e.ExtraRequests, e.Retries = c.Tag, c.ExtraRequests, t.retries
+	return append(events, e)
 }

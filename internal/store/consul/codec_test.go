@@ -20,7 +20,7 @@ func answer(status, body string) string {
 type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
-	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "secret", New().dialect())
+	c := newCodec(store.ConnectionInfo{Endpoint: "127.0.0.1:8500"}, "secret", New().dialect())
 	return scripted{TB: t, Codec: c, Field: "\r\nX-Consul-Token: secret"}
 }
 
@@ -30,7 +30,7 @@ func TestRequests(t *testing.T) {
 		"PUT /v1/kv/a%20b/k v&=%\x00":                                          {Kind: kv.Put, Key: key, Value: value},
 		"GET /v1/kv/a%20b/k?raw&consistent":                                    {Kind: kv.Get, Key: key, Consistency: kv.Linearizable},
 		"GET /v1/kv/a%20b/k?raw&stale":                                         {Kind: kv.Get, Key: key, Consistency: kv.Local},
-		"GET /v1/kv/a%20b/k?raw":                                               {Kind: kv.Get, Key: key, Consistency: kv.Lease},
+		"GET /v1/kv/a%20b/k?raw":                                               {Kind: kv.Get, Key: key, Consistency: kv.LeaderLease},
 		"GET /v1/kv/a%20b/?recurse&stale":                                      {Kind: kv.Range, Key: []byte("a b/c"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("a b/d")}},
 		"GET /v1/kv/?recurse":                                                  {Kind: kv.Range, Key: []byte("a"), Range: &store.RangeOp{End: []byte{0}}},
 		"GET /v1/kv/k1?recurse":                                                {Kind: kv.Range, Key: []byte("k10"), Range: &store.RangeOp{End: []byte("k19\x00")}},
@@ -63,10 +63,10 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: -1}}, // Consul sends no index
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: -1, Count: -1}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
-		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("Consul listed a key without the requested prefix")}},
-		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongResponse, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongResponse, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
+		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongResponse, Text: []byte("Consul listed a key without the requested prefix")}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongResponse, Text: []byte("the response has no index above 0, but every key in Consul has one")}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: -1, Text: []byte("the server sent a response that Consul does not send")}},
 		{list, answer("404 Not Found", ""), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
@@ -120,7 +120,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 		if e := s.Feed(first); len(e) != 0 || s.Sent() != "PUT /v1/kv/k?cas="+index+" v" {
 			t.Errorf("%v", e)
 		}
-		if e := s.Feed(answer("200 OK", "true")); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+		if e := s.Feed(answer("200 OK", "true")); len(e) != 1 || e[0].Tag != 4 || e[0].ExtraRequests != 1 || e[0].Outcome != kv.OK {
 			t.Errorf("%v", e)
 		}
 	}
@@ -158,7 +158,7 @@ func FuzzReply(f *testing.F) {
 			watchedReply(t, kind, in)
 			return
 		}
-		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect()), store.Op{
+		storetest.CheckEndsOnce(t, newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", New().dialect()), store.Op{
 			Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")},
 			STM: &store.STMOp{Pairs: []store.Pair{{Key: []byte("b"), Value: []byte("v")}}, Isolation: kv.Serializable},
 		}, in)
@@ -166,7 +166,7 @@ func FuzzReply(f *testing.F) {
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "", New().dialect()), op, in)
+	storetest.BenchmarkExchange(b, newCodec(store.ConnectionInfo{Endpoint: "127.0.0.1:8500"}, "", New().dialect()), op, in)
 }
 
 var benchKey = []byte("bench/00012345")

@@ -25,14 +25,14 @@ const (
 	overdue = 10 * time.Second
 )
 
-func (s *seenKeys) reset() { s.bytes, s.ends, s.mods = s.bytes[:0], s.ends[:0], s.mods[:0] }
+func (s *keyVersions) reset() { s.bytes, s.ends, s.mods = s.bytes[:0], s.ends[:0], s.mods[:0] }
 
-func (s *seenKeys) add(key []byte, mod int64) {
+func (s *keyVersions) add(key []byte, mod int64) {
 	s.bytes = append(s.bytes, key...)
 	s.ends, s.mods = append(s.ends, len(s.bytes)), append(s.mods, mod)
 }
 
-func (s *seenKeys) key(i int) []byte {
+func (s *keyVersions) key(i int) []byte {
 	from := 0
 	if i > 0 {
 		from = s.ends[i-1]
@@ -45,14 +45,14 @@ func (s *seenKeys) key(i int) []byte {
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.TrimSlash(op.Key)
 	w.queries++
-	if w.knows && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
-		w.tag, w.begun, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.Wait
+	if w.hasKnown && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.WatchesLock && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
+		w.tag, w.creationReported, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.QueryWait
 		c.sendQuery()
 		return
 	}
-	w.known.reset()
-	*w = watched{
-		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, wait: op.Watch.Wait, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
+	w.knownKeys.reset()
+	*w = watcherState{
+		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.WatchesLock, wait: op.Watch.QueryWait, start: op.Watch.Start, queries: w.queries, knownKeys: w.knownKeys, nextKeys: w.nextKeys,
 		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.TrimSlash(op.Watch.End)...),
 	}
 	c.sendQuery()
@@ -68,7 +68,7 @@ func (c *codec) sendQuery() {
 		b = append(http1.AppendPath(c.Begin(c.health), w.key), "?passing"...)
 	case len(w.end) > 0:
 		c.From, c.To = append(c.From[:0], w.key...), append(c.To[:0], w.end...)
-		c.prefix = prefixOf(c.From, c.To)
+		c.prefix = commonPrefix(c.From, c.To)
 		b = append(http1.AppendPath(b, c.prefix), "?recurse"...)
 	case w.holder:
 		b = append(http1.AppendPath(b, w.key), '?')
@@ -78,7 +78,7 @@ func (c *codec) sendQuery() {
 	if w.index > 0 {
 		b = append(b, "&index="...)
 		b = strconv.AppendInt(b, w.index, 10)
-		if wait := cmp.Or(w.wait, c.Wait); wait > 0 {
+		if wait := cmp.Or(w.wait, c.QueryWait); wait > 0 {
 			b = append(b, "&wait="...)
 			b = strconv.AppendInt(b, wait.Milliseconds(), 10)
 			b = append(b, "ms"...)
@@ -87,34 +87,34 @@ func (c *codec) sendQuery() {
 	c.Send(c.Head(b))
 }
 
-// WatchAnswered implements httpkv.API.
-func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event {
+// HandleWatchResponse implements httpkv.API.
+func (c *codec) HandleWatchResponse(r *http1.Response, events []store.Event) []store.Event {
 	w := &c.watch
 	if w.ended {
-		return to
+		return events
 	}
 	w.queries++
 	var wrong store.Event
-	from := len(to)
+	from := len(events)
 	if r.Status != 200 && (r.Status != 404 || len(r.Body) > 0) {
-		wrong.Outcome, wrong.Text = c.Failed(r)
+		wrong.Outcome, wrong.Text = c.FailureOutcome(r)
 	} else {
-		if !w.begun {
-			to = append(to, store.Event{Tag: w.tag, Watcher: w.watcher, Revision: max(int64(r.Uint(fieldIndex)), 1)})
+		if !w.creationReported {
+			events = append(events, store.Event{Tag: w.tag, Watcher: w.watcher, Revision: max(int64(r.Uint(fieldIndex)), 1)})
 		}
-		to = c.changes(r, to, &wrong)
+		events = c.appendChanges(r, events, &wrong)
 	}
 	if wrong.Outcome.Failed() {
-		to = to[:from]
+		events = events[:from]
 		wrong.Tag, wrong.Watcher = w.tag, w.watcher
-		if wrong.What = store.Done; w.begun {
-			wrong.What = store.Ended
+		if wrong.Type = store.OperationDone; w.creationReported {
+			wrong.Type = store.WatchEnded
 		}
 		w.ended = true
-		return append(to, wrong)
+		return append(events, wrong)
 	}
-	w.begun, w.knows = true, true
-	w.known, w.next = w.next, w.known
+	w.creationReported, w.hasKnown = true, true
+	w.knownKeys, w.nextKeys = w.nextKeys, w.knownKeys
 	index := max(int64(r.Uint(fieldIndex)), 1)
 	if index >= w.start {
 		w.start = 0
@@ -128,103 +128,103 @@ func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 	if c.Idle() {
 		c.sendQuery()
 	}
-	return to
+	return events
 }
 
-// changes appends an event for each key that has changed according to a response.
-func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event) []store.Event {
+// appendChanges appends an event for each key that has changed according to a response.
+func (c *codec) appendChanges(r *http1.Response, events []store.Event, failure *store.Event) []store.Event {
 	w, index := &c.watch, int64(r.Uint(fieldIndex))
 	c.buf = c.buf[:0]
-	w.next.reset()
+	w.nextKeys.reset()
 	switch {
 	case index <= 0:
-		c.wrong(wrong, noIndex)
+		c.setWrongResponse(failure, noIndex)
 	case w.service && r.Status == 200:
-		return c.changesOfService(r.Body, index, to, wrong)
+		return c.appendServiceChanges(r.Body, index, events, failure)
 	case r.Status == 404:
 	case len(w.end) > 0:
-		return c.changesOf(r.Body, index, to, wrong)
+		return c.appendPrefixChanges(r.Body, index, events, failure)
 	case w.holder:
-		return c.changeOfHolder(r.Body, to, wrong)
+		return c.appendHolderChange(r.Body, events, failure)
 	default:
-		if w.next.add(w.key, index); w.news(0, w.key, index) {
-			to = append(to, c.event(w.key, r.Body, index, 1))
+		if w.nextKeys.add(w.key, index); w.isChanged(0, w.key, index) {
+			events = append(events, c.event(w.key, r.Body, index, 1))
 		}
-		return to
+		return events
 	}
-	to, _ = c.appendGone(to, 0, nil, index)
-	return to
+	events, _ = c.appendDeletions(events, 0, nil, index)
+	return events
 }
 
-// news reports whether a key's ModifyIndex differs from the known one. i is the position in w.known
+// isChanged reports whether a key's ModifyIndex differs from the known one. i is the position in w.known
 // to compare with. A ModifyIndex below the watcher's start is never news, because a new leader may
 // at first know less than the previous leader.
-func (w *watched) news(i int, key []byte, mod int64) bool {
-	if !w.knows {
+func (w *watcherState) isChanged(i int, key []byte, mod int64) bool {
+	if !w.hasKnown {
 		return w.start > 0 && mod >= w.start
 	}
-	return mod >= w.start && (!w.knew(i, key) || w.known.mods[i] != mod)
+	return mod >= w.start && (!w.isKnownAt(i, key) || w.knownKeys.mods[i] != mod)
 }
 
-// knew reports whether key is the known key at position i.
-func (w *watched) knew(i int, key []byte) bool {
-	return w.knows && i < len(w.known.ends) && bytes.Equal(w.known.key(i), key)
+// isKnownAt reports whether key is the known key at position i.
+func (w *watcherState) isKnownAt(i int, key []byte) bool {
+	return w.hasKnown && i < len(w.knownKeys.ends) && bytes.Equal(w.knownKeys.key(i), key)
 }
 
 // event returns the watch event for a key.
 func (c *codec) event(key, value []byte, index, version int64) store.Event {
-	e := store.Event{What: store.Notify, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
-	e.Key, c.buf = c.AsSpelled(c.buf, key)
+	e := store.Event{Type: store.WatchChange, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
+	e.Key, c.buf = c.RestoreSlash(c.buf, key)
 	return e
 }
 
-// appendGone appends deletion events for known keys that the response does not contain. It starts
+// appendDeletions appends deletion events for known keys that the response does not contain. It starts
 // at position i of the known keys. It stops at the first key that is not less than limit or, if
 // limit is nil, after the last key. It returns the position at which it stopped. If the response is
-// older than the first requested index, appendGone appends no events.
-func (c *codec) appendGone(to []store.Event, i int, limit []byte, index int64) ([]store.Event, int) {
+// older than the first requested index, appendDeletions appends no events.
+func (c *codec) appendDeletions(events []store.Event, i int, limit []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
-	for ; w.knows && i < len(w.known.ends); i++ {
-		key := w.known.key(i)
+	for ; w.hasKnown && i < len(w.knownKeys.ends); i++ {
+		key := w.knownKeys.key(i)
 		if limit != nil && bytes.Compare(key, limit) >= 0 {
 			break
 		}
 		if index >= w.start {
-			to = append(to, c.event(key, nil, index, 0))
+			events = append(events, c.event(key, nil, index, 0))
 		}
 	}
-	return to, i
+	return events, i
 }
 
-// changesOf handles a response with the keys that have a prefix.
-func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
+// appendPrefixChanges handles a response with the keys that have a prefix.
+func (c *codec) appendPrefixChanges(body []byte, index int64, events []store.Event, failure *store.Event) []store.Event {
 	w := &c.watch
 	s, at := httpkv.NewJSONScanner(body), 0
 	for more := s.Array(); more && s.Element(); {
-		kept := len(c.buf)
+		bufLen := len(c.buf)
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
 		case !s.OK(): // the error is reported after the loop
 		case !bytes.HasPrefix(k.key, c.prefix):
-			c.wrong(wrong, stray)
-			return to
+			c.setWrongResponse(failure, strayKey)
+			return events
 		case k.index <= 0:
-			c.wrong(wrong, noIndex)
-			return to
+			c.setWrongResponse(failure, noIndex)
+			return events
 		}
 		if !s.OK() || !c.Contains(k.key) {
-			c.buf = c.buf[:kept]
+			c.buf = c.buf[:bufLen]
 			continue
 		}
-		if n := len(w.next.ends); n > 0 && bytes.Compare(w.next.key(n-1), k.key) >= 0 {
-			c.wrong(wrong, unsorted)
-			return to
+		if n := len(w.nextKeys.ends); n > 0 && bytes.Compare(w.nextKeys.key(n-1), k.key) >= 0 {
+			c.setWrongResponse(failure, unsortedList)
+			return events
 		}
-		w.next.add(k.key, k.index)
-		to, at = c.appendGone(to, at, k.key, index)
-		news := w.news(at, k.key, k.index)
-		if w.knew(at, k.key) {
+		w.nextKeys.add(k.key, k.index)
+		events, at = c.appendDeletions(events, at, k.key, index)
+		news := w.isChanged(at, k.key, k.index)
+		if w.isKnownAt(at, k.key) {
 			at++
 		}
 		if !news {
@@ -232,21 +232,21 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 		}
 		value, ok := c.decode(k.value)
 		if !ok {
-			c.malformed(wrong)
-			return to
+			c.setMalformed(failure)
+			return events
 		}
-		to = append(to, c.event(k.key, value, k.index, 1))
+		events = append(events, c.event(k.key, value, k.index, 1))
 	}
 	if !s.End() {
-		c.malformed(wrong)
-		return to
+		c.setMalformed(failure)
+		return events
 	}
-	to, _ = c.appendGone(to, at, nil, index)
-	return to
+	events, _ = c.appendDeletions(events, at, nil, index)
+	return events
 }
 
-// changeOfHolder handles a response with the key of a watched lock.
-func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event) []store.Event {
+// appendHolderChange handles a response with the key of a watched lock.
+func (c *codec) appendHolderChange(body []byte, events []store.Event, failure *store.Event) []store.Event {
 	w := &c.watch
 	s, n := httpkv.NewJSONScanner(body), 0
 	var k entry
@@ -258,47 +258,47 @@ func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event
 	value, ok := c.decode(k.value)
 	switch {
 	case !s.End() || n != 1 || !ok:
-		c.malformed(wrong)
-		return to
+		c.setMalformed(failure)
+		return events
 	case !bytes.Equal(k.key, w.key):
-		c.wrong(wrong, stray)
-		return to
+		c.setWrongResponse(failure, strayKey)
+		return events
 	case k.index <= 0:
-		c.wrong(wrong, noIndex)
-		return to
+		c.setWrongResponse(failure, noIndex)
+		return events
 	}
-	if w.next.add(w.key, k.index); !w.news(0, w.key, k.index) {
-		return to
+	if w.nextKeys.add(w.key, k.index); !w.isChanged(0, w.key, k.index) {
+		return events
 	}
 	e := c.event(w.key, value, k.index, 1)
-	e.Before, e.BeforeRevision = k.session, k.lockIndex
-	return append(to, e)
+	e.PreviousValue, e.PreviousRevision = k.session, k.lockIndex
+	return append(events, e)
 }
 
 // takeOver moves the watcher, with the state that it knows, to this codec. previous is the
 // watcher's codec, whose connection was lost.
 func (c *codec) takeOver(previous store.Codec) {
 	p, ok := previous.(*codec)
-	if !ok || !p.watch.knows {
+	if !ok || !p.watch.hasKnown {
 		return
 	}
 	c.watch = p.watch
-	c.watch.begun = true
-	p.watch = watched{}
+	c.watch.creationReported = true
+	p.watch = watcherState{}
 }
 
 // Tick implements store.Codec. It marks the connection as dead if the response to a query is
 // overdue.
 func (c *codec) Tick(now int64) (next int64) {
-	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
-	if c.Purpose.IsWatch() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {
-		c.dead = true
+	wait := cmp.Or(c.watch.wait, c.QueryWait, defaultWait)
+	if c.Purpose.IsWatch() && !c.Idle() && c.lastTick > 0 && c.watch.queries == c.queriesAtTick {
+		c.queryOverdue = true
 	}
-	c.ticked, c.atTick = now, c.watch.queries
+	c.lastTick, c.queriesAtTick = now, c.watch.queries
 	return now + int64(wait+wait/waitJitter+overdue)
 }
 
 // Draining implements store.Codec.
-func (c *codec) Draining() bool { return c.dead || c.Codec.Draining() }
+func (c *codec) Draining() bool { return c.queryOverdue || c.Codec.Draining() }
 
 var _ httpkv.API = (*codec)(nil)

@@ -15,12 +15,12 @@ import (
 // must be created or refused exactly once, and must report only keys that it watches.
 func watchedReply(t *testing.T, kind byte, in string) {
 	t.Helper()
-	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
+	c := newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", New().dialect())
 	op := store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 3, Start: int64(kind & 64)}}
 	if op.Watch.Service = kind >= 128; kind&4 != 0 && !op.Watch.Service {
 		op.Watch.End = []byte("d")
 	}
-	op.Watch.Holder = kind&32 != 0 && len(op.Watch.End) == 0 && !op.Watch.Service
+	op.Watch.WatchesLock = kind&32 != 0 && len(op.Watch.End) == 0 && !op.Watch.Service
 	c.Submit(&op)
 	done := 0
 	for range 2 {
@@ -30,10 +30,10 @@ func watchedReply(t *testing.T, kind byte, in string) {
 			return
 		}
 		for _, e := range events {
-			if done += btoi(e.What == store.Done); e.Watcher != 3 || e.What == store.Done && e.Tag != 9 {
+			if done += btoi(e.Type == store.OperationDone); e.Watcher != 3 || e.Type == store.OperationDone && e.Tag != 9 {
 				t.Fatalf("%+v", e)
 			}
-			if e.What == store.Notify && (e.Revision <= 0 || string(e.Key) < "b" && !op.Watch.Service || string(e.Key) >= "d" && len(op.Watch.End) > 0) {
+			if e.Type == store.WatchChange && (e.Revision <= 0 || string(e.Key) < "b" && !op.Watch.Service || string(e.Key) >= "d" && len(op.Watch.End) > 0) {
 				t.Fatalf("%+v", e)
 			}
 		}
@@ -41,7 +41,7 @@ func watchedReply(t *testing.T, kind byte, in string) {
 	if done > 1 {
 		t.Fatalf("the watcher was created %d times", done)
 	}
-	if e := c.Lost(nil); len(e) > 0 && done > 0 && e[0].What == store.Done {
+	if e := c.Lost(nil); len(e) > 0 && done > 0 && e[0].Type == store.OperationDone {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -61,7 +61,7 @@ func indexed(index int, status, body string) string {
 func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) scripted {
 	t.Helper()
 	s := newScripted(t)
-	s.Codec = newCodec(store.Dialed{Endpoint: "h:1", Previous: previous}, "secret", New().dialect())
+	s.Codec = newCodec(store.ConnectionInfo{Endpoint: "h:1", Previous: previous}, "secret", New().dialect())
 	op.End = []byte(end)
 	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &op})
 	return s
@@ -155,15 +155,15 @@ func eventsText(events []store.Event) string {
 		switch {
 		case e.Watcher != 2:
 			all = append(all, fmt.Sprintf("%+v", e))
-		case e.What == store.Done && e.Outcome != kv.OK:
+		case e.Type == store.OperationDone && e.Outcome != kv.OK:
 			all = append(all, "refused "+e.Outcome.String())
-		case e.What == store.Done && e.Tag == 5:
+		case e.Type == store.OperationDone && e.Tag == 5:
 			all = append(all, fmt.Sprintf("created %d", e.Revision))
-		case e.What == store.Ended:
+		case e.Type == store.WatchEnded:
 			all = append(all, "ended "+e.Outcome.String())
-		case e.What == store.Notify && e.Version == 0:
+		case e.Type == store.WatchChange && e.Version == 0:
 			all = append(all, fmt.Sprintf("%s gone at %d", e.Key, e.Revision))
-		case e.What == store.Notify:
+		case e.Type == store.WatchChange:
 			all = append(all, fmt.Sprintf("%s=%s at %d", e.Key, e.Value, e.Revision))
 		}
 	}
@@ -222,7 +222,7 @@ func TestOverdueQuery(t *testing.T) {
 // TestWaitOfAQuery checks that a query waits as long as the watcher requests, and that it becomes
 // overdue accordingly.
 func TestWaitOfAQuery(t *testing.T) {
-	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
+	s := watching(t, nil, store.WatchOp{Watcher: 2, QueryWait: 9697 * time.Millisecond}, "")
 	nextQuery(s)
 	s.Feed(indexed(7, "200 OK", "v"))
 	if got := nextQuery(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {

@@ -75,7 +75,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		}
 	}
 	l := servers.Start(t, New(), servers.Cluster{
-		Exec: servers.Installed(t, New()), Members: o.Members, Settings: &Settings{LogLevel: "warn"},
+		Exec: servers.InstalledServer(t, New()), Members: o.Members, Settings: &Settings{LogLevel: "warn"},
 		Change: func(p *store.Process) {
 			for path, contents := range p.Files {
 				p.Files[path] = changed(t, contents, change)

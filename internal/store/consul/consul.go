@@ -39,7 +39,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "?consistent: the leader responds after a quorum has confirmed its leadership; other members forward the read to the leader",
 			kv.Local:        "?stale: the contacted member responds from its own state, which may be arbitrarily old",
-			kv.Lease:        "the default mode: the leader responds as long as its lease lasts, so just after an election a deposed leader may return an old value; other members forward the read to the leader",
+			kv.LeaderLease:  "the default mode: the leader responds as long as its lease lasts, so just after an election a deposed leader may return an old value; other members forward the read to the leader",
 		},
 		Features: map[kv.Feature]string{
 			kv.TLS:            "the HTTPS port",
@@ -55,7 +55,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, if prometheus_retention_time is set in the agent's telemetry configuration",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",
-			kv.Order:          "a read returns the key's ModifyIndex as X-Consul-Index; a write returns no index",
+			kv.WriteOrder:     "a read returns the key's ModifyIndex as X-Consul-Index; a write returns no index",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
@@ -66,18 +66,18 @@ func (*Store) Capabilities() kv.Capabilities {
 			Modes: map[kv.WatchMode]string{
 				kv.QueryWatch: "a blocking query in the default consistency mode, repeated with each response's index",
 			},
-			Usual: kv.QueryWatch,
+			Default: kv.QueryWatch,
 		},
-		Ascending:  true,
-		InFlight:   1,
-		ALPN:       []string{"http/1.1"},
-		NonVoters:  kv.NonVoters{Name: "server without a vote", Forwards: true},
-		Durability: "a write is acknowledged once a majority of the servers have synced it to their Raft logs (a write-ahead log, or BoltDB) and the leader has applied it",
+		Ascending:   true,
+		MaxInFlight: 1,
+		ALPN:        []string{"http/1.1"},
+		NonVoters:   kv.NonVoters{Name: "server without a vote", ForwardsRequests: true},
+		Durability:  "a write is acknowledged once a majority of the servers have synced it to their Raft logs (a write-ahead log, or BoltDB) and the leader has applied it",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: 500 * time.Millisecond,
 			Source: "Consul's leader steps down after a wait of 500 ms, its lease at raft_multiplier 1 (2.5 s at Consul's default of 5)",
 		},
-		Variables: map[string]string{
+		EnvironmentVariables: map[string]string{
 			"endpoints": "CONSUL_HTTP_ADDR", "tls": "CONSUL_HTTP_SSL", "cacert": "CONSUL_CACERT",
 			"cert": "CONSUL_CLIENT_CERT", "key": "CONSUL_CLIENT_KEY", "password": "CONSUL_HTTP_TOKEN",
 		},
@@ -94,7 +94,7 @@ func (st *Store) Codecs(a store.Access) store.Codecs { return st.dialect().Codec
 
 // dialect returns the Dialect of Consul itself.
 func (st *Store) dialect() *Dialect {
-	return &Dialect{Failed: failed, StoreInfo: httpkv.StoreInfo{
+	return &Dialect{FailureOutcome: failureOutcome, StoreInfo: httpkv.StoreInfo{
 		Operations: st.Capabilities().Operations, Name: "Consul", HTTP2: "is this Consul's HTTP port, and not its gRPC port?",
 	}}
 }

@@ -19,9 +19,9 @@ var (
 	_ store.Cleaner  = (*admin)(nil)
 )
 
-// KeysOf implements store.Cleaner.
-func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
-	c, err := a.first(ctx)
+// KeysWithPrefix implements store.Cleaner.
+func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error) {
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -34,19 +34,19 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	for i := range names {
 		names[i] = cut + names[i]
 	}
-	return names[:min(len(names), most)], len(names) > most, nil
+	return names[:min(len(names), limit)], len(names) > limit, nil
 }
 
-// listWithin limits how long a request for keys with their values may take.
-const listWithin = 20 * time.Second
+// listTimeout limits how long a request for keys with their values may take.
+const listTimeout = 20 * time.Second
 
-// LeasesOf implements store.Leaser. It returns the sessions that hold keys with the prefix.
-func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
-	c, err := a.first(ctx)
+// LeasesWithPrefix implements store.Leaser. It returns the sessions that hold keys with the prefix.
+func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, error) {
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked, cancel := context.WithTimeout(ctx, listWithin)
+	asked, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.WithResponseLimit(asked, maxKeys))
 	pairs, _, err := c.KV().List(string(httpkv.TrimSlash(prefix)), query)
@@ -75,7 +75,7 @@ func (a *admin) EndLeases(ctx context.Context, names []string) error {
 // Services implements store.Cleaner. Each service instance has its own node with the same name, so
 // Services returns the names of nodes.
 func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
-	c, err := a.first(ctx)
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return nil, err
 	}

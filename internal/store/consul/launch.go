@@ -119,7 +119,7 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 		Store: Name, Versions: []string{"1.22.6"}, Kind: store.GoModule,
 		Files: serverFiles, Package: "github.com/hashicorp/consul", LDFlags: "-s -w",
 		Check: store.ServerCheck{
-			Module: "github.com/hashicorp/consul@v{version}", Args: []string{"version"}, Says: "Consul v{version}",
+			Module: "github.com/hashicorp/consul@v{version}", Args: []string{"version"}, ExpectedOutput: "Consul v{version}",
 		},
 		License: "Business Source License 1.1",
 	}.Pick(version)

@@ -11,7 +11,7 @@ import (
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	s := storetest.TwoMembers(dir)
+	s := storetest.TwoMemberSpec(dir)
 	s.Exec = "/opt/consul"
 	return s
 }

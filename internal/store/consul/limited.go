@@ -17,8 +17,8 @@ import (
 
 // Notes about data that a token without the right agent:read cannot read.
 const (
-	hiddenRole = "the members' names and roles are unknown, because the token lacks agent:read"
-	hiddenName = "the members' names are unknown and their roles are inferred from their addresses, because the token lacks agent:read"
+	hiddenRoleNote = "the members' names and roles are unknown, because the token lacks agent:read"
+	hiddenNameNote = "the members' names are unknown and their roles are inferred from their addresses, because the token lacks agent:read"
 )
 
 // errNoList means that the token may not list the members and that the agent knows no leader.
@@ -35,7 +35,7 @@ func lacksPermission(err error) bool {
 // addresses of the servers and of the leader. It assumes that the agent is the only server on the
 // endpoint's host. If that host has no server or several servers, the role is unknown.
 func (a *admin) askLimited(ctx context.Context, i int) store.Member {
-	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
+	m := store.Member{Endpoint: a.endpoints[i], HiddenData: hiddenRoleNote, ID: addressID(a.endpoints[i])}
 	leader, err := a.leader(ctx, i)
 	if err != nil {
 		return a.failedMember(i, ctx, err)
@@ -44,9 +44,9 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	// Consul before 1.15 does not have this endpoint, so ignore the error.
 	_, _ = a.clients[i].Raw().Query("/v1/agent/version", &version, (&api.QueryOptions{}).WithContext(ctx))
 	m.Version, m.Peers = version.HumanVersion, a.peers(ctx, i)
-	rpc := serverAt(m.Endpoint, m.Peers)
+	rpc := serverOnHost(m.Endpoint, m.Peers)
 	if rpc != "" {
-		m.ID, m.Hidden = addressID(rpc), hiddenName
+		m.ID, m.HiddenData = addressID(rpc), hiddenNameNote
 	}
 	switch {
 	case rpc == "" || leader == "":
@@ -58,9 +58,9 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// serverAt returns the RPC address of the only server on the endpoint's host, or "" if that host
+// serverOnHost returns the RPC address of the only server on the endpoint's host, or "" if that host
 // has no server or several servers.
-func serverAt(endpoint string, peers []string) (rpc string) {
+func serverOnHost(endpoint string, peers []string) (rpc string) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
 		return ""

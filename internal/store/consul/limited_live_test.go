@@ -49,7 +49,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 		})
 		for i, m := range status.Members {
 			again := a.Role(t.Context(), i)
-			if m.Hidden != hiddenRole || m.Version == "" || m.Role != kv.Unknown || len(m.Peers) != 3 || again.Role != m.Role || again.ID != m.ID {
+			if m.HiddenData != hiddenRoleNote || m.Version == "" || m.Role != kv.UnknownRole || len(m.Peers) != 3 || again.Role != m.Role || again.ID != m.ID {
 				t.Errorf("%+v, and asked again %+v", m, again)
 			}
 			if _, err := a.(store.Applier).Applied(t.Context(), i); err == nil || !strings.Contains(err.Error(), "agent:read") {
@@ -63,7 +63,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 	}
 }
 
-// TestServerAt checks that serverAt returns a server only if exactly one server is on the
+// TestServerAt checks that serverOnHost returns a server only if exactly one server is on the
 // endpoint's host.
 func TestServerAt(t *testing.T) {
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestServerAt(t *testing.T) {
 		{"consul:8500", "10.0.0.1:8300", ""},
 		{"10.0.0.1:8500", "", ""},
 	} {
-		if got := serverAt(c.endpoint, strings.Fields(c.peers)); got != c.want {
+		if got := serverOnHost(c.endpoint, strings.Fields(c.peers)); got != c.want {
 			t.Errorf("%s of %s is %q, not %q", c.endpoint, c.peers, got, c.want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // MoveLeader implements store.Operator. Members forward the request to the
 // leader.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
-	c, err := a.first(ctx)
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxSnapshot limits how many bytes of a snapshot are read.
 const maxSnapshot = 16 << 30
 
-// Work implements store.Operator. The only supported feature is kv.Snapshots. A follower takes a
+// PerformMaintenance implements store.Operator. The only supported feature is kv.Snapshots. A follower takes a
 // snapshot of its own state.
-func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
+func (a *admin) PerformMaintenance(ctx context.Context, feature kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
-	if what != kv.Snapshots || i < 0 {
-		return nil, fmt.Errorf("Consul cannot perform the maintenance work %s on the member %q", what, member.Endpoint) //nolint:staticcheck // a name
+	if feature != kv.Snapshots || i < 0 {
+		return nil, fmt.Errorf("Consul cannot perform the maintenance work %s on the member %q", feature, member.Endpoint) //nolint:staticcheck // a name
 	}
 	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.WithResponseLimit(ctx, maxSnapshot))
 	r, _, err := a.clients[i].Snapshot().Save(query)
@@ -67,19 +67,19 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 
 // Replace implements store.Operator. It removes the member from Raft. It also removes the member
 // from the list of agents, because a member with the same name but another ID will join.
-func (a *admin) Replace(ctx context.Context, gone store.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
+func (a *admin) Replace(ctx context.Context, removed store.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, replaceTimeout)
 	defer cancel()
-	ticker := time.NewTicker(replaceEvery)
+	ticker := time.NewTicker(replaceInterval)
 	defer ticker.Stop()
 	for {
-		err := a.removeServer(ctx, gone)
+		err := a.removeServer(ctx, removed)
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("Consul did not remove the member %s: %w", gone.Name, err) //nolint:staticcheck // a name
+			return fmt.Errorf("Consul did not remove the member %s: %w", removed.Name, err) //nolint:staticcheck // a name
 		case <-ticker.C: // try again, because the cluster has no leader for some time if the member was the leader
 		}
 	}
@@ -87,12 +87,12 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 
 // Limits for retrying a removal.
 const (
-	replaceWithin = 30 * time.Second
-	replaceEvery  = 200 * time.Millisecond
+	replaceTimeout  = 30 * time.Second
+	replaceInterval = 200 * time.Millisecond
 )
 
-func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
-	c, err := a.first(ctx)
+func (a *admin) removeServer(ctx context.Context, removed store.Member) error {
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,14 +102,14 @@ func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
 		return errors.New(reason(ctx, err))
 	}
 	for _, s := range raft.Servers {
-		if memberID(s.ID) != gone.ID {
+		if memberID(s.ID) != removed.ID {
 			continue
 		}
 		if err := c.Operator().RaftRemovePeerByID(s.ID, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
 			return errors.New(reason(ctx, err))
 		}
 	}
-	if err := c.Agent().ForceLeaveOptions(gone.Name, api.ForceLeaveOpts{Prune: true}, query); err != nil {
+	if err := c.Agent().ForceLeaveOptions(removed.Name, api.ForceLeaveOpts{Prune: true}, query); err != nil {
 		return errors.New(reason(ctx, err))
 	}
 	return nil
@@ -124,7 +124,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if p == "" {
 		return 0, errors.New("an empty prefix would delete every key of the Consul cluster")
 	}
-	c, err := a.first(ctx)
+	c, err := a.firstClient(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -139,8 +139,8 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return int64(len(keys)), nil
 }
 
-// first returns the client for the first endpoint that responds and knows a leader.
-func (a *admin) first(ctx context.Context) (*api.Client, error) {
+// firstClient returns the client for the first endpoint that responds and knows a leader.
+func (a *admin) firstClient(ctx context.Context) (*api.Client, error) {
 	var errs []string
 	for i, e := range a.endpoints {
 		limited, cancel := context.WithTimeout(ctx, a.timeout)

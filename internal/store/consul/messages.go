@@ -24,11 +24,11 @@ type txnKV struct {
 type guard uint8
 
 const (
-	unguarded guard = iota
-	byIndex         // the key must have this index
-	byAbsence       // the key must not exist
-	byHolder        // the session must hold the lock; for the verb lock, the lock must be free
-	byRelease       // the session that releases the lock with this write must hold the lock
+	unguarded    guard = iota
+	guardIndex         // the key must have this index
+	guardAbsence       // the key must not exist
+	guardHolder        // the session must hold the lock; for the verb lock, the lock must be free
+	guardRelease       // the session that releases the lock with this write must hold the lock
 )
 
 // verb describes a kind of operation in a transaction.
@@ -42,22 +42,22 @@ type verb struct {
 
 var verbs = [...]verb{
 	{name: "set", action: call.Write},
-	{name: "cas", action: call.Write, guard: byIndex},
-	{name: "lock", action: call.Write, guard: byHolder},
-	{name: "unlock", action: call.Write, guard: byRelease},
-	{name: "check-index", action: call.Compare, guard: byIndex},
-	{name: "check-not-exists", action: call.Compare, guard: byAbsence},
-	{name: "check-session", action: call.Compare, guard: byHolder},
-	{name: "delete-cas", action: call.Remove, guard: byIndex},
+	{name: "cas", action: call.Write, guard: guardIndex},
+	{name: "lock", action: call.Write, guard: guardHolder},
+	{name: "unlock", action: call.Write, guard: guardRelease},
+	{name: "check-index", action: call.Compare, guard: guardIndex},
+	{name: "check-not-exists", action: call.Compare, guard: guardAbsence},
+	{name: "check-session", action: call.Compare, guard: guardHolder},
+	{name: "delete-cas", action: call.Remove, guard: guardIndex},
 	{name: "delete", action: call.Remove},
 	{name: "delete-tree", action: call.Remove, scope: call.Prefix},
-	{name: "get", action: call.Read, flags: call.Existing}, // fails if the key does not exist
+	{name: "get", action: call.Read, flags: call.MustExist}, // fails if the key does not exist
 	{name: "get-or-empty", action: call.Read},
 	{name: "get-tree", action: call.Read, scope: call.Prefix},
 }
 
-// verbNamed returns the verb with the given name, or nil if there is none.
-func verbNamed(name string) *verb {
+// findVerb returns the verb with the given name, or nil if there is none.
+func findVerb(name string) *verb {
 	for i := range verbs {
 		if verbs[i].name == name {
 			return &verbs[i]
@@ -66,16 +66,16 @@ func verbNamed(name string) *verb {
 	return nil
 }
 
-// verbOf returns the verb for the part p. compare is the part with the condition of p; it is nil if
-// p has no condition, and p itself if p is a condition. If no verb matches, verbOf returns
+// partVerb returns the verb for the part p. compare is the part with the condition of p; it is nil if
+// p has no condition, and p itself if p is a condition. If no verb matches, partVerb returns
 // get-or-empty.
-func verbOf(compare, p *call.Part) *verb {
-	want := verb{action: p.Action, guard: guardOf(compare, p)}
+func partVerb(compare, p *call.Part) *verb {
+	want := verb{action: p.Action, guard: partGuard(compare, p)}
 	if want.guard == unguarded && p.Scope == call.Prefix {
 		want.scope = call.Prefix
 	}
 	if p.Action == call.Read && want.scope != call.Prefix {
-		want.flags = p.Flags & call.Existing
+		want.flags = p.Flags & call.MustExist
 	}
 	for i := range verbs {
 		want.name = verbs[i].name
@@ -83,40 +83,40 @@ func verbOf(compare, p *call.Part) *verb {
 			return &verbs[i]
 		}
 	}
-	return verbNamed("get-or-empty")
+	return findVerb("get-or-empty")
 }
 
-func guardOf(compare, p *call.Part) guard {
+func partGuard(compare, p *call.Part) guard {
 	switch {
 	case compare == nil:
 		return unguarded
 	case p.Action == call.Remove:
-		return byIndex
-	case compare.Target == call.LeaseIs && p.Action == call.Write && p.Lease == 0:
-		return byRelease
-	case compare.Target == call.LeaseIs:
-		return byHolder
+		return guardIndex
+	case compare.Target == call.LeaseTarget && p.Action == call.Write && p.Lease == 0:
+		return guardRelease
+	case compare.Target == call.LeaseTarget:
+		return guardHolder
 	case p.Action == call.Compare && p.Target == call.Created:
-		return byAbsence
+		return guardAbsence
 	}
-	return byIndex
+	return guardIndex
 }
 
 // appendOp appends the operation for the part p. compare is the part with the condition of p; it is
 // nil if p has no condition, and p itself if p is a condition.
 func appendOp(b []byte, compare, p *call.Part) []byte {
-	v := verbOf(compare, p)
+	v := partVerb(compare, p)
 	b = appendVerb(b, 0, v.name, httpkv.TrimSlash(p.Key))
 	if p.Action == call.Write {
 		b = appendValue(b, p.Value.Text)
 	}
 	session := []byte(nil)
 	switch v.guard {
-	case byIndex:
+	case guardIndex:
 		b = appendIndex(b, compare.Number)
-	case byHolder:
+	case guardHolder:
 		session = p.Name
-	case byRelease:
+	case guardRelease:
 		session = compare.Name
 	}
 	if len(session) > 0 {

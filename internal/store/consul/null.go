@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-var _ store.NullServed = (*Store)(nil)
+var _ store.NullServerProvider = (*Store)(nil)
 
-// NullServer implements store.NullServed. The ACL token is the user's password.
+// NullServer implements store.NullServerProvider. The ACL token is the user's password.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
@@ -29,16 +29,16 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}
 	memory, value := null.NewSpace[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
 	catalog := &nullCatalog{Space: null.NewSpace[nullInstance](1, 1)}
-	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
+	waits, held := &nullQueries{}, &nullSessionTable{ttl: map[string]string{}}
 	return &null.HTTPServer{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) null.HTTPService {
-		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
+		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), queries: waits, sessionTable: held}
 		if o.Memory {
 			m.memory, m.catalog = memory, catalog
 			return m
 		}
 		m.value = value
-		m.raw = null.AppendAnswer(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(value))
-		m.yes = null.AppendAnswer(nil, "200 OK", nullJSON+nullMeta, "true")
+		m.raw = null.AppendResponse(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(value))
+		m.writeResponse = null.AppendResponse(nil, "200 OK", nullJSON+nullMeta, "true")
 		return m
 	}}, nil
 }
@@ -61,27 +61,27 @@ func nullErrors() map[string][2]string {
 
 // Operation implements null.HTTPService.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
-	if is, query := isCatalog(r.Path); is {
-		return m.admitted(r) && !query && string(r.Path) != nullNodes
+	if isOperation, query := isCatalog(r.Path); isOperation {
+		return m.isAdmitted(r) && !query && string(r.Path) != nullNodes
 	}
-	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
+	return m.isAdmitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
-func (m *nullMember) admitted(r *null.HTTPRequest) bool {
+func (m *nullMember) isAdmitted(r *null.HTTPRequest) bool {
 	return m.token == "" || string(r.Auth) == m.token
 }
 
 // Error implements null.HTTPService.
 func (m *nullMember) Error(b []byte, name string) []byte {
 	e := m.errors[name]
-	return null.AppendAnswer(b, e[0], nullPlain+nullMeta, e[1])
+	return null.AppendResponse(b, e[0], nullPlain+nullMeta, e[1])
 }
 
-// Answer implements null.HTTPService.
-func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
+// Respond implements null.HTTPService.
+func (m *nullMember) Respond(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
-	case !m.admitted(r):
-		return null.AppendAnswer(b, "403 Forbidden", nullPlain, "ACL not found")
+	case !m.isAdmitted(r):
+		return null.AppendResponse(b, "403 Forbidden", nullPlain, "ACL not found")
 	case bytes.HasPrefix(r.Path, []byte(nullPrefix)):
 		key := r.Path[len(nullPrefix):]
 		switch string(r.Method) {
@@ -92,7 +92,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 		case "DELETE":
 			return m.remove(b, key, r, wrong)
 		}
-		return null.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
+		return null.AppendResponse(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	case string(r.Path) == "/v1/txn":
 		return m.txn(b, r)
 	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
@@ -133,9 +133,9 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return null.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has only keys, transactions, sessions, a service catalog and status.\n")
+		return null.AppendResponse(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has only keys, transactions, sessions, a service catalog and status.\n")
 	}
-	return answerJSON(b, nullJSON+nullRead, what)
+	return appendJSONResponse(b, nullJSON+nullRead, what)
 }
 
 // get responds to GET /v1/kv/KEY. A raw response does not contain the key. So if the script
@@ -143,11 +143,11 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
-		if raw && wrong == null.Answer {
+		if raw && wrong == null.CorrectResponse {
 			return append(b, m.raw...)
 		}
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
-		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
+		return appendEntries(b, []*nullEntry{e}, 2, raw, wrong)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
@@ -160,26 +160,26 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 			for i, e := range list {
 				keys[i] = e.Key
 			}
-			return answerJSON(b, indexFields(nullJSON, m.memory.Revision()), keys)
+			return appendJSONResponse(b, indexFields(nullJSON, m.memory.Revision()), keys)
 		}
-		return answerEntries(b, list, m.memory.Revision(), false, wrong)
+		return appendEntries(b, list, m.memory.Revision(), false, wrong)
 	}
 	e := m.memory.Get(key)
 	if e == nil || wrong == null.LieAbsent {
-		return answerEntries(b, nil, m.memory.Revision(), raw, wrong)
+		return appendEntries(b, nil, m.memory.Revision(), raw, wrong)
 	}
-	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
+	return appendEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
 }
 
 // write responds to a write. The function do executes the write and reports whether the write took
 // effect.
 func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
-		return append(b, m.yes...)
+		return append(b, m.writeResponse...)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
-	return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
+	return null.AppendResponse(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 
 // put responds to PUT /v1/kv/KEY, which may have the parameter cas, acquire or release.
@@ -193,7 +193,7 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		may := wrong == null.LieCAS || m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Put(key, r.Body)
-			m.waits.changed(string(key))
+			m.queries.wakeQueries(string(key))
 		}
 		return may
 	})
@@ -220,14 +220,14 @@ func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind)
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {
 				m.memory.Delete([]byte(e.Key))
-				m.waits.changed(e.Key)
+				m.queries.wakeQueries(e.Key)
 			}
 			return true
 		}
 		may := m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Delete(key)
-			m.waits.changed(string(key))
+			m.queries.wakeQueries(string(key))
 		}
 		return may
 	})

@@ -38,9 +38,9 @@ func (m *nullMember) services(b []byte, r *null.HTTPRequest, wrong null.Kind) []
 	c := m.catalog
 	switch {
 	case c == nil && string(r.Method) == "GET":
-		return answerJSON(b, indexFields(nullJSON, 2), nil)
+		return appendJSONResponse(b, indexFields(nullJSON, 2), nil)
 	case c == nil:
-		return append(b, m.yes...)
+		return append(b, m.writeResponse...)
 	}
 	c.Lock(null.SingleShard)
 	defer c.Unlock(null.SingleShard)
@@ -67,14 +67,14 @@ func (m *nullMember) services(b []byte, r *null.HTTPRequest, wrong null.Kind) []
 func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 	var reg api.CatalogRegistration
 	if err := json.Unmarshal(body, &reg); err != nil || reg.Node == "" {
-		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+		return null.AppendResponse(b, "400 Bad Request", nullPlain, "Request decode failed")
 	}
 	e := c.Get([]byte(reg.Node))
 	if reg.Service == nil && e == nil {
-		return null.AppendAnswer(b, "500 Internal Server Error", nullPlain, "Missing node registration")
+		return null.AppendResponse(b, "500 Internal Server Error", nullPlain, "Missing node registration")
 	}
 	if lost {
-		return answerJSON(b, nullJSON+nullMeta, true)
+		return appendJSONResponse(b, nullJSON+nullMeta, true)
 	}
 	of, says := nullInstance{status: api.HealthCritical}, []byte(nil)
 	if e != nil {
@@ -87,20 +87,20 @@ func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 		of.status = reg.Check.Status
 	}
 	c.Put([]byte(reg.Node), says).Data = of
-	c.waits.changed("")
-	return answerJSON(b, nullJSON+nullMeta, true)
+	c.queries.wakeQueries("")
+	return appendJSONResponse(b, nullJSON+nullMeta, true)
 }
 
 func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	var gone api.CatalogDeregistration
 	if err := json.Unmarshal(body, &gone); err != nil {
-		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+		return null.AppendResponse(b, "400 Bad Request", nullPlain, "Request decode failed")
 	}
 	if !lost && c.Get([]byte(gone.Node)) != nil {
 		c.Delete([]byte(gone.Node))
-		c.waits.changed("")
+		c.queries.wakeQueries("")
 	}
-	return answerJSON(b, nullJSON+nullMeta, true)
+	return appendJSONResponse(b, nullJSON+nullMeta, true)
 }
 
 // health responds with the instances of a service whose checks pass.
@@ -111,7 +111,7 @@ func (c *nullCatalog) health(b []byte, service string) []byte {
 			list = append(list, map[string]any{"Service": serviceOf(e), "Checks": []any{checkOf(e)}})
 		}
 	}
-	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
+	return appendJSONResponse(b, indexFields(nullJSON, c.Revision()), list)
 }
 
 // nodes responds with a list of all nodes.
@@ -120,7 +120,7 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	for _, e := range c.Prefixed(nil) {
 		list = append(list, &api.Node{Node: e.Key, ModifyIndex: uint64(e.Changed)})
 	}
-	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
+	return appendJSONResponse(b, indexFields(nullJSON, c.Revision()), list)
 }
 
 // node responds with the result of describe for the named node. If the node does not exist, it
@@ -130,7 +130,7 @@ func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, describe func
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {
 		what = describe(e)
 	}
-	return answerJSON(b, indexFields(nullJSON, c.Revision()), what)
+	return appendJSONResponse(b, indexFields(nullJSON, c.Revision()), what)
 }
 
 func serviceOf(e *nullNode) *api.AgentService {

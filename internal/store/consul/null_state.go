@@ -25,26 +25,26 @@ type nullEntry = null.Entry[nullLock]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
-	number  int
-	members []net.Listener
-	token   string
-	errors  map[string][2]string
-	memory  *null.Space[nullLock] // nil: every key exists and has the value in the field value
-	value   []byte
-	raw     []byte // complete response to a read, used if memory is nil
-	yes     []byte // complete response to a write, used if memory is nil
-	waits   *nullWaits
-	catalog *nullCatalog // nil: the member acknowledges writes to the catalog but discards them
-	held    *nullHeld
+	number        int
+	members       []net.Listener
+	token         string
+	errors        map[string][2]string
+	memory        *null.Space[nullLock] // nil: every key exists and has the value in the field value
+	value         []byte
+	raw           []byte // complete response to a read, used if memory is nil
+	writeResponse []byte // complete response to a write, used if memory is nil
+	queries       *nullQueries
+	catalog       *nullCatalog // nil: the member acknowledges writes to the catalog but discards them
+	sessionTable  *nullSessionTable
 }
 
 const nullPrefix = "/v1/kv/"
 
-// answerJSON appends a response whose body is content as JSON. The encoding of content must not
+// appendJSONResponse appends a response whose body is content as JSON. The encoding of content must not
 // fail.
-func answerJSON(b []byte, fields string, content any) []byte {
+func appendJSONResponse(b []byte, fields string, content any) []byte {
 	body, _ := json.Marshal(content)
-	return null.AppendAnswer(b, "200 OK", fields, string(body))
+	return null.AppendResponse(b, "200 OK", fields, string(body))
 }
 
 func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }
@@ -55,7 +55,7 @@ func indexFields(kind string, index int64) string {
 	return kind + nullRead + "X-Consul-Index: " + strconv.FormatInt(index, 10) + "\r\n"
 }
 
-func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
+func appendEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
 	if len(list) == 0 {
 		return null.AppendHead(b, "404 Not Found", indexFields("", index), 0)
 	}
@@ -69,14 +69,14 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 	}
 	pairs := make([]*api.KVPair, len(list))
 	for i, e := range list {
-		pairs[i] = pairOf(e, wrong)
+		pairs[i] = toKVPair(e, wrong)
 	}
-	return answerJSON(b, indexFields(nullJSON, index), pairs)
+	return appendJSONResponse(b, indexFields(nullJSON, index), pairs)
 }
 
-// pairOf converts an entry to the type in Consul's client library. In this type an empty value is
+// toKVPair converts an entry to the type in Consul's client library. In this type an empty value is
 // nil.
-func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
+func toKVPair(e *nullEntry, wrong null.Kind) *api.KVPair {
 	p := &api.KVPair{LockIndex: uint64(e.Data.index), Session: e.Data.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
 	if len(e.Value) > 0 {
 		p.Value = e.Value
@@ -100,16 +100,16 @@ type nullInstance struct {
 // catalog's indexes are independent of the indexes of the keys.
 type nullCatalog struct {
 	*null.Space[nullInstance]
-	waits nullWaits // queries about any service
+	queries nullQueries // queries about any service
 }
 
 type nullNode = null.Entry[nullInstance]
 
-// nullHeld holds the sessions of a null cluster. They never expire; clients must destroy them.
-type nullHeld struct {
-	mu   sync.Mutex
-	last int
-	ttl  map[string]string // TTL by session ID
+// nullSessionTable holds the sessions of a null cluster. They never expire; clients must destroy them.
+type nullSessionTable struct {
+	mu     sync.Mutex
+	lastID int
+	ttl    map[string]string // TTL by session ID
 }
 
 // nullLock is the lock state of a key.
@@ -118,9 +118,9 @@ type nullLock struct {
 	session string // the session that holds the lock, or ""
 }
 
-// nullWaits holds the blocking queries that wait in a null cluster. The caller must have locked the
+// nullQueries holds the blocking queries that wait in a null cluster. The caller must have locked the
 // cluster's memory.
-type nullWaits struct {
+type nullQueries struct {
 	byKey    map[string][]func() // queries for one key
 	prefixes map[string][]func()
 }

@@ -15,7 +15,7 @@ func TestNullAgreesWithOfficialClient(t *testing.T) {
 }
 
 func TestNull(t *testing.T) {
-	storetest.NullOverHTTP(t, New(), slices.Collect(maps.Keys(nullErrors())))
+	storetest.CheckHTTPNullServer(t, New(), slices.Collect(maps.Keys(nullErrors())))
 }
 
 func BenchmarkNullRead(b *testing.B) { storetest.BenchmarkRead(b, New()) }

@@ -16,7 +16,7 @@ type nullResult struct{ KV *api.KVPair }
 func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	var ops []txnOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
-		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
+		return null.AppendResponse(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
 	}
 	memory := m.memory
 	if memory == nil {
@@ -39,9 +39,9 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 		case "set":
 			writes = true
 		case "get-or-empty", "check-index", "check-not-exists":
-			why = m.checked(memory.Get([]byte(op.Key)), op)
+			why = m.failedCondition(memory.Get([]byte(op.Key)), op)
 		default:
-			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions support only set, get-or-empty, check-index and check-not-exists")
+			return null.AppendResponse(b, "400 Bad Request", nullPlain, "a null server's transactions support only set, get-or-empty, check-index and check-not-exists")
 		}
 		if why != "" {
 			answer.Errors = append(answer.Errors, api.TxnError{OpIndex: i, What: why})
@@ -49,7 +49,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	}
 	if len(answer.Errors) > 0 {
 		body, _ := json.Marshal(answer)
-		return null.AppendAnswer(b, "409 Conflict", nullJSON+nullMeta, string(body))
+		return null.AppendResponse(b, "409 Conflict", nullJSON+nullMeta, string(body))
 	}
 	index := int64(0)
 	if writes {
@@ -58,11 +58,11 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	for i := range ops {
 		answer.Results = append(answer.Results, m.execute(memory, ops[i].KV, index)...)
 	}
-	return answerJSON(b, nullJSON+nullMeta, answer)
+	return appendJSONResponse(b, nullJSON+nullMeta, answer)
 }
 
-// checked returns the reason why the condition of an operation does not hold, or "" if it holds.
-func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
+// failedCondition returns the reason why the condition of an operation does not hold, or "" if it holds.
+func (m *nullMember) failedCondition(e *nullEntry, op *txnKV) string {
 	switch {
 	case m.memory == nil || op.Verb == "get-or-empty":
 	case op.Verb == "check-not-exists" && e != nil:
@@ -83,7 +83,7 @@ func (m *nullMember) execute(memory *null.Space[nullLock], op *txnKV, index int6
 	case "set":
 		e = memory.Entry(key)
 		e.Set(op.Value, index)
-		m.waits.changed(op.Key)
+		m.queries.wakeQueries(op.Key)
 	case "get-or-empty":
 		switch {
 		case m.memory == nil:
@@ -91,12 +91,12 @@ func (m *nullMember) execute(memory *null.Space[nullLock], op *txnKV, index int6
 		case e == nil:
 			return []nullResult{{&api.KVPair{Key: op.Key}}}
 		}
-		return []nullResult{{pairOf(e, null.Answer)}}
+		return []nullResult{{toKVPair(e, null.CorrectResponse)}}
 	}
 	if e == nil {
 		return nil
 	}
-	pair := pairOf(e, null.Answer)
+	pair := toKVPair(e, null.CorrectResponse)
 	pair.Value = nil
 	return []nullResult{{pair}}
 }

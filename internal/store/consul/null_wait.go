@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// changed wakes the queries that wait for a change of the key.
-func (w *nullWaits) changed(key string) {
+// wakeQueries wakes the queries that wait for a change of the key.
+func (w *nullQueries) wakeQueries(key string) {
 	if wakes := w.byKey[key]; len(wakes) > 0 {
 		delete(w.byKey, key)
 		for _, wake := range wakes {
@@ -27,11 +27,11 @@ func (w *nullWaits) changed(key string) {
 	}
 }
 
-func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
-	if *to == nil {
-		*to = map[string][]func(){}
+func (w *nullQueries) add(queries *map[string][]func(), key string, wake func()) {
+	if *queries == nil {
+		*queries = map[string][]func(){}
 	}
-	(*to)[at] = append((*to)[at], wake)
+	(*queries)[key] = append((*queries)[key], wake)
 }
 
 // blockingIndex returns the index in a blocking query, or 0 if the request is not a blocking query.
@@ -50,8 +50,8 @@ func blockingIndex(r *null.HTTPRequest) int64 {
 	return max(index, 0)
 }
 
-// waitOf returns the maximum time that a blocking query waits. Consul's limit is ten minutes.
-func waitOf(r *null.HTTPRequest) time.Duration {
+// maxQueryWait returns the maximum time that a blocking query waits. Consul's limit is ten minutes.
+func maxQueryWait(r *null.HTTPRequest) time.Duration {
 	text, _ := r.Param("wait")
 	wait, err := time.ParseDuration(string(text))
 	if err != nil || wait <= 0 {
@@ -60,28 +60,30 @@ func waitOf(r *null.HTTPRequest) time.Duration {
 	return min(wait, 10*time.Minute)
 }
 
-// Waits implements null.HTTPService.
-func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
+// MayWait implements null.HTTPService.
+func (m *nullMember) MayWait(r *null.HTTPRequest) bool {
+	return blockingIndex(r) > 0 && m.isAdmitted(r)
+}
 
 // wait implements Wait for a query about services. Such a query waits until any service changes.
-func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
+func (c *nullCatalog) wait(index int64, maxWait time.Duration, wake func()) (bool, time.Duration) {
 	c.Lock(null.SingleShard)
 	defer c.Unlock(null.SingleShard)
-	if c.Revision() > asked {
+	if c.Revision() > index {
 		return false, 0
 	}
-	c.waits.add(&c.waits.byKey, "", wake)
-	return true, most
+	c.queries.add(&c.queries.byKey, "", wake)
+	return true, maxWait
 }
 
 // Wait implements null.HTTPService. If the member has no memory, nothing ever changes.
-func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most time.Duration) {
+func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, maxWait time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {
-		return asked >= 2, waitOf(r)
+		return asked >= 2, maxQueryWait(r)
 	}
 	if _, query := isCatalog(r.Path); query {
-		return m.catalog.wait(asked, waitOf(r), wake)
+		return m.catalog.wait(asked, maxQueryWait(r), wake)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
@@ -94,9 +96,9 @@ func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most ti
 		return false, 0
 	}
 	if recurse {
-		m.waits.add(&m.waits.prefixes, string(key), wake)
+		m.queries.add(&m.queries.prefixes, string(key), wake)
 	} else {
-		m.waits.add(&m.waits.byKey, string(key), wake)
+		m.queries.add(&m.queries.byKey, string(key), wake)
 	}
-	return true, waitOf(r)
+	return true, maxQueryWait(r)
 }

@@ -27,19 +27,19 @@ const (
 // log.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
-		Of: map[history.Promise]string{
-			history.Order:         kvStore + "ModifyIndex is \"the last index that modified this key\"; it is an index of the Raft log, and writes are executed in the order of the log",
+		Sources: map[history.Promise]string{
+			history.RevisionOrder: kvStore + "ModifyIndex is \"the last index that modified this key\"; it is an index of the Raft log, and writes are executed in the order of the log",
 			history.Linearizable:  modes + "the mode \"consistent\" is \"strongly consistent without caveats\"",
 			history.Snapshot:      kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
 			history.Durable:       consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
-			history.Once:          consensus + "a write is an entry of the Raft log, and each entry is applied once",
-			history.Exclusive:     sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
-			history.Fence:         sessions + "\"the LockIndex is incremented on each acquire\" by another session, so that the LockIndex acts as a \"sequencer\"",
+			history.AtMostOnce:    consensus + "a write is an entry of the Raft log, and each entry is applied once",
+			history.ExclusiveLock: sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
+			history.FencingToken:  sessions + "\"the LockIndex is incremented on each acquire\" by another session, so that the LockIndex acts as a \"sequencer\"",
 			history.WatchOnce:     blocking + "a query waits \"for any changes subsequent to that index\"; the watcher ignores a response with the same index",
 			history.WatchAccurate: kvStore + "a query returns the key's value and the key's ModifyIndex",
-			history.Compare:       kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
+			history.CompareAndSet: kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
-		Own:              kv.Local, // stale reads; admin.Applied shows when the member has applied the writes
+		MemberReadLevel:  kv.Local, // stale reads; admin.Applied shows when the member has applied the writes
 		NoWriteRevisions: true,
 	}
 }

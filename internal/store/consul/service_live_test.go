@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-func ofService(kind kv.Kind, id string, s store.ServiceOp) store.Op {
+func serviceOp(kind kv.Kind, id string, s store.ServiceOp) store.Op {
 	s.Name = []byte("web")
-	return store.Op{Kind: kind, Consistency: kv.None, Key: []byte(id), Value: []byte("what it says"), Service: &s}
+	return store.Op{Kind: kind, Consistency: kv.NoConsistency, Key: []byte(id), Value: []byte("what it says"), Service: &s}
 }
 
 // TestLiveServices checks that the official client finds the instances that the codec registers,
@@ -49,13 +49,13 @@ func checkServices(t *testing.T, access store.Access) {
 	watcher.Ready()
 	watch := store.Op{Tag: watcher.NextTag(), Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 7, Service: true, Mode: kv.QueryWatch}}
 	watcher.Codec.Submit(&watch)
-	if e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK {
+	if e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.OperationDone })[0]; e.Outcome != kv.OK {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	last := int64(0)
 	wantEvent := func(id string, there bool) {
 		t.Helper()
-		e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 		if string(e.Key) != id || (e.Version > 0) != there || e.Revision <= last || e.Watcher != 7 {
 			t.Fatalf("got %+v, want %s, there: %v, after %d", e, id, there, last)
 		}
@@ -73,25 +73,25 @@ func checkServices(t *testing.T, access store.Access) {
 			}
 		}
 	}
-	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{Passing: true}))
+	w.Want(kv.OK, serviceOp(kv.Put, `i "1"`, store.ServiceOp{Passing: true}))
 	healthy(`i "1"`)
 	wantEvent(`i "1"`, true)
 	moved()
-	checks := ofService(kv.Range, `i "1"`, store.ServiceOp{Passing: true})
+	checks := serviceOp(kv.Range, `i "1"`, store.ServiceOp{Passing: true})
 	if e := w.Want(kv.OK, checks); e.Count != 1 {
 		t.Errorf("%d of its checks pass", e.Count)
 	}
-	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true}))
+	w.Want(kv.OK, serviceOp(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true}))
 	healthy()
 	moved()
 	if e := w.Want(kv.OK, checks); e.Count != 0 {
 		t.Errorf("%d of its checks pass, and it is critical", e.Count)
 	}
 	wantEvent(`i "1"`, false)
-	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
+	w.Want(kv.OK, serviceOp(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
 	healthy(`i "1"`)
 	wantEvent(`i "1"`, true)
-	node := ofService(kv.Range, `i "1"`, store.ServiceOp{})
+	node := serviceOp(kv.Range, `i "1"`, store.ServiceOp{})
 	if e := w.Want(kv.OK, node); e.Count != 1 {
 		t.Errorf("its node has %d services", e.Count)
 	}
@@ -118,7 +118,7 @@ func checkServices(t *testing.T, access store.Access) {
 	}
 	wantEvent("i2", false)
 	moved()
-	w.Want(kv.OK, ofService(kv.Delete, `i "1"`, store.ServiceOp{}))
+	w.Want(kv.OK, serviceOp(kv.Delete, `i "1"`, store.ServiceOp{}))
 	moved()
 	healthy()
 	wantEvent(`i "1"`, false)

@@ -17,17 +17,17 @@ import (
 // The limits that Consul sets for a session's TTL
 // (https://developer.hashicorp.com/consul/api-docs/session#ttl).
 const (
-	leastTTL = 10 * time.Second
-	mostTTL  = 24 * time.Hour
+	minTTL = 10 * time.Second
+	maxTTL = 24 * time.Hour
 )
 
-// sessionsAtOnce is how many sessions are created or destroyed concurrently.
-const sessionsAtOnce = 8
+// maxConcurrentSessions is how many sessions are created or destroyed concurrently.
+const maxConcurrentSessions = 8
 
 // Grant implements store.Leaser. The sessions have no health checks, so only the TTL can end them.
 // A session's number is the first 60 bits of its UUID.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
-	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
+	seconds := (min(max(ttl, minTTL), maxTTL) + time.Second - 1) / time.Second
 	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
 	ids := make([]int64, n)
 	err := a.runConcurrently(ctx, n, func(ctx context.Context, c *api.Client, i int) error {
@@ -115,10 +115,10 @@ func (a *admin) runConcurrently(ctx context.Context, n int, do func(ctx context.
 	var (
 		workers sync.WaitGroup
 		next    atomic.Int64
-		failed  = make(chan error, sessionsAtOnce)
+		failed  = make(chan error, maxConcurrentSessions)
 		stop    atomic.Bool
 	)
-	for range min(n, sessionsAtOnce) {
+	for range min(n, maxConcurrentSessions) {
 		workers.Go(func() {
 			for !stop.Load() {
 				i := int(next.Add(1)) - 1

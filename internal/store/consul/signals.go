@@ -22,10 +22,10 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	}
 	for i := range serverMessages {
 		t := &serverMessages[i]
-		if string(name) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
+		if string(name) != t.logger || !bytes.HasPrefix(msg, []byte(t.prefix)) {
 			continue
 		}
-		if t.kind == store.LeaderFound && !namesALeader(msg) {
+		if t.kind == store.LeaderFound && !hasLeaderAddress(msg) {
 			return store.Signal{}, false
 		}
 		s := store.Signal{Kind: t.kind}
@@ -37,9 +37,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// namesALeader reports whether a follower's message contains the leader's address. After the
+// hasLeaderAddress reports whether a follower's message contains the leader's address. After the
 // follower has lost its leader, the message contains no address.
-func namesALeader(msg []byte) bool {
+func hasLeaderAddress(msg []byte) bool {
 	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
 	return found && len(leader) > 0 && leader[0] != ' '
 }
@@ -47,7 +47,7 @@ func namesALeader(msg []byte) bool {
 // pattern maps a message to a signal. A log line matches if its logger equals the field `logger`
 // and its message begins with the text in the field begins.
 type pattern struct {
-	logger, begins string
+	logger, prefix string
 	kind           store.SignalKind
 }
 
@@ -80,7 +80,7 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 		{Text: "HTTP status 403", Remedy: "give the token the right agent:read"},
 		{Text: "retention time", Remedy: "set telemetry.prometheus_retention_time in the agent's configuration"},
 	}}
-	if token := tokenOf(a); token != "" {
+	if token := accessToken(a); token != "" {
 		s.Header = map[string]string{"X-Consul-Token": token}
 	}
 	return []store.MetricSource{s}

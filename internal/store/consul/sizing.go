@@ -15,30 +15,30 @@ const resourceGuide = "Consul documentation, Server resource requirements"
 
 // The recommendations in resourceGuide for production servers.
 const (
-	wantsProcessors = 8
-	wantsMemory     = 32e9
-	wantsIOPS       = 7500
-	mostRoundTrip   = 50 * time.Millisecond // on average
-	leastOfData     = 2                     // bytes of memory per byte of data
-	mostOfData      = 4
-	defaultMaxValue = 512 << 10
+	recommendedProcessors = 8
+	recommendedMemory     = 32e9
+	recommendedIOPS       = 7500
+	maxRoundTrip          = 50 * time.Millisecond // on average
+	minMemoryPerByte      = 2                     // bytes of memory per byte of data
+	maxMemoryPerByte      = 4
+	defaultMaxValue       = 512 << 10
 )
 
 // Size implements store.Sizer.
-func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {
 	var s Settings
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
 			return nil, nil, fmt.Errorf("cannot parse the recorded settings of Consul: %w", err)
 		}
 	}
-	var fills []store.Filling
+	var fills []store.ResourceUsage
 	data := l.Data()
 	if l.Memory > 0 {
-		fills = append(fills, store.Filling{What: "memory for data", Used: mostOfData * data, Limit: l.Memory, Source: resourceGuide + " (Memory requirements)",
-			Text: fmt.Sprintf("Consul needs %d to %d times the size of the data (%s); the smallest machine has %s", leastOfData, mostOfData, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
+		fills = append(fills, store.ResourceUsage{Resource: "memory for data", Used: maxMemoryPerByte * data, Limit: l.Memory, Source: resourceGuide + " (Memory requirements)",
+			Explanation: fmt.Sprintf("Consul needs %d to %d times the size of the data (%s); the smallest machine has %s", minMemoryPerByte, maxMemoryPerByte, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
 	}
-	hardware := fmt.Sprintf("A production server needs at least %d processors, %s of memory and a disk that can do %s I/O operations per second", wantsProcessors, text.Bytes(wantsMemory), text.Count(wantsIOPS))
+	hardware := fmt.Sprintf("A production server needs at least %d processors, %s of memory and a disk that can do %s I/O operations per second", recommendedProcessors, text.Bytes(recommendedMemory), text.Count(recommendedIOPS))
 	if l.Processors > 0 && l.Memory > 0 {
 		hardware += fmt.Sprintf("; the smallest machine here has %g processors and %s", l.Processors, text.Bytes(uint64(l.Memory)))
 	}
@@ -49,10 +49,10 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	}
 	if l.Members > 1 && l.RoundTrip > 0 {
 		words := fmt.Sprintf("The mean round-trip time between servers is %s", text.Duration(float64(l.RoundTrip)))
-		if l.RoundTrip < mostRoundTrip {
-			words += fmt.Sprintf(", which is within the recommended average of %s.", mostRoundTrip)
+		if l.RoundTrip < maxRoundTrip {
+			words += fmt.Sprintf(", which is within the recommended average of %s.", maxRoundTrip)
 		} else {
-			words += fmt.Sprintf("; it should be below %s on average.", mostRoundTrip)
+			words += fmt.Sprintf("; it should be below %s on average.", maxRoundTrip)
 		}
 		advice = append(advice, store.Advice{Topic: "round trip", Text: words, Source: resourceGuide + " (Hardware requirements)"})
 	}

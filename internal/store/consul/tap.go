@@ -30,11 +30,11 @@ func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cf
 
 // Tap returns a passive decoder for a connection to a server with this dialect.
 func (d *Dialect) Tap(cfg store.TapConfig) store.Tap {
-	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor, emptyCounts: !d.JSON}, "X-Consul-Index")
+	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor, emptyCountsAsSet: !d.AlwaysJSON}, "X-Consul-Index")
 }
 
-// Asked implements httpkv.HeardAPI.
-func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
+// DecodeRequest implements httpkv.TrafficDecoder.
+func (t *tap) DecodeRequest(c *call.Call, r *httpkv.Request) {
 	key, isKV := strings.CutPrefix(r.Path, "/v1/kv/")
 	id, isSession := strings.CutPrefix(r.Path, "/v1/session/")
 	switch {
@@ -51,18 +51,18 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 		t.session(c, r, id)
 	}
 	if len(c.Parts) == 0 {
-		c.Parts = append(c.Parts, call.Part{Action: call.Other})
+		c.Parts = append(c.Parts, call.Part{Action: call.OtherAction})
 	}
 	if c.Method == "" {
 		c.Method = r.Verb + " " + endpointOf(r.Path)
 	}
 }
 
-// asks reports whether a parameter is set in a request. A parameter without a value counts as set
-// only if emptyCounts is set.
-func (t *tap) asks(r *httpkv.Request, name string) bool {
+// hasParameter reports whether a parameter is set in a request. A parameter without a value counts as set
+// only if emptyCountsAsSet is set.
+func (t *tap) hasParameter(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
-	return given && (t.emptyCounts || value != "")
+	return given && (t.emptyCountsAsSet || value != "")
 }
 
 // setKeys sets the keys of a part: the given key or, if prefix is set, all keys with this prefix.
@@ -72,25 +72,25 @@ func (t *tap) setKeys(p *call.Part, key string, prefix bool) {
 		return
 	}
 	if p.Scope = call.Prefix; key != "" && !strings.HasSuffix(key, "/") {
-		p.Flags |= call.MidSegment
+		p.Flags |= call.PartialSegment
 	}
 }
 
 func (t *tap) level(r *httpkv.Request) call.Flags {
 	switch {
-	case t.asks(r, "consistent"):
+	case t.hasParameter(r, "consistent"):
 		return 0
-	case !t.emptyCounts || t.asks(r, "stale"): // cetcd's default is a read that may be stale
+	case !t.emptyCountsAsSet || t.hasParameter(r, "stale"): // cetcd's default is a read that may be stale
 		return call.Local
 	}
-	return call.Leased
+	return call.LeaderLeaseRead
 }
 
 func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodGet
 	p := part(c, call.Read, call.Always)
 	p.Flags = t.level(r)
-	if t.asks(r, "keys") {
+	if t.hasParameter(r, "keys") {
 		p.Flags |= call.KeysOnly
 	}
 	if index, given := r.Query.Get("index"); given {
@@ -98,7 +98,7 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 			c.Method, p.Action, p.Number, p.Flags = methodBlocking, call.Watch, n, p.Flags&call.KeysOnly
 		}
 	}
-	t.setKeys(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
+	t.setKeys(p, key, t.hasParameter(r, "recurse") || p.Flags&call.KeysOnly != 0)
 }
 
 // index returns the version in the given parameter, or -1 if the parameter is missing or invalid.
@@ -127,7 +127,7 @@ func (t *tap) guard(c *call.Call, key string, modIndex int64) {
 func (t *tap) lock(c *call.Call, key string, holder int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
-	p.Target, p.Lease = call.LeaseIs, holder
+	p.Target, p.Lease = call.LeaseTarget, holder
 	t.setKeys(p, key, false)
 }
 
@@ -163,7 +163,7 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 		t.guard(c, key, at)
 		branch = call.Then
 	}
-	t.setKeys(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
+	t.setKeys(part(c, call.Remove, branch), key, t.hasParameter(r, "recurse"))
 }
 
 // number returns a session's number in a recording. It is a hash of the session's name, which is a
@@ -177,8 +177,8 @@ func (t *tap) number(session string) int64 {
 
 // session parses a request about a session. rest is the end of its path, such as create or
 // renew/ID.
-func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
-	verb, id, _ := strings.Cut(rest, "/")
+func (t *tap) session(c *call.Call, r *httpkv.Request, pathEnd string) {
+	verb, id, _ := strings.Cut(pathEnd, "/")
 	switch verb {
 	case "create":
 		c.Method = methodCreate
@@ -200,7 +200,7 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 			p.Flags |= call.Ephemeral
 		}
 		if isEmptyList(asked.Checks) || isEmptyList(asked.NodeChecks) {
-			p.Flags |= call.Unchecked
+			p.Flags |= call.NoHealthChecks
 		}
 	case "renew":
 		c.Method = methodRenew

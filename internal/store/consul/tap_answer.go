@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Answered implements httpkv.HeardAPI. The response to a write of one key lacks the key's new
+// DecodeResponse implements httpkv.TrafficDecoder. The response to a write of one key lacks the key's new
 // index; only responses to reads and transactions have one.
-func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
+func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
 	}
@@ -20,14 +20,14 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 		if c.Revision = a.Uint(fieldIndex); a.Status == 404 {
 			c.Code = 0 // the key does not exist
 		} else if a.Status == 200 {
-			t.found(c, a)
+			t.decodeRead(c, a)
 		}
 	case methodPut, methodDelete:
 		done := string(bytes.TrimSpace(a.Body)) == "true"
 		switch {
 		case a.Status != 200:
 		case done:
-			c.Held, c.Keys = c.Guarded, 1
+			c.GuardsHeld, c.KeyCount = c.Guarded, 1
 		case !c.Guarded: // the response false to a write without a condition is an error of cetcd
 			c.Code = 500
 		}
@@ -36,8 +36,8 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 			c.Code = 0
 		}
 		if a.Status == 200 {
-			c.Held = c.Guarded
-			t.results(c, a.Body)
+			c.GuardsHeld = c.Guarded
+			t.decodeTransactionResults(c, a.Body)
 		}
 	case methodCreate:
 		var made struct{ ID string }
@@ -47,42 +47,42 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	}
 }
 
-// found parses the response to a read. The response is a JSON list or, with ?raw, the value itself.
-func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
+// decodeRead parses the response to a read. The response is a JSON list or, with ?raw, the value itself.
+func (t *tap) decodeRead(c *call.Call, a *http1.ObservedResponse) {
 	p := &c.Parts[0]
 	if p.Flags&call.KeysOnly != 0 {
 		s := httpkv.NewJSONScanner(a.Body)
 		for more := s.Array(); more && s.Element(); {
-			c.Keys++
+			c.KeyCount++
 			s.Skip()
 		}
 		return
 	}
-	one := p.Scope == call.SingleKey
+	singleKey := p.Scope == call.SingleKey
 	s := httpkv.NewJSONScanner(a.Body)
 	t.buf = t.buf[:0]
 	for more := s.Array(); more && s.Element(); {
-		c.Keys++
+		c.KeyCount++
 		var k entry
-		kept := len(t.buf)
+		bufLen := len(t.buf)
 		t.buf = readEntry(&s, &k, t.buf)
 		switch {
 		case k.index <= 0:
-		case one:
+		case singleKey:
 			c.Parts[0].Version, c.Parts[0].Value.Size = k.index, len(k.value)/4*3
 		case len(c.Parts) < call.MaxParts:
-			c.Parts = append(c.Parts, call.Part{Action: call.Found, Key: t.redactor.RedactKey(k.key), Version: k.index})
+			c.Parts = append(c.Parts, call.Part{Action: call.ListedKey, Key: t.redactor.RedactKey(k.key), Version: k.index})
 		}
-		t.buf = t.buf[:kept]
+		t.buf = t.buf[:bufLen]
 	}
-	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // the body is the raw value
-		c.Keys, c.Parts[0].Version, c.Parts[0].Value.Size = 1, c.Revision, a.Size
+	if singleKey && (!s.End() || c.Parts[0].Version == 0 && t.emptyCountsAsSet) { // the body is the raw value
+		c.KeyCount, c.Parts[0].Version, c.Parts[0].Value.Size = 1, c.Revision, a.Size
 	}
 }
 
-// results parses the response to a transaction and stores the indexes of the keys that it read or
+// decodeTransactionResults parses the response to a transaction and stores the indexes of the keys that it read or
 // wrote.
-func (t *tap) results(c *call.Call, body []byte) {
+func (t *tap) decodeTransactionResults(c *call.Call, body []byte) {
 	var answer struct {
 		Results []struct {
 			KV *struct {
@@ -98,7 +98,7 @@ func (t *tap) results(c *call.Call, body []byte) {
 		if r.KV == nil || r.KV.ModifyIndex <= 0 {
 			continue
 		}
-		c.Keys++
+		c.KeyCount++
 		key := t.redactor.RedactKey([]byte(r.KV.Key))
 		for i := range c.Parts {
 			p := &c.Parts[i]

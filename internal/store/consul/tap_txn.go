@@ -25,29 +25,29 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	kv := op.KV
 	var v *verb
 	if kv != nil {
-		v = verbNamed(kv.Verb)
+		v = findVerb(kv.Verb)
 	}
 	if v == nil {
-		part(c, call.Other, call.Then)
+		part(c, call.OtherAction, call.Then)
 		return
 	}
 	lease := int64(0) // session that acquires the lock
 	switch v.guard {
-	case byIndex:
+	case guardIndex:
 		at := kv.Index
 		if v.action != call.Write {
 			at = max(at, 1) // no key has the index 0
 		}
 		t.guard(c, kv.Key, at)
-	case byAbsence:
+	case guardAbsence:
 		t.guard(c, kv.Key, 0)
-	case byHolder:
+	case guardHolder:
 		by := t.number(kv.Session)
 		if v.action == call.Write {
 			by, lease = 0, by
 		}
 		t.lock(c, kv.Key, by)
-	case byRelease:
+	case guardRelease:
 		t.lock(c, kv.Key, t.number(kv.Session))
 	}
 	if v.action == call.Compare {
@@ -63,13 +63,13 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	}
 }
 
-// tap implements httpkv.HeardAPI for one connection between a client and an agent.
+// tap implements httpkv.TrafficDecoder for one connection between a client and an agent.
 type tap struct {
 	redactor *call.Redactor
-	// emptyCounts is set if a parameter without a value counts as set, as in Consul. cetcd ignores
+	// emptyCountsAsSet is set if a parameter without a value counts as set, as in Consul. cetcd ignores
 	// such a parameter.
-	emptyCounts bool
-	buf         []byte
+	emptyCountsAsSet bool
+	buf              []byte
 }
 
 // part appends a part and returns a pointer to it. The pointer is valid until the next call of

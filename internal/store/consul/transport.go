@@ -2,19 +2,19 @@ package consul
 
 import "net/http"
 
-// anyToken prevents the official client from reading a token from the environment, or from a file
+// placeholderToken prevents the official client from reading a token from the environment, or from a file
 // that the environment refers to. It is never sent.
-const anyToken = "quorumbench-sends-none-of-the-environment"
+const placeholderToken = "quorumbench-sends-none-of-the-environment"
 
-// asGiven is a transport that sends only the given token. It removes the settings that the official
+// tokenTransport is a transport that sends only the given token. It removes the settings that the official
 // client takes from the environment variables CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE
 // and CONSUL_PARTITION.
-type asGiven struct {
+type tokenTransport struct {
 	next  http.RoundTripper
 	token string
 }
 
-func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Del("Authorization")
 	if r.Header.Del("X-Consul-Token"); a.token != "" {
@@ -29,7 +29,7 @@ func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the idle connections of the inner transport. http.Client calls this
 // method if the transport has it.
-func (a asGiven) CloseIdleConnections() {
+func (a tokenTransport) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}

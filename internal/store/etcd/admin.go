@@ -22,19 +22,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The time that gRPC waits between two attempts to connect to an endpoint starts at againFirst and
-// grows to againLast. Both times are short, so that Status soon notices that a member is running
+// The time that gRPC waits between two attempts to connect to an endpoint starts at firstReconnectDelay and
+// grows to maxReconnectDelay. Both times are short, so that Status soon notices that a member is running
 // again.
 const (
-	againFirst = 50 * time.Millisecond
-	againLast  = time.Second
+	firstReconnectDelay = 50 * time.Millisecond
+	maxReconnectDelay   = time.Second
 )
 
 // maxAnswer limits the size of a response message, and maxHeader limits the size of its headers,
 // both in bytes. The largest responses are member lists.
 const (
-	maxAnswer = 4 << 20
-	maxHeader = 64 << 10
+	maxResponse = 4 << 20
+	maxHeader   = 64 << 10
 )
 
 var errClosed = errors.New("this connection to the etcd cluster was closed")
@@ -87,8 +87,8 @@ func (a *admin) Close() error {
 	return nil
 }
 
-// connected returns the client. The first call creates the client.
-func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
+// ensureClient returns the client. The first call creates the client.
+func (a *admin) ensureClient(ctx context.Context) (*clientv3.Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -97,9 +97,9 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	case a.client != nil:
 		return a.client, nil
 	}
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	clientCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel) // ends clientv3.New, which has no context parameter
-	c, err := a.login(own)
+	c, err := a.login(clientCtx)
 	if !stop() && err == nil {
 		_ = c.Close()
 		err = context.Cause(ctx)
@@ -144,14 +144,14 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 		// By default the client waits and retries when an endpoint does not respond. Here the
 		// request must fail at once.
 		MaxUnaryRetries:    1,
-		MaxCallRecvMsgSize: maxAnswer,
+		MaxCallRecvMsgSize: maxResponse,
 		DialOptions: []grpc.DialOption{
 			grpc.WithNoProxy(), // the load does not use a proxy either
 			grpc.WithChainUnaryInterceptor(a.failFast),
 			grpc.WithMaxHeaderListSize(maxHeader),
 			grpc.WithContextDialer(a.pace.dial),
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff: backoff.Config{BaseDelay: againFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: againLast}, MinConnectTimeout: a.timeout,
+				Backoff: backoff.Config{BaseDelay: firstReconnectDelay, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxReconnectDelay}, MinConnectTimeout: a.timeout,
 			}),
 		},
 	}
@@ -163,7 +163,7 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	opts = append(opts, grpc.WaitForReady(false))
 	err := invoke(ctx, method, req, reply, cc, opts...)
-	for tries := 0; err != nil && strings.Contains(err.Error(), "etcdserver: too many requests") && store.WaitRefused(ctx, tries); tries++ {
+	for tries := 0; err != nil && strings.Contains(err.Error(), "etcdserver: too many requests") && store.WaitAfterRefusal(ctx, tries); tries++ {
 		err = invoke(ctx, method, req, reply, cc, opts...)
 	}
 	if refusedByLearner(err) && cc == a.balanced.Load() && a.avoidLearners(ctx) {
@@ -175,11 +175,11 @@ func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc 
 // avoidLearners restricts the client's requests to voting members. If all members can vote, or none
 // can, it changes nothing and returns false.
 func (a *admin) avoidLearners(ctx context.Context) bool {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return false
 	}
-	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // a member that does not respond may be a voting member, so it is kept
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.queryMember(ctx, c, i) }) // a member that does not respond may be a voting member, so it is kept
 	var voting []string
 	for i := range s.Members {
 		if s.Members[i].Role != kv.NonVoter {
@@ -201,25 +201,25 @@ func refusedByLearner(err error) bool {
 // Status implements store.Admin. It sends a request to all endpoints concurrently, with one
 // connection per endpoint. Each endpoint must respond within the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return store.Status{}, err
 	}
-	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) })
+	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.queryMember(ctx, c, i) })
 	a.addNames(ctx, s.Members)
 	return s, err
 }
 
 // Role implements store.Admin with a status request, which is cheap.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return store.Member{Endpoint: a.access.Endpoints[i], Err: err}
 	}
-	return a.ask(ctx, c, i)
+	return a.queryMember(ctx, c, i)
 }
 
-func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member {
+func (a *admin) queryMember(ctx context.Context, c *clientv3.Client, i int) store.Member {
 	m := store.Member{Endpoint: a.access.Endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -232,7 +232,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	if err != nil {
 		text := reason(ctx, err)
 		m.Err = fmt.Errorf("%s did not respond like etcd: %s", m.Endpoint, text)
-		m.Gone = strings.HasSuffix(text, "connection refused")
+		m.ProcessEnded = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			// The next request must open a new connection. If the member was replaced, the old TCP
 			// connection would keep trying to reach the previous member.
@@ -246,7 +246,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	m.Term, m.Leader = r.RaftTerm, r.Leader
 	m.DBSize = r.DbSize
 	if r.DbSizeQuota > 0 { // etcd 3.6 and later
-		m.Room = max(r.DbSizeQuota-r.DbSizeInUse, 1)
+		m.QuotaRemaining = max(r.DbSizeQuota-r.DbSizeInUse, 1)
 	}
 	m.Alarms = alarms(r.Errors)
 	switch {
@@ -338,7 +338,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 
 // Members implements store.Admin. It sorts the members by name; etcd sorts them by member ID.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -365,13 +365,13 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 // runConcurrently calls the function `do` n times, with i = 0 to n-1. At most atOnce calls are
 // concurrent. It returns the first error. After an error it starts no further calls and waits until
 // the running calls have returned.
-func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+func runConcurrently(ctx context.Context, n, maxConcurrent int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var once sync.Once
 	var first error
 	var wg sync.WaitGroup
-	for range min(n, atOnce) {
+	for range min(n, maxConcurrent) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
 				if err := do(ctx, i); err != nil {

@@ -25,16 +25,16 @@ type readPace struct {
 	connect store.Dial
 	burst   float64 // bytes
 
-	mu   sync.Mutex
-	left float64 // bytes that may be read now; negative if too many bytes were read
-	at   time.Time
+	mu        sync.Mutex
+	bytesLeft float64 // bytes that may be read now; negative if too many bytes were read
+	updatedAt time.Time
 }
 
 func newReadPace(connect store.Dial) *readPace { return newBurstPace(connect, readBurst) }
 
 // newBurstPace returns a readPace with the given burst in bytes.
 func newBurstPace(connect store.Dial, burst float64) *readPace {
-	return &readPace{connect: connect, burst: burst, left: burst}
+	return &readPace{connect: connect, burst: burst, bytesLeft: burst}
 }
 
 // recordRead records that n bytes were read. It returns how long the caller must wait before it
@@ -42,14 +42,14 @@ func newBurstPace(connect store.Dial, burst float64) *readPace {
 func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.at.IsZero() {
-		p.left = min(p.left+now.Sub(p.at).Seconds()*readPerSecond, p.burst)
+	if !p.updatedAt.IsZero() {
+		p.bytesLeft = min(p.bytesLeft+now.Sub(p.updatedAt).Seconds()*readPerSecond, p.burst)
 	}
-	p.at = now
-	if p.left -= float64(n); p.left >= 0 {
+	p.updatedAt = now
+	if p.bytesLeft -= float64(n); p.bytesLeft >= 0 {
 		return 0
 	}
-	return time.Duration(-p.left / readPerSecond * float64(time.Second))
+	return time.Duration(-p.bytesLeft / readPerSecond * float64(time.Second))
 }
 
 // credit allows the connections to read n additional bytes. It is called with the size of a
@@ -57,7 +57,7 @@ func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 func (p *readPace) credit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left = min(p.left+float64(n), p.burst)
+	p.bytesLeft = min(p.bytesLeft+float64(n), p.burst)
 }
 
 // dial opens a connection whose reads are limited by the readPace.

@@ -24,7 +24,7 @@ import (
 // client endpoint.
 func runAlone(t *testing.T) string {
 	t.Helper()
-	places := servers.Places(t, 1)
+	places := servers.ReservePlaces(t, 1)
 	places[0].Name = "alone"
 	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: places})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestAdminOfRealMember(t *testing.T) {
 		if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoint {
 			t.Fatalf("status %+v, %v", s, err)
 		}
-		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" did not respond like etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].Gone {
+		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" did not respond like etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].ProcessEnded {
 			t.Errorf("the dead endpoint: %v", e)
 		}
 	})
@@ -130,7 +130,7 @@ func TestAdminOfRealMember(t *testing.T) {
 }
 
 func maintainAlone(t *testing.T, a store.Admin) {
-	c, err := a.(*admin).connected(t.Context())
+	c, err := a.(*admin).ensureClient(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,16 +150,16 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if err != nil || len(before) != 1 || before[0].Hash == 0 || before[0].Revision < 12 || before[0].Endpoint == "" {
 		t.Errorf("the members' hashes are %+v, %v", before, err)
 	}
-	if _, err := a.(*admin).hashOf(t.Context(), c, before[0].Endpoint, before[0].Revision+1); !errors.Is(err, store.ErrBehind) {
+	if _, err := a.(*admin).requestHash(t.Context(), c, before[0].Endpoint, before[0].Revision+1); !errors.Is(err, store.ErrNotCaughtUp) {
 		t.Errorf("the hash at a revision that is not there yet: %v", err)
 	}
-	if revision, err := m.CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
+	if revision, err := m.TrimHistory(t.Context(), 1000); err != nil || revision != 0 {
 		t.Errorf("without old revisions, compacted to %d, %v", revision, err)
 	}
-	if revision, err := m.CompactBehind(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
+	if revision, err := m.TrimHistory(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
 		t.Errorf("compacted to %d, %v, with %d present", revision, err, before[0].Revision)
 	}
-	if again, err := m.CompactBehind(t.Context(), 5); err != nil || again != before[0].Revision-5 {
+	if again, err := m.TrimHistory(t.Context(), 5); err != nil || again != before[0].Revision-5 {
 		t.Errorf("compacted again to %d, %v", again, err)
 	}
 	if after, err := a.(store.Operator).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {

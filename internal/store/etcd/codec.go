@@ -16,8 +16,8 @@ import (
 // each call of Tick or Feed it must write the bytes that Out returns.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
-	return func(d store.Dialed) store.Codec {
-		c := newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, Parts: d.Parts}, l, d.Now)
+	return func(d store.ConnectionInfo) store.Codec {
+		c := newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, BufferBudget: d.BufferBudget}, l, d.Now)
 		c.grants = a.Grants
 		return c
 	}
@@ -76,32 +76,32 @@ func (c *codec) Submit(op *store.Op) {
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
-		c.cancelEnding(tag)
+		c.abandonCancellation(tag)
 	}
 	return true
 }
 
 // Feed implements store.Codec.
-func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+func (c *codec) Feed(in []byte, events []store.Event) ([]store.Event, error) {
 	replies, err := c.conn.Feed(in)
 	for i := range replies {
 		r := &replies[i]
 		var failed error
 		switch r.Sub & callMask {
 		case callAuth:
-			failed = c.login.answer(c, r)
+			failed = c.login.handleReply(c, r)
 		case callWatch:
-			to, failed = c.watchReply(r, to)
+			events, failed = c.watchReply(r, events)
 		case callKeepAlive:
-			to, failed = c.keepAliveReply(r, to)
+			events, failed = c.keepAliveReply(r, events)
 		case callSTMRead, callSTMCommit, callLock, callUnlock:
-			to, failed = c.stmReply(r, to)
+			events, failed = c.stmReply(r, events)
 		case callLockWatch:
-			to, failed = c.lockWatchReply(r, to)
+			events, failed = c.lockWatchReply(r, events)
 		case callPage, callStream:
-			to, failed = c.scanReply(r, to)
+			events, failed = c.scanReply(r, events)
 		default:
-			to, failed = c.event(r, to)
+			events, failed = c.event(r, events)
 		}
 		if err == nil {
 			err = failed
@@ -111,15 +111,15 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 		c.resumeSTM()
 	}
 	if len(c.scans.stalled) > 0 {
-		to = c.resumeScans(to)
+		events = c.resumeScans(events)
 	}
 	if err != nil {
-		return to, explain(err)
+		return events, explain(err)
 	}
 	if c.login != nil {
-		c.login.act(c)
+		c.login.startIfNeeded(c)
 	}
-	return to, nil
+	return events, nil
 }
 
 // explain adds a hint for etcd users to an error.
@@ -134,31 +134,31 @@ func explain(err error) error {
 }
 
 // Lost implements store.Codec.
-func (c *codec) Lost(to []store.Event) []store.Event {
+func (c *codec) Lost(events []store.Event) []store.Event {
 	replies := c.conn.Lost()
 	for i := range replies {
 		switch r := &replies[i]; r.Sub & callMask {
 		case callAuth:
 		case callWatch:
-			to = c.watchEnded(r, to)
+			events = c.handleWatchEnd(r, events)
 		case callKeepAlive:
-			to = c.keepAliveEnded(r, to)
+			events = c.keepAliveEnded(r, events)
 		case callSTMRead, callSTMCommit, callLock, callUnlock:
-			to, _ = c.stmReply(r, to)
+			events, _ = c.stmReply(r, events)
 		case callLockWatch:
-			to, _ = c.lockWatchReply(r, to)
+			events, _ = c.lockWatchReply(r, events)
 		case callPage, callStream:
-			to, _ = c.scanReply(r, to)
+			events, _ = c.scanReply(r, events)
 		default:
-			to = append(to, store.Event{Tag: r.Tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
+			events = append(events, store.Event{Tag: r.Tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
 		}
 	}
-	to = c.lostSTM(to)
-	to = c.lostScans(to)
+	events = c.lostSTM(events)
+	events = c.lostScans(events)
 	if c.login != nil {
-		c.login.lost(c)
+		c.login.handleLostConnection(c)
 	}
-	return to
+	return events
 }
 
 // Tick implements store.Codec. It starts a login when one is needed. If no user is set, it returns
@@ -168,8 +168,8 @@ func (c *codec) Tick(now int64) int64 {
 	if c.login == nil {
 		return 0
 	}
-	c.login.act(c)
-	return c.login.next(c)
+	c.login.startIfNeeded(c)
+	return c.login.nextCheck(c)
 }
 
 // Out implements store.Codec.

@@ -10,9 +10,9 @@ import (
 // The functions in this file replay recorded calls. They derive the type of a request from the
 // parts of the call. So an application that creates calls need not know etcd's method names.
 
-// Replays implements store.Replayer. It returns false for calls that the codec cannot replay:
+// CanReplay implements store.Replayer. It returns false for calls that the codec cannot replay:
 // nested transactions, streamed ranges, progress requests and administrative requests.
-func (Store) Replays(r *call.Call) bool {
+func (Store) CanReplay(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false
 	}
@@ -23,35 +23,35 @@ func (Store) Replays(r *call.Call) bool {
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case call.Other:
+		case call.OtherAction:
 			return false
 		}
 	}
 	return true
 }
 
-// Requires implements store.Replayer. It returns nil, because an etcd key can exist without any
+// RequiredKey implements store.Replayer. It returns nil, because an etcd key can exist without any
 // other key.
-func (Store) Requires(*call.Part) []byte { return nil }
+func (Store) RequiredKey(*call.Part) []byte { return nil }
 
 // sendCall sends the request of a recorded call.
 func (c *codec) sendCall(op *store.Op, gen uint8) {
 	r := op.Call
 	p := &r.Parts[0]
 	if r.Guarded || p.Branch != call.Always {
-		sub := uint8(callAgainTxn)
+		sub := uint8(callReplayedTxn)
 		if r.Guarded {
-			sub = callAgainGuarded
+			sub = callReplayedGuarded
 		}
 		c.request = message.AppendTxn(c.request[:0], r.Parts)
 		c.sendRequest(c.txnRPC, op.Tag, gen|sub)
 		return
 	}
-	rpc, sub := h2.Method(0), uint8(callAgainWrite)
+	rpc, sub := h2.Method(0), uint8(callReplayedWrite)
 	switch p.Action {
 	case call.Read:
-		if rpc, sub = c.rangeRPC, callAgainRead; op.Range != nil {
-			c.keys, sub = op.Range.Keys, callAgainList
+		if rpc, sub = c.rangeRPC, callReplayedRead; op.Range != nil {
+			c.keys, sub = op.Range.Keys, callReplayedList
 		}
 	case call.Write:
 		rpc = c.putRPC
@@ -60,11 +60,11 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	case call.Compaction:
 		rpc = c.compactRPC
 	case call.Grant:
-		rpc, sub = c.grantRPC, callAgainGrant
+		rpc, sub = c.grantRPC, callReplayedGrant
 	case call.Revoke:
 		rpc = c.revokeRPC
 	case call.AskStatus:
-		rpc, sub = c.statusRPC, callAgainStatus
+		rpc, sub = c.statusRPC, callReplayedStatus
 	case call.Watch:
 		c.replayWatch(op, p)
 		return
@@ -106,11 +106,11 @@ func (c *codec) endWatcher(op *store.Op, gen uint8) {
 			}
 			c.request = message.AppendCancel(c.request[:0], uint64(id)) // #nosec G115 -- an index
 			c.sendOn(w.id)
-			c.endings = append(c.endings, ending{op.Tag, watcher})
+			c.cancellations = append(c.cancellations, cancellation{op.Tag, watcher})
 			return
 		}
 	}
-	c.send(c.rangeRPC, op.Tag, gen|callAgainRead, &call.Part{Action: call.Read, Key: harmless})
+	c.send(c.rangeRPC, op.Tag, gen|callReplayedRead, &call.Part{Action: call.Read, Key: harmlessKey})
 }
 
-var harmless = []byte("quorumbench/refused")
+var harmlessKey = []byte("quorumbench/refused")

@@ -16,7 +16,7 @@ import (
 func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		want := againCall(r)
+		want := randomReplayedCall(r)
 		var b []byte
 		if want.Method == methodTxn {
 			b = message.AppendTxn(nil, want.Parts)
@@ -30,43 +30,43 @@ func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("%x: %s", b, d)
 		}
-		if !(Store{}).Replays(got) {
+		if !(Store{}).CanReplay(got) {
 			t.Fatalf("%+v is not sent again", got)
 		}
 	}
 }
 
-// againCall returns a random call that can be replayed.
-func againCall(r *rand.Rand) *call.Call {
+// randomReplayedCall returns a random call that can be replayed.
+func randomReplayedCall(r *rand.Rand) *call.Call {
 	actions := []call.Action{call.Read, call.Write, call.Remove}
 	methods := map[call.Action]string{call.Read: methodRange, call.Write: methodPut, call.Remove: methodDelete}
 	if r.IntN(2) == 0 {
 		a := actions[r.IntN(3)]
-		return &call.Call{Method: methods[a], Parts: []call.Part{againPart(r, a, call.Always)}}
+		return &call.Call{Method: methods[a], Parts: []call.Part{randomPart(r, a, call.Always)}}
 	}
 	c := &call.Call{Method: methodTxn}
 	for range r.IntN(3) {
 		c.Guarded = true
-		c.Parts = append(c.Parts, againCompare(r))
+		c.Parts = append(c.Parts, randomCompare(r))
 	}
 	for _, branch := range []call.Branch{call.Then, call.Else} {
 		for range 1 + r.IntN(2) {
-			c.Parts = append(c.Parts, againPart(r, actions[r.IntN(3)], branch))
+			c.Parts = append(c.Parts, randomPart(r, actions[r.IntN(3)], branch))
 		}
 	}
 	return c
 }
 
-func againKey(r *rand.Rand) []byte { return fmt.Appendf(nil, "/a/%d/%d", r.IntN(20), r.IntN(1e6)) }
+func randomKey(r *rand.Rand) []byte { return fmt.Appendf(nil, "/a/%d/%d", r.IntN(20), r.IntN(1e6)) }
 
-func againCompare(r *rand.Rand) call.Part {
+func randomCompare(r *rand.Rand) call.Part {
 	p := call.Part{
-		Action: call.Compare, Relation: call.Relation(r.IntN(4)), Target: call.Target(r.IntN(5)), Key: againKey(r),
+		Action: call.Compare, Relation: call.Relation(r.IntN(4)), Target: call.Target(r.IntN(5)), Key: randomKey(r),
 	}
 	switch p.Target {
-	case call.ValueIs:
-		p.Value = (&call.Redactor{}).RedactValue(againKey(r))
-	case call.LeaseIs:
+	case call.ValueTarget:
+		p.Value = (&call.Redactor{}).RedactValue(randomKey(r))
+	case call.LeaseTarget:
 		p.Lease = r.Int64N(3) * r.Int64()
 	default:
 		p.Number = r.Int64N(3) * r.Int64N(1<<40)
@@ -74,7 +74,7 @@ func againCompare(r *rand.Rand) call.Part {
 	return p
 }
 
-func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
+func randomPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
 	p := call.Part{Action: a, Branch: branch}
 	some := func(flags ...call.Flags) {
 		for _, f := range flags {
@@ -84,14 +84,14 @@ func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
 		}
 	}
 	if a == call.Write {
-		p.Key, p.Value, p.Lease = againKey(r), (&call.Redactor{}).RedactValue(againKey(r)), r.Int64N(2)*r.Int64()
-		some(call.Before, call.KeepValue, call.KeepLease)
+		p.Key, p.Value, p.Lease = randomKey(r), (&call.Redactor{}).RedactValue(randomKey(r)), r.Int64N(2)*r.Int64()
+		some(call.PreviousValue, call.KeepValue, call.KeepLease)
 		return p
 	}
-	key := againKey(r)
+	key := randomKey(r)
 	switch r.IntN(4) {
 	case 0:
-		p.Key, p.Scope = key, call.From
+		p.Key, p.Scope = key, call.FromKey
 	case 1:
 		(&call.Redactor{}).SetInterval(&p, []byte("/a/"), []byte("/a0"))
 	case 2:
@@ -100,7 +100,7 @@ func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
 		(&call.Redactor{}).SetInterval(&p, key, nil)
 	}
 	if a == call.Remove {
-		some(call.Before)
+		some(call.PreviousValue)
 		return p
 	}
 	p.Limit, p.Number = r.Int64N(2)*r.Int64N(1000), r.Int64N(2)*r.Int64N(1<<40)

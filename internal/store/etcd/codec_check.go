@@ -12,22 +12,22 @@ import (
 
 // Descriptions of impossible replies. They are shared and must not be modified.
 var (
-	noHeader     = []byte("the response has no valid header: the header contains no member ID, and the revision is 0")
-	noRevision   = []byte("the response confirms the write, but contains a revision of 0 or less; the revision of a write is positive")
-	severalKeys  = []byte("the response contains more keys than the one that was requested")
-	namelessKey  = []byte("the response contains a key with an empty name")
-	neverMade    = []byte("the response contains a key with a mod revision of 0 or less; the mod revision of a key is positive")
-	fromLater    = []byte("the response contains a key whose mod revision is later than the response's revision")
-	countsDiffer = []byte("the number of keys in the response differs from the response's count field")
-	moreOrNot    = []byte("the response's fields 'more' and 'count' contradict each other")
-	keysCounted  = []byte("the response contains keys, but the request asked only for the number of keys")
-	notTaken     = []byte("the response says that an unconditional transaction failed")
-	otherResults = []byte("the response's results do not match the transaction's operations")
+	noHeader             = []byte("the response has no valid header: the header contains no member ID, and the revision is 0")
+	noRevision           = []byte("the response confirms the write, but contains a revision of 0 or less; the revision of a write is positive")
+	tooManyKeys          = []byte("the response contains more keys than the one that was requested")
+	emptyKeyName         = []byte("the response contains a key with an empty name")
+	badModRevision       = []byte("the response contains a key with a mod revision of 0 or less; the mod revision of a key is positive")
+	laterModRevision     = []byte("the response contains a key whose mod revision is later than the response's revision")
+	countsDiffer         = []byte("the number of keys in the response differs from the response's count field")
+	moreContradictsCount = []byte("the response's fields 'more' and 'count' contradict each other")
+	unexpectedKeys       = []byte("the response contains keys, but the request asked only for the number of keys")
+	txnFailed            = []byte("the response says that an unconditional transaction failed")
+	mismatchedResults    = []byte("the response's results do not match the transaction's operations")
 )
 
-// impossible explains why no etcd server can have sent the reply. It returns nil if the reply is
+// explainImpossible explains why no etcd server can have sent the reply. It returns nil if the reply is
 // possible.
-func (c *codec) impossible(call uint8, e *store.Event) []byte {
+func (c *codec) explainImpossible(call uint8, e *store.Event) []byte {
 	t := &c.extra
 	switch call {
 	case callPut, callDelete:
@@ -35,7 +35,7 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		case t.revision <= 0:
 			return noRevision
 		case e.Count < 0 || e.Count > 1:
-			return severalKeys
+			return tooManyKeys
 		}
 		return nil
 	case callTxn:
@@ -43,14 +43,14 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 			return noRevision
 		}
 		if !t.succeeded {
-			return notTaken
+			return txnFailed
 		}
 		return nil // only the caller knows how many puts the transaction contained
 	case callCAS:
 		return t.impossibleCAS(e)
-	case callAgainStatus: // a server that imitates etcd may send neither a member ID nor a revision
+	case callReplayedStatus: // a server that imitates etcd may send neither a member ID nor a revision
 		return nil
-	case callAgainGrant:
+	case callReplayedGrant:
 		if e.Count != 0 { // e.Count is the lease ID; kine sends no header field except the revision
 			return nil
 		}
@@ -67,7 +67,7 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		return t.impossibleCount(e)
 	case callExists:
 		if t.total > 1 {
-			return severalKeys
+			return tooManyKeys
 		}
 		return t.impossibleCount(e)
 	case callTxnGet, callTxnCount:
@@ -79,59 +79,59 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 // lacksHeader reports whether the reply has no valid header. etcd always sets the member ID.
 // Proxies and servers that imitate etcd set at least the revision. So a header without both is
 // invalid, and so is a negative revision.
-func (t *aside) lacksHeader(e *store.Event) bool {
+func (t *replyExtras) lacksHeader(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
 // impossibleKeys checks the first key in a reply. It also checks that the reply contains at most
 // maxKeys keys.
-func (t *aside) impossibleKeys(e *store.Event, maxKeys int64) []byte {
+func (t *replyExtras) impossibleKeys(e *store.Event, maxKeys int64) []byte {
 	switch {
 	case e.Count == 0:
 		return nil
 	case e.Count > maxKeys:
-		return severalKeys
+		return tooManyKeys
 	case len(e.Key) == 0:
-		return namelessKey
+		return emptyKeyName
 	case e.Revision <= 0:
-		return neverMade
+		return badModRevision
 	case e.Member != 0 && e.Revision > t.revision:
-		return fromLater
+		return laterModRevision
 	}
 	return nil
 }
 
 // impossibleList checks a reply that lists e.Count keys.
-func (t *aside) impossibleList(e *store.Event) []byte {
+func (t *replyExtras) impossibleList(e *store.Event) []byte {
 	switch {
 	case t.total < e.Count:
 		return countsDiffer
 	case t.more != (t.total > e.Count):
-		return moreOrNot
+		return moreContradictsCount
 	}
 	return t.impossibleKeys(e, e.Count)
 }
 
 // impossibleCount checks a reply that contains only a count. The count is in t.total.
-func (t *aside) impossibleCount(e *store.Event) []byte {
+func (t *replyExtras) impossibleCount(e *store.Event) []byte {
 	switch {
 	case t.total < 0:
 		return countsDiffer
 	case e.Count > t.total:
 		return countsDiffer
 	case e.Count > 0 && e.Member != 0: // kine sends a key in addition to the count
-		return keysCounted
+		return unexpectedKeys
 	}
 	return nil
 }
 
 // impossibleTxnGet checks the reply to a transaction that consists of one read.
-func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
+func (t *replyExtras) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	switch {
 	case !t.succeeded:
-		return notTaken
+		return txnFailed
 	case t.ranges != 1 || t.puts != 0:
-		return otherResults
+		return mismatchedResults
 	case call == callTxnCount:
 		return t.impossibleCount(e)
 	}
@@ -141,18 +141,18 @@ func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 // impossibleCAS checks the reply to a compare-and-set. The reply must contain the result of the
 // write or, after a conflict, the result of the read. A server that imitates etcd may omit the
 // result of the read.
-func (t *aside) impossibleCAS(e *store.Event) []byte {
+func (t *replyExtras) impossibleCAS(e *store.Event) []byte {
 	switch {
 	case e.Outcome == kv.Conflict && t.lacksHeader(e):
 		return noHeader
 	case e.Outcome == kv.Conflict:
 		if t.puts != 0 || t.ranges != 1 && (t.ranges != 0 || e.Member != 0) {
-			return otherResults
+			return mismatchedResults
 		}
 	case t.revision <= 0:
 		return noRevision
 	case t.puts != 1 || t.ranges != 0:
-		return otherResults
+		return mismatchedResults
 	}
 	return nil
 }
@@ -165,9 +165,9 @@ func (c *codec) impossiblePage(s *scan, n int64) []byte {
 	case s.counted < n:
 		return countsDiffer
 	case s.more != (s.counted > n):
-		return moreOrNot
+		return moreContradictsCount
 	case s.found.Count > 0 && len(s.found.Key) == 0:
-		return namelessKey
+		return emptyKeyName
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func answered(t *testing.T, op store.Op, m proto.Message) store.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
+	c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"})
 	if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +61,14 @@ func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	for _, op := range []store.Op{
 		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedExists, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
 	} {
-		if e := answered(t, op, &pb.PutResponse{}); e.Outcome != kv.WrongAnswer || len(e.Text) == 0 {
+		if e := answered(t, op, &pb.PutResponse{}); e.Outcome != kv.WrongResponse || len(e.Text) == 0 {
 			t.Errorf("%v: %+v", op.Kind, e)
 		}
 	}
 }
 
 // TestImpossibleAnswers checks that a reply that no etcd server sends has the outcome
-// WrongAnswer, and that a possible reply has another outcome. A server that imitates etcd sends
+// WrongResponse, and that a possible reply has another outcome. A server that imitates etcd sends
 // no member ID.
 func TestImpossibleAnswers(t *testing.T) {
 	etcd := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: 9, RaftTerm: 3}
@@ -89,53 +89,53 @@ func TestImpossibleAnswers(t *testing.T) {
 	}{
 		{"put", checkedPut, &pb.PutResponse{Header: etcd}, kv.OK},
 		{"put at a stand-in", checkedPut, &pb.PutResponse{Header: standIn}, kv.OK},
-		{"put at revision 0", checkedPut, &pb.PutResponse{Header: unwritten}, kv.WrongAnswer},
-		{"put below", checkedPut, &pb.PutResponse{Header: below}, kv.WrongAnswer},
+		{"put at revision 0", checkedPut, &pb.PutResponse{Header: unwritten}, kv.WrongResponse},
+		{"put below", checkedPut, &pb.PutResponse{Header: below}, kv.WrongResponse},
 
 		{"get", checkedGet, list(etcd, 1, false, key("k", 9)), kv.OK},
 		{"get of nothing", checkedGet, list(etcd, 0, false), kv.Miss},
 		{"get of nothing at a stand-in", checkedGet, list(standIn, 0, false), kv.Miss},
-		{"get of two", checkedGet, list(etcd, 2, false, key("k", 9), key("l", 9)), kv.WrongAnswer},
-		{"get of no name", checkedGet, list(etcd, 1, false, key("", 9)), kv.WrongAnswer},
-		{"get of what was never made", checkedGet, list(etcd, 1, false, key("k", 0)), kv.WrongAnswer},
-		{"get from later", checkedGet, list(etcd, 1, false, key("k", 10)), kv.WrongAnswer},
+		{"get of two", checkedGet, list(etcd, 2, false, key("k", 9), key("l", 9)), kv.WrongResponse},
+		{"get of no name", checkedGet, list(etcd, 1, false, key("", 9)), kv.WrongResponse},
+		{"get of what was never made", checkedGet, list(etcd, 1, false, key("k", 0)), kv.WrongResponse},
+		{"get from later", checkedGet, list(etcd, 1, false, key("k", 10)), kv.WrongResponse},
 		{"get from later at a stand-in", checkedGet, list(standIn, 1, false, key("k", 10)), kv.OK},
-		{"get below", checkedGet, list(below, 0, false), kv.WrongAnswer},
+		{"get below", checkedGet, list(below, 0, false), kv.WrongResponse},
 
 		{"list", checkedList, list(etcd, 2, false, key("k", 9), key("kk", 9)), kv.OK},
 		{"list with more", checkedList, list(etcd, 3, true, key("k", 9), key("kk", 9)), kv.OK},
-		{"list that counts less", checkedList, list(etcd, 1, false, key("k", 9), key("kk", 9)), kv.WrongAnswer},
-		{"list that counts more", checkedList, list(etcd, 3, false, key("k", 9), key("kk", 9)), kv.WrongAnswer},
-		{"list with more and all", checkedList, list(etcd, 2, true, key("k", 9), key("kk", 9)), kv.WrongAnswer},
-		{"page that counts more", checkedPages, list(etcd, 3, false, key("k", 9)), kv.WrongAnswer},
-		{"page of no name", checkedPages, list(etcd, 1, false, key("", 9)), kv.WrongAnswer},
+		{"list that counts less", checkedList, list(etcd, 1, false, key("k", 9), key("kk", 9)), kv.WrongResponse},
+		{"list that counts more", checkedList, list(etcd, 3, false, key("k", 9), key("kk", 9)), kv.WrongResponse},
+		{"list with more and all", checkedList, list(etcd, 2, true, key("k", 9), key("kk", 9)), kv.WrongResponse},
+		{"page that counts more", checkedPages, list(etcd, 3, false, key("k", 9)), kv.WrongResponse},
+		{"page of no name", checkedPages, list(etcd, 1, false, key("", 9)), kv.WrongResponse},
 		{"count", checkedCount, list(etcd, 7, false), kv.OK},
-		{"count below", checkedCount, list(etcd, -7, false), kv.WrongAnswer},
-		{"count with keys", checkedCount, list(etcd, 1, false, key("k", 9)), kv.WrongAnswer},
+		{"count below", checkedCount, list(etcd, -7, false), kv.WrongResponse},
+		{"count with keys", checkedCount, list(etcd, 1, false, key("k", 9)), kv.WrongResponse},
 
 		{"exists", checkedExists, list(etcd, 1, false), kv.OK},
 		{"exists of nothing", checkedExists, list(etcd, 0, false), kv.Miss},
-		{"exists of two", checkedExists, list(etcd, 2, false), kv.WrongAnswer},
-		{"exists with the key", checkedExists, list(etcd, 1, false, key("k", 9)), kv.WrongAnswer},
-		{"exists below", checkedExists, list(etcd, -1, false), kv.WrongAnswer},
+		{"exists of two", checkedExists, list(etcd, 2, false), kv.WrongResponse},
+		{"exists with the key", checkedExists, list(etcd, 1, false, key("k", 9)), kv.WrongResponse},
+		{"exists below", checkedExists, list(etcd, -1, false), kv.WrongResponse},
 
 		{"delete", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 1}, kv.OK},
-		{"delete of two", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 2}, kv.WrongAnswer},
-		{"delete below", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: -1}, kv.WrongAnswer},
+		{"delete of two", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: 2}, kv.WrongResponse},
+		{"delete below", checkedDelete, &pb.DeleteRangeResponse{Header: etcd, Deleted: -1}, kv.WrongResponse},
 
 		{"cas", checkedCAS, &pb.TxnResponse{Header: standIn, Succeeded: true, Responses: []*pb.ResponseOp{resultPut()}}, kv.OK},
-		{"cas without its write", checkedCAS, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongAnswer},
+		{"cas without its write", checkedCAS, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongResponse},
 		{"conflict", checkedCAS, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultRange(list(nil, 0, false))}}, kv.Conflict},
 		{"conflict at a stand-in", checkedCAS, &pb.TxnResponse{Header: standIn}, kv.Conflict},
-		{"conflict without its read", checkedCAS, &pb.TxnResponse{Header: etcd}, kv.WrongAnswer},
-		{"conflict that wrote", checkedCAS, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut()}}, kv.WrongAnswer},
+		{"conflict without its read", checkedCAS, &pb.TxnResponse{Header: etcd}, kv.WrongResponse},
+		{"conflict that wrote", checkedCAS, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut()}}, kv.WrongResponse},
 
 		{"txn", checkedTxn, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultPut(), resultPut()}}, kv.OK},
-		{"txn that did not", checkedTxn, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut(), resultPut()}}, kv.WrongAnswer},
+		{"txn that did not", checkedTxn, &pb.TxnResponse{Header: etcd, Responses: []*pb.ResponseOp{resultPut(), resultPut()}}, kv.WrongResponse},
 		{"txn-get", checkedTxnGet, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultRange(list(nil, 1, false, key("k", 9)))}}, kv.OK},
-		{"txn-get without its read", checkedTxnGet, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongAnswer},
+		{"txn-get without its read", checkedTxnGet, &pb.TxnResponse{Header: etcd, Succeeded: true}, kv.WrongResponse},
 	} {
-		if e := answered(t, tc.op, tc.m); e.Outcome != tc.want || (tc.want == kv.WrongAnswer) != (len(e.Text) > 0) {
+		if e := answered(t, tc.op, tc.m); e.Outcome != tc.want || (tc.want == kv.WrongResponse) != (len(e.Text) > 0) {
 			t.Errorf("%s: %v %q, want %v", tc.name, e.Outcome, e.Text, tc.want)
 		}
 	}

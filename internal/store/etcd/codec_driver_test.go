@@ -27,9 +27,9 @@ type live struct {
 // long enough for a slow machine.
 const patience = 2 * time.Minute
 
-// patient returns a context that expires only if a test hangs. Without it, the official client
+// longTimeout returns a context that expires only if a test hangs. Without it, the official client
 // would try forever to reach an endpoint that does not respond.
-func patient(t testing.TB) context.Context {
+func longTimeout(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)

@@ -55,12 +55,12 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 		}
 		e = store.Event{Outcome: kv.Conflict, Revision: e.Revision}
 	}
-	e.Member, e.Term, e.At = h.GetMemberId(), h.GetRaftTerm(), h.GetRevision()
+	e.Member, e.Term, e.StoreRevision = h.GetMemberId(), h.GetRaftTerm(), h.GetRevision()
 	return e, m, err
 }
 
-// cannotBe reports whether the reply violates etcd's API, so that no etcd server can send it.
-func cannotBe(kind kv.Kind, m proto.Message) bool {
+// isImpossible reports whether the reply violates etcd's API, so that no etcd server can send it.
+func isImpossible(kind kv.Kind, m proto.Message) bool {
 	switch r := m.(type) {
 	case *pb.PutResponse:
 		return r.Header.GetRevision() <= 0
@@ -139,7 +139,7 @@ func FuzzReply(f *testing.F) {
 		{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{Header: testHeader}}}}})
 	f.Fuzz(func(t *testing.T, k uint8, body []byte) {
 		kind := kv.Kind(k % uint8(kv.Txn))
-		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
+		c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"})
 		if _, err := c.Feed(h2.AppendSettings(nil), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func FuzzReply(f *testing.F) {
 		if usual, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil || !bytes.Equal(usual, body) {
 			return
 		}
-		if impossible := cannotBe(kind, m); impossible != (events[0].Outcome == kv.WrongAnswer) {
+		if impossible := isImpossible(kind, m); impossible != (events[0].Outcome == kv.WrongResponse) {
 			t.Fatalf("an answer that etcd cannot send: %v, but the event is %+v", impossible, events[0])
 		} else if impossible {
 			return

@@ -15,11 +15,11 @@ func (c *codec) keepAlive(op *store.Op) {
 		if c.leases == nil {
 			c.leases = map[int64]uint32{}
 		}
-		n = uint32(len(c.keep))
-		c.keep = append(c.keep, keepStream{lease: op.Lease})
+		n = uint32(len(c.keepAlives))
+		c.keepAlives = append(c.keepAlives, keepStream{lease: op.Lease})
 		c.leases[op.Lease] = n
 	}
-	k := &c.keep[n]
+	k := &c.keepAlives[n]
 	if k.id == 0 {
 		k.id = c.conn.OpenStream(c.keepAliveRPC, n, uint8(c.gen<<genShift)|callKeepAlive)
 	}
@@ -31,11 +31,11 @@ func (c *codec) keepAlive(op *store.Op) {
 // cancelKeepAlive abandons a keep-alive operation, so that its reply will be skipped. It returns
 // false if the tag does not belong to a keep-alive operation that waits for a reply.
 func (c *codec) cancelKeepAlive(tag uint32) bool {
-	for i := range c.keep {
-		k := &c.keep[i]
+	for i := range c.keepAlives {
+		k := &c.keepAlives[i]
 		for j := k.first; j < len(k.tags); j++ {
 			if k.tags[j] == tag {
-				k.tags[j] = gaveUp
+				k.tags[j] = abandonedTag
 				return true
 			}
 		}
@@ -45,13 +45,13 @@ func (c *codec) cancelKeepAlive(tag uint32) bool {
 
 // keepAliveReply handles a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3} or the end of the
 // stream. A TTL of 0 means that the lease has expired.
-func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) keepAliveReply(r *h2.Reply, events []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
-		return c.keepAliveEnded(r, to), nil
+		return c.keepAliveEnded(r, events), nil
 	}
-	k := &c.keep[r.Tag]
+	k := &c.keepAlives[r.Tag]
 	if k.first == len(k.tags) {
-		return to, nil // a reply without a request is harmless: it only confirms that the lease was renewed
+		return events, nil // a reply without a request is harmless: it only confirms that the lease was renewed
 	}
 	e := store.Event{Tag: k.tags[k.first]}
 	k.tags, k.first = dropFirst(k.tags, k.first)
@@ -61,7 +61,7 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			f.must(c.parseHeader(f.v, &e))
-			e.Revision, e.At = c.extra.revision, c.extra.revision
+			e.Revision, e.StoreRevision = c.extra.revision, c.extra.revision
 		case 2<<3 | pbVarint:
 			lease = int64(f.n)
 		case 3<<3 | pbVarint:
@@ -69,34 +69,34 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 		}
 	}
 	if !f.ok() {
-		return to, errMalformed
+		return events, errMalformed
 	}
 	switch {
 	case lease != k.lease:
-		e.Outcome, e.Text = kv.WrongAnswer, []byte("the response is for another lease")
+		e.Outcome, e.Text = kv.WrongResponse, []byte("the response is for another lease")
 	case e.Count <= 0:
 		e.Outcome, e.Text = kv.BadRequest, []byte("etcdserver: requested lease not found")
 	}
-	if e.Tag != gaveUp {
-		to = append(to, e)
+	if e.Tag != abandonedTag {
+		events = append(events, e)
 	}
-	return to, nil
+	return events, nil
 }
 
 // keepAliveEnded fails the operations that wait for a reply on a stream that has ended. The
 // lease's next keep-alive opens a new stream.
-func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
-	k := &c.keep[r.Tag]
+func (c *codec) keepAliveEnded(r *h2.Reply, events []store.Event) []store.Event {
+	k := &c.keepAlives[r.Tag]
 	var e store.Event
-	c.failed(r, &e)
+	c.setFailure(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
 		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the keep-alive stream of the lease without a response")
 	}
 	for _, tag := range k.tags[k.first:] {
-		if tag != gaveUp {
-			to = append(to, store.Event{Tag: tag, Outcome: e.Outcome, Text: e.Text})
+		if tag != abandonedTag {
+			events = append(events, store.Event{Tag: tag, Outcome: e.Outcome, Text: e.Text})
 		}
 	}
 	k.id, k.tags, k.first = 0, k.tags[:0], 0
-	return to
+	return events
 }

@@ -16,7 +16,7 @@ import (
 // lease's own stream, which restores the lease's full time to live. Then it revokes the leases.
 func TestLiveLeases(t *testing.T) {
 	l, w := dialLive(t)
-	ctx := patient(t)
+	ctx := longTimeout(t)
 	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestLiveLeases(t *testing.T) {
 			open[tag] = true
 			w.Codec.Submit(&store.Op{Tag: tag, Kind: kv.KeepAlive, Lease: id})
 		}
-		for _, e := range w.AwaitEvents(n, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.AwaitEvents(n, func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 			if !open[e.Tag] || e.Outcome != kv.OK || e.Count < ttl || e.Member == 0 || e.Term == 0 {
 				t.Fatalf("%+v (%s)", e, e.Text)
 			}

@@ -18,7 +18,7 @@ import (
 func TestLiveStreamIDsUsedUp(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
-	short := func(d store.Dialed) store.Codec {
+	short := func(d store.ConnectionInfo) store.Codec {
 		return newCodec(h2.Config{Authority: d.Endpoint, FirstStream: h2.LastStreamID - 100}, nil, d.Now)
 	}
 	done := map[uint32]bool{}
@@ -47,7 +47,7 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 			t.Fatalf("lost %+v", lost)
 		}
 	}
-	r, err := l.client.Get(patient(t), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	r, err := l.client.Get(longTimeout(t), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil || r.Count != total || r.Header.Revision != total+1 {
 		t.Errorf("%d keys at revision %d, want %d: %v", r.Count, r.Header.Revision, total, err)
 	}

@@ -14,7 +14,7 @@ func (l *lock) begin(op *store.STMOp) {
 	if l.state = unlocked; len(op.Lock) == 0 {
 		return
 	}
-	l.state, l.session, l.client = wantsLock, op.Lease, op.Locker == kv.LockClient
+	l.state, l.session, l.isMutex = wantsLock, op.Lease, op.Locker == kv.LockClient
 	l.mutex.watcher = noLockWatcher
 	n := len(op.Lock)
 	m := append(append(l.memory[:0], op.Lock...), '/'+1)
@@ -25,103 +25,103 @@ func (l *lock) begin(op *store.STMOp) {
 }
 
 // advanceLock sends the lock's next request, unless the lock is waiting for a reply.
-func (c *codec) advanceLock(place uint32) {
-	l := &c.stm.table[place].lock
+func (c *codec) advanceLock(slot uint32) {
+	l := &c.stm.table[slot].lock
 	switch l.state {
-	case locking, asking, waiting, checking, unlocking:
+	case locking, readingOlderKey, waiting, checking, unlocking:
 		return
 	case wantsLock:
-		if c.stm.left > 0 && c.isReleasing(l.session) {
-			c.stallSTM(place)
+		if c.stm.releasing > 0 && c.isReleasing(l.session) {
+			c.stallSTM(slot)
 			return
 		}
-	case wantsWait:
+	case wantsWatcher:
 		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // the stream has ended, but the reply that reports the end has not arrived yet
-			c.stallSTM(place)
+			c.stallSTM(slot)
 			return
 		}
 	}
 	if c.conn.Room() == 0 {
-		c.stallSTM(place)
+		c.stallSTM(slot)
 		return
 	}
-	c.stm.table[place].requests++
+	c.stm.table[slot].requests++
 	switch l.state {
 	case wantsLock:
-		if l.client {
-			c.acquire(place)
+		if l.isMutex {
+			c.acquire(slot)
 		} else {
-			c.lock(place)
+			c.lock(slot)
 		}
-	case wantsOthers:
-		c.askOthers(place)
-	case wantsWait:
-		c.watchOther(place)
+	case wantsOlderKey:
+		c.readOlderKey(slot)
+	case wantsWatcher:
+		c.watchOlderKey(slot)
 	case wantsCheck:
-		c.checkKey(place)
+		c.checkKey(slot)
 	case wantsUnlock:
-		c.unlock(place)
+		c.unlock(slot)
 	}
 	l.state++
 }
 
 // lock sends a LockRequest. It omits the slash after the name, because etcd's lock service adds the
 // slash itself.
-func (c *codec) lock(place uint32) {
-	l := &c.stm.table[place].lock
+func (c *codec) lock(slot uint32) {
+	l := &c.stm.table[slot].lock
 	c.request = message.AppendLock(c.request[:0], l.prefix[:len(l.prefix)-1], uint64(l.session))
-	c.sendRequest(c.lockRPC, stmTag(place, 0), c.lockSub(callLock))
+	c.sendRequest(c.lockRPC, stmTag(slot, 0), c.lockSub(callLock))
 }
 
 // unlock sends an UnlockRequest. For a client-side lock it sends a DeleteRangeRequest.
-func (c *codec) unlock(place uint32) {
-	l := &c.stm.table[place].lock
-	if l.client {
-		c.sendForLock(c.deleteRPC, place, callUnlock, &call.Part{Action: call.Remove, Key: l.key})
+func (c *codec) unlock(slot uint32) {
+	l := &c.stm.table[slot].lock
+	if l.isMutex {
+		c.sendForLock(c.deleteRPC, slot, callUnlock, &call.Part{Action: call.Remove, Key: l.key})
 		return
 	}
 	c.request = message.AppendUnlock(c.request[:0], l.key)
-	c.sendRequest(c.unlockRPC, stmTag(place, 0), c.lockSub(callUnlock))
+	c.sendRequest(c.unlockRPC, stmTag(slot, 0), c.lockSub(callUnlock))
 }
 
-// locked handles the reply to one of the requests for a lock.
-func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
-	l := &c.stm.table[place].lock
-	c.extra = aside{}
+// handleLockReply handles the reply to one of the requests for a lock.
+func (c *codec) handleLockReply(slot uint32, r *h2.Reply, events []store.Event) ([]store.Event, error) {
+	l := &c.stm.table[slot].lock
+	c.extra = replyExtras{}
 	ok := true
 	switch {
-	case !l.client:
-		ok = c.granted(l, r.Body)
+	case !l.isMutex:
+		ok = c.handleGrant(l, r.Body)
 	case l.state == locking:
-		ok = c.acquired(l, r.Body)
-	case l.state == asking:
-		ok = c.othersKnown(l, r.Body)
+		ok = c.handleAcquire(l, r.Body)
+	case l.state == readingOlderKey:
+		ok = c.handleOlderKey(l, r.Body)
 	case l.state == checking:
 		var found store.Event
 		if ok = c.parseRange(r.Body, &found); ok && found.Count == 0 {
 			e := store.Event{
-				Tag: c.stm.table[place].tag, Outcome: kv.BadRequest,
+				Tag: c.stm.table[slot].tag, Outcome: kv.BadRequest,
 				Text: []byte("the lock was lost while the client waited for it: its lease expired, or another client deleted its key"),
 			}
-			return c.endSTM(place, &e, to), nil
+			return c.endSTM(slot, &e, events), nil
 		}
 		l.state = holding
 	}
 	if !ok {
-		return to, errMalformed
+		return events, errMalformed
 	}
-	if t := &c.stm.table[place]; l.state == holding && t.observer != nil {
-		to = append(to, store.Event{Tag: t.tag, What: store.Held, Member: c.member, Revision: l.mutex.created, At: c.extra.revision})
+	if t := &c.stm.table[slot]; l.state == holding && t.observer != nil {
+		events = append(events, store.Event{Tag: t.tag, Type: store.LockAcquired, Member: c.member, Revision: l.mutex.created, StoreRevision: c.extra.revision})
 	}
-	c.advanceSTM(place)
-	return to, nil
+	c.advanceSTM(slot)
+	return events, nil
 }
 
-// granted handles a LockResponse{header: 1, key: 2}. The response does not contain the key's create
+// handleGrant handles a LockResponse{header: 1, key: 2}. The response does not contain the key's create
 // revision, so the header's revision serves as the fencing token. This is the revision at which the
 // lock was acquired. It increases from each lock holder to the next, because the previous holder's
 // key is deleted in between.
-func (c *codec) granted(l *lock, b []byte) bool {
+func (c *codec) handleGrant(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true
 	f := fields{b: b}
@@ -143,49 +143,49 @@ func (c *codec) granted(l *lock, b []byte) bool {
 	return ok
 }
 
-// leaveLock releases the lock of a transaction that ended early. It returns true if the transaction
+// abandonLock releases the lock of a transaction that ended early. It returns true if the transaction
 // may hold the lock or may still acquire it. In that case the session's next transaction must wait
 // for the reply to the release. If it did not wait, it could find the old key, which is about to be
 // deleted, and mistake that key for its own. etcd's lock service may still grant an abandoned
 // request after the release. That lock is then held until the session's next transaction, or until
 // the lease expires.
-func (c *codec) leaveLock(place uint32) bool {
-	l := &c.stm.table[place].lock
-	c.leaveWait(l)
+func (c *codec) abandonLock(slot uint32) bool {
+	l := &c.stm.table[slot].lock
+	c.stopWaiting(l)
 	switch l.state {
 	case unlocked, wantsLock:
 		l.state = unlocked
 		return false
 	}
-	l.state = leaving
-	c.stm.left++
-	c.releaseLock(place)
+	l.state = wantsAbandon
+	c.stm.releasing++
+	c.releaseLock(slot)
 	return true
 }
 
-func (c *codec) releaseLock(place uint32) {
+func (c *codec) releaseLock(slot uint32) {
 	if c.conn.Room() == 0 {
-		c.stallSTM(place)
+		c.stallSTM(slot)
 		return
 	}
-	c.stm.table[place].lock.state = left
-	c.unlock(place)
+	c.stm.table[slot].lock.state = abandoning
+	c.unlock(slot)
 }
 
 // finishRelease frees the table slot of a transaction that ended early, once the reply to the
 // lock's release has arrived.
-func (c *codec) finishRelease(place uint32) {
-	if l := &c.stm.table[place].lock; l.state == left {
+func (c *codec) finishRelease(slot uint32) {
+	if l := &c.stm.table[slot].lock; l.state == abandoning {
 		l.state = unlocked
-		c.stm.left--
-		c.stm.unused = append(c.stm.unused, place)
+		c.stm.releasing--
+		c.stm.unused = append(c.stm.unused, slot)
 	}
 }
 
 // isReleasing reports whether the session still waits for the release of a lock.
 func (c *codec) isReleasing(session int64) bool {
 	for place := range c.stm.table {
-		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {
+		if l := &c.stm.table[place].lock; (l.state == wantsAbandon || l.state == abandoning) && l.session == session {
 			return true
 		}
 	}

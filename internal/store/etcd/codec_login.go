@@ -13,12 +13,12 @@ import (
 
 // Durations for the login, in nanoseconds, and the maximum number of failed attempts.
 const (
-	renewAfter    = int64(2 * time.Minute)        // age at which a token is renewed; etcd's simple tokens expire after 5 min by default
-	claimFor      = int64(5 * time.Second)        // time after which another codec may take over a login without a reply
-	retryAfter    = int64(200 * time.Millisecond) // wait after a temporary failure
-	lookAgain     = int64(5 * time.Millisecond)   // interval at which a codec without a token checks whether a token has arrived
-	lookSometimes = int64(100 * time.Millisecond) // interval at which a codec with a token checks whether the token was rejected
-	loginAttempts = 50                            // number of consecutive failures after which the error is reported
+	renewAfter       = int64(2 * time.Minute)        // age at which a token is renewed; etcd's simple tokens expire after 5 min by default
+	claimTimeout     = int64(5 * time.Second)        // time after which another codec may take over a login without a reply
+	retryAfter       = int64(200 * time.Millisecond) // wait after a temporary failure
+	pollWithoutToken = int64(5 * time.Millisecond)   // interval at which a codec without a token checks whether a token has arrived
+	pollWithToken    = int64(100 * time.Millisecond) // interval at which a codec with a token checks whether the token was rejected
+	maxLoginAttempts = 50                            // number of consecutive failures after which the error is reported
 )
 
 // newLogin returns the login for a user, or nil if the user name is empty.
@@ -32,21 +32,21 @@ func newLogin(user, password string) *login {
 // ready reports whether there is a valid token, so that c can send operations. It makes c use the
 // newest token.
 func (l *login) ready(c *codec) bool {
-	if l.have && c.gen != l.gen {
+	if l.hasToken && c.gen != l.gen {
 		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
 			return false // the method `answer` received this token first and has reported the error
 		}
 		c.gen = l.gen
 	}
-	return l.have
+	return l.hasToken
 }
 
-// act starts a login on c, if a login is needed and no other codec is logging in.
-func (l *login) act(c *codec) {
+// startIfNeeded starts a login on c, if a login is needed and no other codec is logging in.
+func (l *login) startIfNeeded(c *codec) {
 	switch {
-	case l.have && (l.token == "" || c.now-l.asked < renewAfter):
+	case l.hasToken && (l.token == "" || c.now-l.requestedAt < renewAfter):
 		return
-	case l.owner != nil && c.now-l.claimed < claimFor:
+	case l.owner != nil && c.now-l.claimedAt < claimTimeout:
 		return
 	case c.now < l.retryAt, !c.conn.SettingsReceived(), c.conn.Room() == 0:
 		return
@@ -54,26 +54,26 @@ func (l *login) act(c *codec) {
 	if l.owner != nil {
 		l.owner.conn.Cancel(authTag)
 	}
-	l.owner, l.claimed = c, c.now
+	l.owner, l.claimedAt = c, c.now
 	c.authenticate(l.user, l.password)
 }
 
-// next returns the time at which Tick must be called again for c, or 0 if authentication is
+// nextCheck returns the time at which Tick must be called again for c, or 0 if authentication is
 // disabled. When another codec receives a token, or finds that the token was rejected, the result
 // of c.Room changes without any input on c's connection. So c must check for such changes
 // regularly.
-func (l *login) next(c *codec) int64 {
+func (l *login) nextCheck(c *codec) int64 {
 	switch {
-	case !l.have:
-		return c.now + lookAgain
+	case !l.hasToken:
+		return c.now + pollWithoutToken
 	case l.token == "":
 		return 0
 	}
-	return c.now + lookSometimes
+	return c.now + pollWithToken
 }
 
-// answer handles the reply to c's login. If it returns an error, no further attempt can succeed.
-func (l *login) answer(c *codec, r *h2.Reply) error {
+// handleReply handles the reply to c's login. If it returns an error, no further attempt can succeed.
+func (l *login) handleReply(c *codec, r *h2.Reply) error {
 	if l.owner == c {
 		l.owner = nil
 	}
@@ -93,38 +93,38 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 	case text == "authentication is not enabled":
 		l.storeToken("")
 		return nil
-	case r.End == h2.Answered && final(OutcomeOf(codes.Code(r.Code), r.Text)):
+	case r.End == h2.Answered && isPermanent(OutcomeOf(codes.Code(r.Code), r.Text)):
 		l.retryAt = c.now + retryAfter
 		return fmt.Errorf("etcd refused user %s: %s", l.user, text)
 	}
-	if l.failures++; l.failures >= loginAttempts {
+	if l.failures++; l.failures >= maxLoginAttempts {
 		return fmt.Errorf("etcd could not authenticate user %s in %d attempts: %s", l.user, l.failures, text)
 	}
 	l.retryAt = c.now + retryAfter
 	return nil
 }
 
-// final reports whether a failed login would fail again in the same way.
-func final(o kv.Outcome) bool { return o == kv.Denied || o == kv.BadRequest }
+// isPermanent reports whether a failed login would fail again in the same way.
+func isPermanent(o kv.Outcome) bool { return o == kv.Denied || o == kv.BadRequest }
 
 // storeToken stores a new valid token. The token is empty if authentication is disabled in the
 // cluster.
 func (l *login) storeToken(token string) {
-	l.have, l.token, l.asked = true, token, l.claimed
+	l.hasToken, l.token, l.requestedAt = true, token, l.claimedAt
 	l.gen++
 	l.retryAt, l.failures = 0, 0
 }
 
-// rejected handles a member's rejection of a token. gen contains the low bits of the token's
+// handleRejection handles a member's rejection of a token. gen contains the low bits of the token's
 // generation. If a newer token has already arrived, the rejection is ignored.
-func (l *login) rejected(gen uint8) {
+func (l *login) handleRejection(gen uint8) {
 	if gen == uint8(l.gen)&genMask {
-		l.have = false
+		l.hasToken = false
 	}
 }
 
-// lost handles the end of c's connection. If c was logging in, another codec may now log in.
-func (l *login) lost(c *codec) {
+// handleLostConnection handles the end of c's connection. If c was logging in, another codec may now log in.
+func (l *login) handleLostConnection(c *codec) {
 	if l.owner == c {
 		l.owner = nil
 	}

@@ -18,7 +18,7 @@ const authPath = "/etcdserverpb.Auth/Authenticate"
 func loop(t *testing.T, n int) (conns []*scripted) {
 	codecs := newCodecs(store.Access{User: "root", Password: "secret"})
 	for range n {
-		conns = append(conns, newScripted(t, codecs(store.Dialed{Endpoint: "127.0.0.1:2379"})))
+		conns = append(conns, newScripted(t, codecs(store.ConnectionInfo{Endpoint: "127.0.0.1:2379"})))
 	}
 	return conns
 }
@@ -56,7 +56,7 @@ func wantToken(t *testing.T, s *scripted, token string) *grpcCall {
 func TestOneLoginForAll(t *testing.T) {
 	conns := loop(t, 3)
 	for _, s := range conns {
-		if s.c.Tick(1) != 1+lookAgain || s.c.Room() != 0 || len(s.calls()) != 0 {
+		if s.c.Tick(1) != 1+pollWithoutToken || s.c.Room() != 0 || len(s.calls()) != 0 {
 			t.Fatal("a codec logged in before the server's first frame")
 		}
 	}
@@ -66,13 +66,13 @@ func TestOneLoginForAll(t *testing.T) {
 	}
 	call := wantLogin(t, conns[0])
 	for _, s := range conns[1:] {
-		if len(s.calls()) != 0 || s.c.Room() != 0 || s.c.Tick(2) != 2+lookAgain {
+		if len(s.calls()) != 0 || s.c.Room() != 0 || s.c.Tick(2) != 2+pollWithoutToken {
 			t.Fatal("a second connection does not wait")
 		}
 	}
 	conns[0].grant(call.id, "token-1")
 	for _, s := range conns {
-		if s.c.Room() == 0 || s.c.Tick(3) != 3+lookSometimes {
+		if s.c.Room() == 0 || s.c.Tick(3) != 3+pollWithToken {
 			t.Fatal("the new token is not used")
 		}
 		wantToken(t, s, "token-1")
@@ -140,13 +140,13 @@ func TestAnotherConnectionTakesOver(t *testing.T) {
 	if lost := conns[0].c.Lost(nil); len(lost) != 0 {
 		t.Fatalf("a lost login made events: %+v", lost)
 	}
-	conns[1].c.Tick(lookAgain)
+	conns[1].c.Tick(pollWithoutToken)
 	slow := wantLogin(t, conns[1])
-	conns[2].c.Tick(lookAgain + claimFor - 1)
+	conns[2].c.Tick(pollWithoutToken + claimTimeout - 1)
 	if len(conns[2].calls()) != 0 {
 		t.Fatal("two log in at once")
 	}
-	conns[2].c.Tick(lookAgain + claimFor) // the first login is taking too long
+	conns[2].c.Tick(pollWithoutToken + claimTimeout) // the first login is taking too long
 	wantLogin(t, conns[2])
 	conns[1].answer(slow.id, &pb.AuthenticateResponse{Token: "late"})
 	conns[1].feed()
@@ -187,7 +187,7 @@ func TestLoginIsTriedAgain(t *testing.T) {
 		s.refuse(wantLogin(t, s).id, "14", "etcdserver: request timed out")
 		if _, err := s.tryFeed(); err != nil {
 			want := "etcd could not authenticate user root in 50 attempts: request timed out"
-			if i != loginAttempts || err.Error() != want {
+			if i != maxLoginAttempts || err.Error() != want {
 				t.Errorf("attempt %d: %v", i, err)
 			}
 			break

@@ -11,8 +11,8 @@ import (
 // acquire sends a transaction that creates the session's key if the key does not exist yet. The
 // transaction also reads the oldest key of all clients that want the lock, whether or not it
 // creates a key.
-func (c *codec) acquire(place uint32) {
-	l := &c.stm.table[place].lock
+func (c *codec) acquire(slot uint32) {
+	l := &c.stm.table[slot].lock
 	oldest := l.readSorted()
 	oldest.Branch = call.Then
 	c.parts = append(c.parts[:0],
@@ -22,7 +22,7 @@ func (c *codec) acquire(place uint32) {
 		call.Part{Action: call.Read, Branch: call.Else, Key: l.key})
 	oldest.Branch = call.Else
 	c.parts = append(c.parts, oldest)
-	c.sendTxn(stmTag(place, 0), c.lockSub(callLock))
+	c.sendTxn(stmTag(slot, 0), c.lockSub(callLock))
 }
 
 // readSorted returns the request part that reads the oldest key of all clients that want the lock.
@@ -33,24 +33,24 @@ func (l *lock) readSorted() call.Part {
 	}
 }
 
-// askOthers sends a RangeRequest for the newest of the keys that were created before the
+// readOlderKey sends a RangeRequest for the newest of the keys that were created before the
 // session's key.
-func (c *codec) askOthers(place uint32) {
-	l := &c.stm.table[place].lock
+func (c *codec) readOlderKey(slot uint32) {
+	l := &c.stm.table[slot].lock
 	last := l.readSorted()
 	last.Flags |= call.Descending
-	last.Oldest = l.mutex.created - 1
-	c.sendForLock(c.rangeRPC, place, callLock, &last)
+	last.MaxCreateRevision = l.mutex.created - 1
+	c.sendForLock(c.rangeRPC, slot, callLock, &last)
 }
 
 // checkKey sends a RangeRequest for the session's key, to check that it still exists.
-func (c *codec) checkKey(place uint32) {
-	l := &c.stm.table[place].lock
-	c.sendForLock(c.rangeRPC, place, callLock, &call.Part{Action: call.Read, Key: l.key})
+func (c *codec) checkKey(slot uint32) {
+	l := &c.stm.table[slot].lock
+	c.sendForLock(c.rangeRPC, slot, callLock, &call.Part{Action: call.Read, Key: l.key})
 }
 
-// acquired handles the reply to acquire: TxnResponse{header: 1, succeeded: 2, responses: 3}.
-func (c *codec) acquired(l *lock, b []byte) bool {
+// handleAcquire handles the reply to acquire: TxnResponse{header: 1, succeeded: 2, responses: 3}.
+func (c *codec) handleAcquire(l *lock, b []byte) bool {
 	var head store.Event
 	// The create revision of the session's key, if it already existed, and of the oldest key.
 	var created [2]int64
@@ -66,7 +66,7 @@ func (c *codec) acquired(l *lock, b []byte) bool {
 		case 3<<3 | pbBytes:
 			if n < len(created) {
 				var ok bool
-				created[n], ok = createdIn(f.v)
+				created[n], ok = createRevisionIn(f.v)
 				f.must(ok)
 				n++
 			}
@@ -78,15 +78,15 @@ func (c *codec) acquired(l *lock, b []byte) bool {
 	if !f.ok() || n < len(created) || l.mutex.created <= 0 {
 		return false
 	}
-	if l.state = wantsOthers; created[1] == 0 || created[1] == l.mutex.created {
+	if l.state = wantsOlderKey; created[1] == 0 || created[1] == l.mutex.created {
 		l.state = holding
 	}
 	return true
 }
 
-// createdIn returns the create_revision of the last key in a ResponseOp{response_range: 1 {kvs:
+// createRevisionIn returns the create_revision of the last key in a ResponseOp{response_range: 1 {kvs:
 // 2 {create_revision: 2}}}, or 0 if there is no key. The response has at most one key.
-func createdIn(b []byte) (created int64, ok bool) {
+func createRevisionIn(b []byte) (created int64, ok bool) {
 	op := fields{b: b}
 	for op.next() {
 		if op.tag != 1<<3|pbBytes {
@@ -110,8 +110,8 @@ func createdIn(b []byte) (created int64, ok bool) {
 	return created, op.ok()
 }
 
-// othersKnown handles the reply to askOthers.
-func (c *codec) othersKnown(l *lock, b []byte) bool {
+// handleOlderKey handles the reply to readOlderKey.
+func (c *codec) handleOlderKey(l *lock, b []byte) bool {
 	var found store.Event
 	if !c.parseRange(b, &found) {
 		return false
@@ -120,27 +120,27 @@ func (c *codec) othersKnown(l *lock, b []byte) bool {
 		l.state = wantsCheck
 		return true
 	}
-	l.mutex.before, l.mutex.revision = append(l.mutex.before[:0], found.Key...), c.extra.revision
-	l.state = wantsWait
+	l.mutex.olderKey, l.mutex.revision = append(l.mutex.olderKey[:0], found.Key...), c.extra.revision
+	l.state = wantsWatcher
 	return len(found.Key) > 0
 }
 
-// watchOther creates a watcher for the key that was created just before the session's key.
-func (c *codec) watchOther(place uint32) {
-	w, m := &c.waits, &c.stm.table[place].lock.mutex
+// watchOlderKey creates a watcher for the key that was created just before the session's key.
+func (c *codec) watchOlderKey(slot uint32) {
+	w, m := &c.waits, &c.stm.table[slot].lock.mutex
 	if w.stream == 0 {
 		w.stream = c.conn.OpenStream(c.watchRPC, ownTag, uint8(c.gen<<genShift)|callLockWatch)
 	}
-	m.wait++
-	w.creating = append(w.creating, lockWait{place, m.wait})
-	c.createWatcher(w.stream, m.before, &store.WatchOp{Start: m.revision})
+	m.watchCount++
+	w.creating = append(w.creating, lockWait{slot, m.watchCount})
+	c.createWatcher(w.stream, m.olderKey, &store.WatchOp{Start: m.revision})
 }
 
-// leaveWait ends a mutex's wait for the deletion of an earlier key. If the server has already
-// created the watcher for that key, leaveWait cancels the watcher; otherwise the watcher is
+// stopWaiting ends a mutex's wait for the deletion of an earlier key. If the server has already
+// created the watcher for that key, stopWaiting cancels the watcher; otherwise the watcher is
 // cancelled when the server creates it.
-func (c *codec) leaveWait(l *lock) {
-	l.mutex.wait++
+func (c *codec) stopWaiting(l *lock) {
+	l.mutex.watchCount++
 	if id := l.mutex.watcher; id != noLockWatcher {
 		l.mutex.watcher = noLockWatcher
 		delete(c.waits.watchers, id)
@@ -157,80 +157,80 @@ func (c *codec) cancelLockWatcher(id int64) {
 }
 
 // lockWatchReply handles a message on the mutexes' Watch stream, or the stream's end.
-func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) lockWatchReply(r *h2.Reply, events []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
-		return c.lockWatchEnded(r, to), nil
+		return c.lockWatchEnded(r, events), nil
 	}
 	w := &c.waits
 	var m watchMessage
 	var ok bool
 	if w.events, ok = m.parse(c, r.Body, w.events[:0]); !ok {
-		return to, errMalformed
+		return events, errMalformed
 	}
 	if m.created {
-		return c.lockWatcherCreated(&m, to), nil
+		return c.lockWatcherCreated(&m, events), nil
 	}
 	place, ok := w.watchers[m.id]
 	if !ok {
-		return to, nil // the message is for an abandoned watcher, or is a progress notification
+		return events, nil // the message is for an abandoned watcher, or is a progress notification
 	}
 	l := &c.stm.table[place].lock
 	if m.canceled {
 		delete(w.watchers, m.id)
 		if l.mutex.watcher = noLockWatcher; m.compacted == 0 {
-			return c.lockFailed(place, m.outcome(), m.cancelReason(), to), nil
+			return c.lockFailed(place, m.outcome(), m.cancelReason(), events), nil
 		}
-		l.state = wantsOthers
+		l.state = wantsOlderKey
 		c.advanceSTM(place)
-		return to, nil
+		return events, nil
 	}
 	for i := range w.events {
 		if w.events[i].Version == 0 { // the key was deleted
-			c.leaveWait(l)
-			l.state = wantsOthers
+			c.stopWaiting(l)
+			l.state = wantsOlderKey
 			c.advanceSTM(place)
 			break
 		}
 	}
-	return to, nil
+	return events, nil
 }
 
 // lockWatcherCreated handles the server's message that it has created a watcher. The server creates
 // watchers in the order of the requests, so the message is the reply to the oldest pending request.
-func (c *codec) lockWatcherCreated(m *watchMessage, to []store.Event) []store.Event {
+func (c *codec) lockWatcherCreated(m *watchMessage, events []store.Event) []store.Event {
 	w := &c.waits
 	if w.first == len(w.creating) {
-		return to
+		return events
 	}
 	asked := w.creating[w.first]
 	w.creating, w.first = dropFirst(w.creating, w.first)
-	t := &c.stm.table[asked.place]
-	wanted := t.busy && t.lock.state == waiting && t.lock.mutex.wait == asked.wait
+	t := &c.stm.table[asked.slot]
+	wanted := t.busy && t.lock.state == waiting && t.lock.mutex.watchCount == asked.wait
 	switch {
 	case m.canceled && wanted:
-		return c.lockFailed(asked.place, m.outcome(), m.cancelReason(), to)
+		return c.lockFailed(asked.slot, m.outcome(), m.cancelReason(), events)
 	case m.canceled:
 	case wanted:
 		if w.watchers == nil {
 			w.watchers = map[int64]uint32{}
 		}
-		w.watchers[m.id] = asked.place
+		w.watchers[m.id] = asked.slot
 		t.lock.mutex.watcher = m.id
 	default:
 		c.cancelLockWatcher(m.id)
 	}
-	return to
+	return events
 }
 
-func (c *codec) lockFailed(place uint32, o kv.Outcome, why []byte, to []store.Event) []store.Event {
-	return c.endSTM(place, &store.Event{Tag: c.stm.table[place].tag, Outcome: o, Text: why}, to)
+func (c *codec) lockFailed(slot uint32, o kv.Outcome, reason []byte, events []store.Event) []store.Event {
+	return c.endSTM(slot, &store.Event{Tag: c.stm.table[slot].tag, Outcome: o, Text: reason}, events)
 }
 
 // lockWatchEnded fails the transactions that wait for their lock, because the Watch stream has
 // ended. The next transaction that waits opens a new stream.
-func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
+func (c *codec) lockWatchEnded(r *h2.Reply, events []store.Event) []store.Event {
 	var e store.Event
-	c.failed(r, &e)
+	c.setFailure(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
 		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the watch stream on which the client waited for a lock")
 	}
@@ -240,8 +240,8 @@ func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	for place := range c.stm.table {
 		if t := &c.stm.table[place]; t.busy && t.lock.state == waiting {
 			t.lock.mutex.watcher = noLockWatcher
-			to = c.lockFailed(uint32(place), e.Outcome, e.Text, to)
+			events = c.lockFailed(uint32(place), e.Outcome, e.Text, events)
 		}
 	}
-	return to
+	return events
 }

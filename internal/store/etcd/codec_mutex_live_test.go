@@ -31,7 +31,7 @@ func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) 
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	k := &locker{w: dialWire(t, a, newCodecs(a)), by: by, n: n, seed: seed}
 	for range atOnce {
-		lease, err := l.client.Grant(patient(t), 600)
+		lease, err := l.client.Grant(longTimeout(t), 600)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,13 +61,13 @@ func (k *locker) run() (retries, requests uint32) {
 		begin(uint32(client))
 	}
 	for done := 0; done < k.n; done++ {
-		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.OperationDone })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Errorf("%+v (%s)", e, e.Text)
 			return
 		}
 		retries += e.Retries
-		requests += e.Extra + 1
+		requests += e.ExtraRequests + 1
 		if begun < k.n {
 			begin(e.Tag)
 		}
@@ -78,7 +78,7 @@ func (k *locker) run() (retries, requests uint32) {
 func (l *live) fillAccounts(t *testing.T) {
 	t.Helper()
 	for i := range accounts {
-		if _, err := l.client.Put(patient(t), account(i), strconv.Itoa(balance)); err != nil {
+		if _, err := l.client.Put(longTimeout(t), account(i), strconv.Itoa(balance)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func (l *live) checkAccounts(t *testing.T) {
 	t.Helper()
 	sum := 0
 	for i := range accounts {
-		r, err := l.client.Get(patient(t), account(i))
+		r, err := l.client.Get(longTimeout(t), account(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,11 +151,11 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 			t.Errorf("locker %d: %d requests: no transaction waited", i, requests[i])
 		}
 		c := k.w.Codec.(*codec)
-		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.left != 0 {
-			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.left)
+		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.releasing != 0 {
+			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.releasing)
 		}
 	}
-	if r, err := l.client.Get(patient(t), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
+	if r, err := l.client.Get(longTimeout(t), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
 		t.Errorf("keys of locks are left: %v, %v", r, err)
 	}
 }
@@ -163,7 +163,7 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 // transferUnder transfers money under the lock: it reads and writes two accounts in three
 // requests.
 func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) error {
-	ctx := patient(t)
+	ctx := longTimeout(t)
 	if err := m.Lock(ctx); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := concurrency.NewMutex(session, lockedBy)
-	if err := m.Lock(patient(t)); err != nil {
+	if err := m.Lock(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 	k := newLocker(t, l, kv.LockClient, 3, 3, 1)
@@ -217,8 +217,8 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	// Abandon one transaction, whose key is then deleted. This deletion must not let another
 	// transaction acquire the lock.
 	w.Codec.Cancel(1)
-	turnUntil(func() bool { return c.stm.left == 0 })
-	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())
+	turnUntil(func() bool { return c.stm.releasing == 0 })
+	r, err := l.client.Get(longTimeout(t), lockedBy+"/", clientv3.WithPrefix())
 	if err != nil || r.Count != 3 || len(ended) != 0 {
 		t.Fatalf("%v, %v, %+v", r, err, ended)
 	}
@@ -227,7 +227,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%v", e)
 		}
 	}
-	if err := m.Unlock(patient(t)); err != nil {
+	if err := m.Unlock(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 	turnUntil(func() bool { return len(ended) == 2 })
@@ -239,8 +239,8 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	// Without competition, a transaction needs four requests: the lock, a read, the commit, and the
 	// release.
 	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
-	if e.Extra != 3 {
-		t.Errorf("%d requests", e.Extra+1)
+	if e.ExtraRequests != 3 {
+		t.Errorf("%d requests", e.ExtraRequests+1)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := concurrency.NewMutex(session, lockedBy)
-	if err := m.Lock(patient(t)); err != nil {
+	if err := m.Lock(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 	op.Tag, op.STM.Lease = 77, k.sessions[0]
@@ -270,17 +270,17 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.client.Revoke(patient(t), clientv3.LeaseID(op.STM.Lease)); err != nil {
+	if _, err := l.client.Revoke(longTimeout(t), clientv3.LeaseID(op.STM.Lease)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Unlock(patient(t)); err != nil {
+	if err := m.Unlock(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Tag == 77 })[0]
 	if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
 		t.Errorf("%+v (%s)", e, e.Text)
 	}
-	if r, err := l.client.Get(patient(t), "a"); err != nil || r.Count != 0 {
+	if r, err := l.client.Get(longTimeout(t), "a"); err != nil || r.Count != 0 {
 		t.Errorf("the value was written without the lock: %v, %v", r, err)
 	}
 }

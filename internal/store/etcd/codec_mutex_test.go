@@ -126,7 +126,7 @@ func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 		changed := testHeader.Revision + 1 - int64(i) // in the first reply, the key's revision is later than the reply's revision
 		s.answer(call.id, &pb.RangeResponse{Header: testHeader, Count: 1, Kvs: []*mvccpb.KeyValue{{Key: []byte{"ac"[i]}, CreateRevision: 1, ModRevision: changed, Version: 1}}})
 	}
-	if events := s.feed(); len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.WrongAnswer {
+	if events := s.feed(); len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.WrongResponse {
 		t.Fatalf("%+v", events)
 	}
 	begin(2)

@@ -27,16 +27,16 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	switch {
 	case strings.HasPrefix(string(text), "grpc: received message larger than max"):
 		return kv.BadRequest // gRPC rejected the request before etcd's handler received it
-	case lacks(code, string(text)):
+	case isUnimplemented(code, string(text)):
 		return kv.BadRequest
 	}
 	return outcomeOfCode(code)
 }
 
-// lacks reports whether a status means that the server does not implement the call. Servers that
+// isUnimplemented reports whether a status means that the server does not implement the call. Servers that
 // imitate etcd implement only some calls. For lease and maintenance calls, kine sends an error with
 // the code Unknown and a text that ends with "is not supported".
-func lacks(code codes.Code, text string) bool {
+func isUnimplemented(code codes.Code, text string) bool {
 	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }
 

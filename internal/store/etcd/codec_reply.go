@@ -11,24 +11,24 @@ import (
 )
 
 // event appends the event for the reply to an operation.
-func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
-	to = append(to, store.Event{Tag: r.Tag})
-	e := &to[len(to)-1]
+func (c *codec) event(r *h2.Reply, events []store.Event) ([]store.Event, error) {
+	events = append(events, store.Event{Tag: r.Tag})
+	e := &events[len(events)-1]
 	if r.End != h2.Answered || r.Code != h2.StatusOK {
-		c.failed(r, e)
-		return to, nil
+		c.setFailure(r, e)
+		return events, nil
 	}
-	c.extra = aside{}
+	c.extra = replyExtras{}
 	call := r.Sub & callMask
 	ok := c.parseReply(call, r, e)
-	e.At = c.extra.revision
+	e.StoreRevision = c.extra.revision
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
-		return to, errMalformed
+		return events, errMalformed
 	}
-	if why := c.impossible(call, e); why != nil {
-		e.Outcome, e.Text = kv.WrongAnswer, why
-		return to, nil
+	if why := c.explainImpossible(call, e); why != nil {
+		e.Outcome, e.Text = kv.WrongResponse, why
+		return events, nil
 	}
 	switch call {
 	case callCount, callTxnCount:
@@ -38,7 +38,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 			e.Outcome = kv.Miss
 		}
 	}
-	return to, nil
+	return events, nil
 }
 
 // parseReply parses the reply to a call. It returns false if the reply is malformed.
@@ -54,9 +54,9 @@ func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 			e.Outcome = kv.Miss
 		}
 	case callRange:
-		c.list(r.Tag)
+		c.beginList(r.Tag)
 		ok = c.parseRange(r.Body, e)
-		c.listed = false
+		c.wantsKeys = false
 	case callCount, callExists:
 		ok = c.parseRange(r.Body, e)
 	case callCAS:
@@ -67,23 +67,23 @@ func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 		ok = c.parseTxn(r.Body, e)
 		e.Count = c.extra.puts
 	case callTxnGet:
-		c.list(r.Tag)
+		c.beginList(r.Tag)
 		ok = c.parseTxnGet(r.Body, e)
-		c.listed = false
+		c.wantsKeys = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
-	case callAgainList:
-		c.list(r.Tag)
+	case callReplayedList:
+		c.beginList(r.Tag)
 		ok = c.parseReplayed(call, r.Body, e)
-		c.listed = false
-	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant, callAgainStatus:
+		c.wantsKeys = false
+	case callReplayedRead, callReplayedWrite, callReplayedTxn, callReplayedGuarded, callReplayedGrant, callReplayedStatus:
 		ok = c.parseReplayed(call, r.Body, e)
 	}
 	return ok
 }
 
-// failed sets the outcome and text of the event for an operation that failed.
-func (c *codec) failed(r *h2.Reply, e *store.Event) {
+// setFailure sets the outcome and text of the event for an operation that failed.
+func (c *codec) setFailure(r *h2.Reply, e *store.Event) {
 	e.Text = r.Text
 	if r.End != h2.Answered {
 		e.Outcome = outcomeOfEnd(r.End)
@@ -94,7 +94,7 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 		e.Text = []byte("gRPC status " + code.String())
 	}
 	if c.login != nil && tokenRejected(r.Text) {
-		c.login.rejected(r.Sub >> genShift)
+		c.login.handleRejection(r.Sub >> genShift)
 	}
 }
 
@@ -190,18 +190,18 @@ func (c *codec) takeKV(b []byte, e *store.Event) bool {
 		// The event's Version is set only for watches.
 		c.extra.version, e.Version = writtenVersion(e.Version), 0
 	}
-	return !c.listed || c.handOut(c.listing, b, c.values)
+	return !c.wantsKeys || c.passKey(c.listTag, b, c.wantsValues)
 }
 
-// list prepares the codec to pass the keys in the current reply to c.keys, if c.keys is set.
-func (c *codec) list(tag uint32) {
-	c.listing, c.listed = tag, c.keys != nil
-	c.values = c.listed && c.keys.Begin(tag)
+// beginList prepares the codec to pass the keys in the current reply to c.keys, if c.keys is set.
+func (c *codec) beginList(tag uint32) {
+	c.listTag, c.wantsKeys = tag, c.keys != nil
+	c.wantsValues = c.wantsKeys && c.keys.Begin(tag)
 }
 
-// handOut passes one KeyValue in a reply to c.keys. If withValue is false, it may pass only the
+// passKey passes one KeyValue in a reply to c.keys. If withValue is false, it may pass only the
 // key.
-func (c *codec) handOut(tag uint32, part []byte, withValue bool) bool {
+func (c *codec) passKey(tag uint32, part []byte, withValue bool) bool {
 	if !withValue && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
 		key, i := getBytes(part, 1)
 		if i > 0 {
@@ -209,11 +209,11 @@ func (c *codec) handOut(tag uint32, part []byte, withValue bool) bool {
 		}
 		return i > 0
 	}
-	c.each.Key, c.each.Value, c.each.Revision = nil, nil, 0
-	if !parseKV(part, &c.each) {
+	c.currentKey.Key, c.currentKey.Value, c.currentKey.Revision = nil, nil, 0
+	if !parseKV(part, &c.currentKey) {
 		return false
 	}
-	c.keys.Add(tag, c.each.Key, c.each.Value, c.each.Revision)
+	c.keys.Add(tag, c.currentKey.Key, c.currentKey.Value, c.currentKey.Revision)
 	return true
 }
 
@@ -302,21 +302,21 @@ func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 // parseReplayed parses the reply to a recorded call.
 func (c *codec) parseReplayed(call uint8, b []byte, e *store.Event) (ok bool) {
 	switch call {
-	case callAgainRead, callAgainList:
+	case callReplayedRead, callReplayedList:
 		if ok = c.parseRange(b, e); e.Count == 0 {
 			e.Count = c.extra.total
 		}
 		e.Version = c.extra.version // 0 if the key does not exist
-	case callAgainWrite, callAgainStatus, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
-		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
+	case callReplayedWrite, callReplayedStatus, callReplayedGrant: // LeaseGrantResponse{header: 1, ID: 2}
+		if ok = c.parseWritten(b, e); ok && call == callReplayedGrant && c.grants != nil {
 			c.grants.Add(strconv.FormatInt(e.Count, 10))
 		}
 	default:
 		var found store.Event
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
-		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // the key that the call read because a guard did not hold, if any
+		if call == callReplayedGuarded && !c.extra.succeeded {
+			e.Outcome, e.ModRevision, e.Value = kv.Conflict, found.Revision, found.Value // the key that the call read because a guard did not hold, if any
 		}
 	}
 	return ok

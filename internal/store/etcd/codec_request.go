@@ -136,6 +136,6 @@ func (c *codec) authenticate(user, password string) {
 func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
 
 // sendForLock sends a request for a client-side lock.
-func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
-	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
+func (c *codec) sendForLock(m h2.Method, slot uint32, sub uint8, p *call.Part) {
+	c.send(m, stmTag(slot, 0), c.lockSub(sub), p)
 }

@@ -39,8 +39,8 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 		tag: op.Tag, busy: true, memory: s.memory, first: s.first[:0],
 		found: store.Event{Tag: op.Tag},
 	}
-	s.listed = c.keys != nil
-	s.values = s.listed && c.keys.Begin(op.Tag)
+	s.wantsKeys = c.keys != nil
+	s.wantsValues = s.wantsKeys && c.keys.Begin(op.Tag)
 	r := op.Range
 	if r.Streamed {
 		s.op.CountOnly = r.CountOnly
@@ -53,150 +53,150 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	}
 	s.op, s.level = store.RangeOp{Limit: r.Limit, KeysOnly: r.KeysOnly, PageSize: r.PageSize}, op.Consistency
 	s.memory = append(append(s.memory[:0], r.End...), op.Key...)
-	s.place(len(r.End))
+	s.setSlices(len(r.End))
 	c.nextPage(place)
 }
 
-// place makes s.op.End and s.key refer to s.memory, which contains the interval's end followed by
+// setSlices makes s.op.End and s.key refer to s.memory, which contains the interval's end followed by
 // the key. The interval's end has endLen bytes.
-func (s *scan) place(endLen int) { s.op.End, s.key = s.memory[:endLen:endLen], s.memory[endLen:] }
+func (s *scan) setSlices(endLen int) { s.op.End, s.key = s.memory[:endLen:endLen], s.memory[endLen:] }
 
 // nextPage requests the next page. The caller must have checked that Room is not 0.
-func (c *codec) nextPage(place uint32) {
-	s := &c.scans.table[place]
+func (c *codec) nextPage(slot uint32) {
+	s := &c.scans.table[slot]
 	p := readOf(&store.Op{Key: s.key, Consistency: s.level, Range: &s.op})
 	p.Number = s.revision
 	if p.Limit == 0 || p.Limit > s.op.PageSize {
 		p.Limit = s.op.PageSize
 	}
 	s.pages++
-	c.send(c.rangeRPC, scanTag|place, uint8(c.gen<<genShift)|callPage, &p)
+	c.send(c.rangeRPC, scanTag|slot, uint8(c.gen<<genShift)|callPage, &p)
 }
 
 // scanReply handles a page, a part of a stream, or a stream's end. It skips replies that belong
 // to a range that has already ended.
-func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) scanReply(r *h2.Reply, events []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ scanTag
 	if place >= uint32(len(c.scans.table)) || !c.scans.table[place].busy {
-		return to, nil
+		return events, nil
 	}
 	s := &c.scans.table[place]
 	streamed := r.Sub&callMask == callStream
 	switch {
 	case r.End == h2.Message:
 		if !c.parseStreamed(r.Body, s) {
-			return to, errMalformed
+			return events, errMalformed
 		}
-		return to, nil
+		return events, nil
 	case r.End != h2.Answered || r.Code != h2.StatusOK:
 		e := store.Event{Tag: s.tag}
-		c.failed(r, &e)
+		c.setFailure(r, &e)
 		if streamed && r.End == h2.Answered && codes.Code(r.Code) == codes.Unimplemented {
 			e.Outcome, e.Text = kv.StoreError, []byte("the server does not support streamed ranges (KV.RangeStream, etcd 3.7 or later); use a plain or paged range")
 		}
-		return c.endScan(place, &e, to), nil
+		return c.endScan(place, &e, events), nil
 	case streamed:
-		return c.streamEnded(place, to), nil
+		return c.streamEnded(place, events), nil
 	}
 	before := s.found.Count
-	c.extra = aside{}
+	c.extra = replyExtras{}
 	if !c.parsePage(r.Body, s) {
-		return to, errMalformed
+		return events, errMalformed
 	}
 	if why := c.impossiblePage(s, s.found.Count-before); why != nil {
-		return c.wrong(place, string(why), to), nil
+		return c.failScan(place, string(why), events), nil
 	}
-	return c.pageRead(place, s.found.Count-before, to), nil
+	return c.pageRead(place, s.found.Count-before, events), nil
 }
 
 // streamEnded ends a streamed range. It first checks that the range is complete.
-func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
-	s := &c.scans.table[place]
+func (c *codec) streamEnded(slot uint32, events []store.Event) []store.Event {
+	s := &c.scans.table[slot]
 	switch {
 	case !s.finished:
-		return c.wrong(place, "the stream ended before the last part of the range arrived", to)
+		return c.failScan(slot, "the stream ended before the last part of the range arrived", events)
 	case s.revision <= 0 && s.found.Member == 0:
-		return c.wrong(place, string(noHeader), to)
+		return c.failScan(slot, string(noHeader), events)
 	case s.op.CountOnly:
 		s.found.Count = s.counted
 	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:
-		return c.wrong(place, "the number of keys in the stream differs from the stream's count field", to)
+		return c.failScan(slot, "the number of keys in the stream differs from the stream's count field", events)
 	}
-	return c.endScan(place, &s.found, to)
+	return c.endScan(slot, &s.found, events)
 }
 
 // pageRead is called when a page with n keys has been parsed. It requests the next page, or ends
 // the range if there is none.
-func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event {
-	s := &c.scans.table[place]
+func (c *codec) pageRead(slot uint32, n int64, events []store.Event) []store.Event {
+	s := &c.scans.table[slot]
 	if s.op.Limit > 0 {
 		if s.op.Limit -= n; s.op.Limit <= 0 {
 			s.more = false
 		}
 	}
 	if !s.more {
-		return c.endScan(place, &s.found, to)
+		return c.endScan(slot, &s.found, events)
 	}
 	var last store.Event
 	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // without this check, the scan might never end
-		return c.wrong(place, "the server reports more keys, but the page contains no key after the last key of the previous page", to)
+		return c.failScan(slot, "the server reports more keys, but the page contains no key after the last key of the previous page", events)
 	}
 	end := len(s.op.End)
 	s.memory = append(append(s.memory[:end], last.Key...), 0)
-	s.place(end)
-	return c.advanceScan(place, to)
+	s.setSlices(end)
+	return c.advanceScan(slot, events)
 }
 
-func (c *codec) advanceScan(place uint32, to []store.Event) []store.Event {
-	s := &c.scans.table[place]
+func (c *codec) advanceScan(slot uint32, events []store.Event) []store.Event {
+	s := &c.scans.table[slot]
 	switch {
 	case c.conn.Room() > 0:
-		c.nextPage(place)
+		c.nextPage(slot)
 	case c.conn.Draining():
 		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection accepts no more requests, but some pages of the range are still missing")}
-		return c.endScan(place, &e, to)
+		return c.endScan(slot, &e, events)
 	case !s.stalled:
 		s.stalled = true
-		c.scans.stalled = append(c.scans.stalled, place)
+		c.scans.stalled = append(c.scans.stalled, slot)
 	}
-	return to
+	return events
 }
 
 // resumeScans continues the ranges that waited until the connection could take another request.
-func (c *codec) resumeScans(to []store.Event) []store.Event {
+func (c *codec) resumeScans(events []store.Event) []store.Event {
 	waiting := len(c.scans.stalled)
 	for i := 0; i < waiting; i++ {
 		place := c.scans.stalled[i]
 		if s := &c.scans.table[place]; s.stalled {
 			s.stalled = false
-			to = c.advanceScan(place, to)
+			events = c.advanceScan(place, events)
 		}
 	}
 	c.scans.stalled = c.scans.stalled[:copy(c.scans.stalled, c.scans.stalled[waiting:])]
-	return to
+	return events
 }
 
-// wrong ends a range with the outcome WrongAnswer and the given error text.
-func (c *codec) wrong(place uint32, why string, to []store.Event) []store.Event {
-	e := store.Event{Tag: c.scans.table[place].tag, Outcome: kv.WrongAnswer, Text: []byte(why)}
-	return c.endScan(place, &e, to)
+// failScan ends a range with the outcome WrongResponse and the given error text.
+func (c *codec) failScan(slot uint32, reason string, events []store.Event) []store.Event {
+	e := store.Event{Tag: c.scans.table[slot].tag, Outcome: kv.WrongResponse, Text: []byte(reason)}
+	return c.endScan(slot, &e, events)
 }
 
 // endScan ends a range and frees its slot in the table. The event refers to s.first, which stays
 // valid until a reply for the slot's next range arrives.
-func (c *codec) endScan(place uint32, e *store.Event, to []store.Event) []store.Event {
-	s := &c.scans.table[place]
-	e.Extra = max(s.pages, 1) - 1
-	to = append(to, *e)
-	c.freeScan(place)
-	return to
+func (c *codec) endScan(slot uint32, e *store.Event, events []store.Event) []store.Event {
+	s := &c.scans.table[slot]
+	e.ExtraRequests = max(s.pages, 1) - 1
+	events = append(events, *e)
+	c.freeScan(slot)
+	return events
 }
 
-func (c *codec) freeScan(place uint32) {
-	s := &c.scans.table[place]
+func (c *codec) freeScan(slot uint32) {
+	s := &c.scans.table[slot]
 	s.busy, s.stalled = false, false
 	c.scans.open--
-	c.scans.unused = append(c.scans.unused, place)
+	c.scans.unused = append(c.scans.unused, slot)
 }
 
 // cancelScan cancels the operation if it is a paged or streamed range. Otherwise it returns false.
@@ -221,13 +221,13 @@ func (c *codec) cancelScan(tag uint32) bool {
 }
 
 // lostScans fails all ranges, because the connection was lost.
-func (c *codec) lostScans(to []store.Event) []store.Event {
+func (c *codec) lostScans(events []store.Event) []store.Event {
 	for place := range c.scans.table {
 		if s := &c.scans.table[place]; s.busy {
-			to = c.endScan(uint32(place), &store.Event{Tag: s.tag, Outcome: kv.ConnectionLost}, to)
+			events = c.endScan(uint32(place), &store.Event{Tag: s.tag, Outcome: kv.ConnectionLost}, events)
 		}
 	}
-	return to
+	return events
 }
 
 // parseStreamed parses a RangeStreamResponse{range_response: 1}, which contains a part of a range.
@@ -253,14 +253,14 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 			if s.finished = true; s.revision == 0 {
 				s.revision = c.extra.revision
 			}
-			s.found.At = s.revision
+			s.found.StoreRevision = s.revision
 		case 2<<3 | pbBytes:
 			s.last = f.v
 			if s.found.Count++; s.found.Count == 1 {
 				f.must(s.keepFirst(s.last))
 			}
-			if s.listed {
-				f.must(c.handOut(s.tag, s.last, s.values))
+			if s.wantsKeys {
+				f.must(c.passKey(s.tag, s.last, s.wantsValues))
 			}
 		case 3<<3 | pbVarint:
 			s.more = f.n != 0

@@ -25,7 +25,7 @@ func (l *live) putMany(t *testing.T, value string) {
 		for k := range together {
 			puts = append(puts, clientv3.OpPut(manyKey(i+k), value))
 		}
-		if _, err := l.client.Txn(patient(t)).Then(puts...).Commit(); err != nil {
+		if _, err := l.client.Txn(longTimeout(t)).Then(puts...).Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w.t = t
-			r, err := l.client.Get(patient(t), "many/", append(tc.options, clientv3.WithRange("many0"))...)
+			r, err := l.client.Get(longTimeout(t), "many/", append(tc.options, clientv3.WithRange("many0"))...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 				tc.form.End = []byte("many0")
 				op := store.Op{Kind: kv.Range, Key: []byte("many/"), Consistency: level, Range: &tc.form}
 				e := w.want(kv.OK, op)
-				if e.Count != int64(len(r.Kvs)) || e.Extra != tc.requests || e.Revision != first.ModRevision ||
+				if e.Count != int64(len(r.Kvs)) || e.ExtraRequests != tc.requests || e.Revision != first.ModRevision ||
 					!bytes.Equal(e.Key, first.Key) || !bytes.Equal(e.Value, first.Value) {
 					t.Errorf("%v: %+v, want %d keys, %d more requests, and at first %v", level, e, len(r.Kvs), tc.requests, first)
 				}
@@ -93,7 +93,7 @@ func TestLiveCounts(t *testing.T) {
 	for _, tc := range []struct{ key, end string }{
 		{"many/", "many0"}, {"many/00100", "many/00200"}, {manyKey(7), ""}, {"\x00", "\x00"}, {"none", ""}, {"none", "nonf"},
 	} {
-		r, err := l.client.Get(patient(t), tc.key, clientv3.WithRange(tc.end), clientv3.WithCountOnly())
+		r, err := l.client.Get(longTimeout(t), tc.key, clientv3.WithRange(tc.end), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestLiveCounts(t *testing.T) {
 			{Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{}}, {Kind: kv.TxnGet, Range: &store.RangeOp{}}, {Kind: kv.TxnGet, Range: &store.RangeOp{Limit: 5}},
 		} {
 			op.Range.CountOnly, op.Key, op.Range.End = true, []byte(tc.key), []byte(tc.end)
-			if e := w.want(kv.OK, op); e.Count != r.Count || e.Extra != 0 || len(e.Key) != 0 {
+			if e := w.want(kv.OK, op); e.Count != r.Count || e.ExtraRequests != 0 || len(e.Key) != 0 {
 				t.Errorf("%q to %q: %+v, want %d keys", tc.key, tc.end, e, r.Count)
 			}
 		}
@@ -128,18 +128,18 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
-	if _, err := l.client.Delete(patient(t), manyKey(2_400), clientv3.WithRange("many0")); err != nil {
+	if _, err := l.client.Delete(longTimeout(t), manyKey(2_400), clientv3.WithRange("many0")); err != nil {
 		t.Fatal(err)
 	}
 	for {
 		if events := turn(); len(events) > 0 {
-			if e := events[0]; e.Tag != 100 || e.Outcome != kv.OK || e.Count != manyKeys || e.Extra != 2 {
+			if e := events[0]; e.Tag != 100 || e.Outcome != kv.OK || e.Count != manyKeys || e.ExtraRequests != 2 {
 				t.Fatalf("%+v (%s)", e, e.Text)
 			}
 			break
 		}
 	}
-	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.Extra != 1 {
+	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.ExtraRequests != 1 {
 		t.Fatalf("%+v", e)
 	}
 	// A compaction between two pages ends the range with an error that mentions the compaction.
@@ -147,11 +147,11 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	for c.scans.table[0].pages < 2 {
 		turn()
 	}
-	put, err := l.client.Put(patient(t), manyKey(1), "v")
+	put, err := l.client.Put(longTimeout(t), manyKey(1), "v")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.client.Compact(patient(t), put.Header.Revision); err != nil {
+	if _, err := l.client.Compact(longTimeout(t), put.Header.Revision); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -183,7 +183,7 @@ func TestLiveRangesTogether(t *testing.T) {
 		for _, tag := range []uint32{203, 206} {
 			w.Codec.Cancel(tag)
 		}
-		for _, e := range w.AwaitEvents(n-2, func(e *store.Event) bool { return e.What == store.Done }) {
+		for _, e := range w.AwaitEvents(n-2, func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 			i := int(e.Tag - 200)
 			if e.Outcome != kv.OK || e.Count != int64(manyKeys-i) || string(e.Key) != manyKey(i) || i == 3 || i == 6 {
 				t.Fatalf("round %d: %+v (%s)", round, e, e.Text)

@@ -28,7 +28,7 @@ func pageOf(first, end int, more bool) *pb.RangeResponse {
 }
 
 func scanServer(t *testing.T) *scripted {
-	return greeted(t, newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"}))
+	return greeted(t, newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"}))
 }
 
 func pagedOp(tag uint32) store.Op {
@@ -62,7 +62,7 @@ func TestPageRequests(t *testing.T) {
 			}
 		}
 	}
-	if e := s.event(7); e.Outcome != kv.OK || e.Count != 25 || e.Extra != 2 || string(e.Key) != "k000" || string(e.Value) != "v" || e.Member != testHeader.MemberId {
+	if e := s.event(7); e.Outcome != kv.OK || e.Count != 25 || e.ExtraRequests != 2 || string(e.Key) != "k000" || string(e.Value) != "v" || e.Member != testHeader.MemberId {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -78,7 +78,7 @@ func TestImpossiblePages(t *testing.T) {
 		s := scanServer(t)
 		s.submit(pagedOp(7))
 		s.answer(s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{}).id, page)
-		if e := s.event(7); e.Outcome != kv.WrongAnswer || len(e.Text) == 0 {
+		if e := s.event(7); e.Outcome != kv.WrongResponse || len(e.Text) == 0 {
 			t.Errorf("%s: %+v (%s)", what, e, e.Text)
 		}
 	}
@@ -101,10 +101,10 @@ func TestImpossibleStreams(t *testing.T) {
 		{"whole", []*pb.RangeStreamResponse{part(pageOf(0, 10, false), -1), part(pageOf(10, 13, false), 13)}, kv.OK, 13},
 		{"limited", []*pb.RangeStreamResponse{part(pageOf(0, 10, true), 50)}, kv.OK, 10},
 		{"nothing", []*pb.RangeStreamResponse{part(pageOf(0, 0, false), 0)}, kv.OK, 0},
-		{"too few", []*pb.RangeStreamResponse{part(pageOf(0, 10, false), 11)}, kv.WrongAnswer, 0},
-		{"too many", []*pb.RangeStreamResponse{part(pageOf(0, 10, true), 9)}, kv.WrongAnswer, 0},
-		{"cut off", []*pb.RangeStreamResponse{part(pageOf(0, 10, false), -1)}, kv.WrongAnswer, 0},
-		{"no part", nil, kv.WrongAnswer, 0},
+		{"too few", []*pb.RangeStreamResponse{part(pageOf(0, 10, false), 11)}, kv.WrongResponse, 0},
+		{"too many", []*pb.RangeStreamResponse{part(pageOf(0, 10, true), 9)}, kv.WrongResponse, 0},
+		{"cut off", []*pb.RangeStreamResponse{part(pageOf(0, 10, false), -1)}, kv.WrongResponse, 0},
+		{"no part", nil, kv.WrongResponse, 0},
 	} {
 		s := scanServer(t)
 		s.submit(store.Op{Tag: 7, Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), Streamed: true}})
@@ -153,7 +153,7 @@ func TestPagesOnEndingConnection(t *testing.T) {
 // TestPagesDoNotAllocate checks that a range reuses the memory that an earlier range of the same
 // size has allocated.
 func TestPagesDoNotAllocate(t *testing.T) {
-	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"}).(*codec)
+	c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"}).(*codec)
 	page, last := encoded(t, pageOf(0, 10, true)), encoded(t, pageOf(10, 15, false))
 	var s scan
 	read := func() {

@@ -84,7 +84,7 @@ func TestLivePlainToTLS(t *testing.T) {
 // access the keys from a to b.
 func enableAuth(t *testing.T, l *live) {
 	t.Helper()
-	ctx, c := patient(t), l.client
+	ctx, c := longTimeout(t), l.client
 	check := func(_ any, err error) {
 		t.Helper()
 		if err != nil {
@@ -126,10 +126,10 @@ func TestLiveAuthentication(t *testing.T) {
 	// Requests must be denied without a token, and with a token that members no longer accept.
 	nobody := store.Access{Endpoints: []string{l.endpoint}}
 	dialWire(t, nobody, newCodecs(nobody)).want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k")})
-	if _, err := root.AuthDisable(patient(t)); err != nil {
+	if _, err := root.AuthDisable(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.client.AuthEnable(patient(t)); err != nil {
+	if _, err := l.client.AuthEnable(longTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 	first.want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")})

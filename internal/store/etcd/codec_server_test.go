@@ -169,7 +169,7 @@ func (s *scripted) submit(op store.Op) {
 func (s *scripted) event(tag uint32) store.Event {
 	s.t.Helper()
 	events := s.feed()
-	if len(events) != 1 || events[0].Tag != tag || events[0].What != store.Done {
+	if len(events) != 1 || events[0].Tag != tag || events[0].Type != store.OperationDone {
 		s.t.Fatalf("got %d events %+v, want one for %d", len(events), events, tag)
 	}
 	return events[0]

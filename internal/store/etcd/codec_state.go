@@ -33,13 +33,13 @@ const (
 	callKeepAlive
 	callPage
 	callStream
-	callAgainRead // this and all later values are recorded calls, each of which ends with its reply
-	callAgainList // a read whose keys the caller wants
-	callAgainWrite
-	callAgainTxn
-	callAgainGuarded
-	callAgainGrant
-	callAgainStatus
+	callReplayedRead // this and all later values are recorded calls, each of which ends with its reply
+	callReplayedList // a read whose keys the caller wants
+	callReplayedWrite
+	callReplayedTxn
+	callReplayedGuarded
+	callReplayedGrant
+	callReplayedStatus
 	genShift = 5
 	callMask = 1<<genShift - 1
 	genMask  = 1<<(8-genShift) - 1
@@ -75,24 +75,24 @@ type codec struct {
 	idsLen int
 	member uint64
 
-	extra aside // fields of the latest reply that the reply's event does not contain
+	extra replyExtras // fields of the latest reply that the reply's event does not contain
 
-	watches []watchStream    // indexed by store.WatchOp.Stream
-	keep    []keepStream     // one stream for each lease
-	leases  map[int64]uint32 // maps a lease to its index in keep
-	stm     stms
-	waits   lockWaits
-	scans   scans
+	watches    []watchStream    // indexed by store.WatchOp.Stream
+	keepAlives []keepStream     // one stream for each lease
+	leases     map[int64]uint32 // maps a lease to its index in keep
+	stm        stmTable
+	waits      lockWaits
+	scans      scanTable
 
-	keys    store.Keys  // receives the keys in replies to ranges; may be nil
-	listing uint32      // tag of the range whose reply is being parsed
-	listed  bool        // set if the keys of that range are passed to `keys`
-	values  bool        // set if the values are passed, too
-	each    store.Event // the key that is being passed to `keys`
+	keys        store.Keys  // receives the keys in replies to ranges; may be nil
+	listTag     uint32      // tag of the range whose reply is being parsed
+	wantsKeys   bool        // set if the keys of that range are passed to `keys`
+	wantsValues bool        // set if the values are passed, too
+	currentKey  store.Event // the key that is being passed to `keys`
 
-	request []byte      // the request that was encoded last
-	parts   []call.Part // parts of the transaction that is being encoded
-	endings []ending    // operations that wait for the cancellation of a recorded watcher
+	request       []byte         // the request that was encoded last
+	parts         []call.Part    // parts of the transaction that is being encoded
+	cancellations []cancellation // operations that wait for the cancellation of a recorded watcher
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -116,11 +116,11 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	return c
 }
 
-// ending is an operation that has requested the cancellation of a watcher.
-type ending struct{ tag, watcher uint32 }
+// cancellation is an operation that has requested the cancellation of a watcher.
+type cancellation struct{ tag, watcher uint32 }
 
-// aside holds fields of a reply that the reply's event does not contain.
-type aside struct {
+// replyExtras holds fields of a reply that the reply's event does not contain.
+type replyExtras struct {
 	revision  int64 // the store's revision, from the latest header
 	total     int64 // number of keys in the range, regardless of the limit
 	more      bool  // set if the limit excluded keys of the range
@@ -144,7 +144,7 @@ type keepStream struct {
 // or a client-side mutex (see codec_mutex.go). Both use the same keys.
 type lock struct {
 	state   lockState
-	client  bool // set for a client-side mutex, not set for etcd's lock service
+	isMutex bool // set for a client-side mutex, not set for etcd's lock service
 	session int64
 	// memory contains the bytes of prefix, end and key. prefix is the lock's name followed by a
 	// slash. The interval from prefix to end contains the keys of all clients that want the lock.
@@ -158,20 +158,20 @@ type lock struct {
 type lockState uint8
 
 const (
-	unlocked    lockState = iota // no lock is wanted, or the lock was released
-	wantsLock                    // the request for the lock has not been sent yet
-	locking                      // the request for the lock was sent
-	wantsOthers                  // client-side: the read of the next older key has not been sent yet
-	asking                       // client-side: the read of the next older key was sent
-	wantsWait                    // client-side: the watcher for the older key has not been requested yet
-	waiting                      // client-side: the codec waits until the older key, which it watches, is deleted
-	wantsCheck                   // client-side: the read that checks whether this client's key still exists has not been sent yet
-	checking                     // client-side: the read that checks whether this client's key still exists was sent
-	holding                      // the lock is held; reads and commits may be sent
-	wantsUnlock                  // the request to release the lock has not been sent yet
-	unlocking                    // the request to release the lock was sent
-	leaving                      // the transaction ended early; the request to release the lock has not been sent yet
-	left                         // the transaction ended early; the request to release the lock was sent
+	unlocked        lockState = iota // no lock is wanted, or the lock was released
+	wantsLock                        // the request for the lock has not been sent yet
+	locking                          // the request for the lock was sent
+	wantsOlderKey                    // client-side: the read of the next older key has not been sent yet
+	readingOlderKey                  // client-side: the read of the next older key was sent
+	wantsWatcher                     // client-side: the watcher for the older key has not been requested yet
+	waiting                          // client-side: the codec waits until the older key, which it watches, is deleted
+	wantsCheck                       // client-side: the read that checks whether this client's key still exists has not been sent yet
+	checking                         // client-side: the read that checks whether this client's key still exists was sent
+	holding                          // the lock is held; reads and commits may be sent
+	wantsUnlock                      // the request to release the lock has not been sent yet
+	unlocking                        // the request to release the lock was sent
+	wantsAbandon                     // the transaction ended early; the request to release the lock has not been sent yet
+	abandoning                       // the transaction ended early; the request to release the lock was sent
 )
 
 // login holds the token that all codecs of one event loop share. One codec logs in for all of
@@ -179,15 +179,15 @@ const (
 type login struct {
 	user, password string
 
-	have  bool   // set if token is valid
-	token string // empty if authentication is disabled in the cluster
-	gen   uint32 // generation of the token
-	asked int64  // time at which the token was requested
+	hasToken    bool   // set if token is valid
+	token       string // empty if authentication is disabled in the cluster
+	gen         uint32 // generation of the token
+	requestedAt int64  // time at which the token was requested
 
-	owner    *codec // the codec that is logging in; nil if no codec is logging in
-	claimed  int64  // time at which owner started to log in
-	retryAt  int64  // time before which no new attempt is made
-	failures int    // number of consecutive failures
+	owner     *codec // the codec that is logging in; nil if no codec is logging in
+	claimedAt int64  // time at which owner started to log in
+	retryAt   int64  // time before which no new attempt is made
+	failures  int    // number of consecutive failures
 }
 
 // mutex is the state of a client-side lock, which works like the mutex in package concurrency of
@@ -197,11 +197,11 @@ type login struct {
 // the client again looks for an older key. If it finds none, it checks that its own key still
 // exists.
 type mutex struct {
-	created  int64  // the create_revision of this client's key
-	before   []byte // the next older key
-	revision int64  // the store's revision when the codec read the next older key
-	watcher  int64  // the number that the server gave the watcher, or noLockWatcher
-	wait     uint32 // number of this mutex's watches so far; shows whether a reply is for an abandoned watch
+	created    int64  // the create_revision of this client's key
+	olderKey   []byte // the next older key
+	revision   int64  // the store's revision when the codec read the next older key
+	watcher    int64  // the number that the server gave the watcher, or noLockWatcher
+	watchCount uint32 // number of this mutex's watches so far; shows whether a reply is for an abandoned watch
 }
 
 const noLockWatcher = -1
@@ -217,7 +217,7 @@ type lockWaits struct {
 
 // lockWait is a request for a watcher. It is obsolete if the mutex's field wait has changed since
 // the request.
-type lockWait struct{ place, wait uint32 }
+type lockWait struct{ slot, wait uint32 }
 
 var errMalformed = errors.New("the server sent a malformed protobuf message; is it an etcd server?")
 
@@ -236,20 +236,20 @@ type scan struct {
 	revision int64 // revision of the first page; all later pages are read at this revision
 	pages    uint32
 
-	found    store.Event // the combined event for all parts so far; its slices refer to first
-	first    []byte      // the first key and its value
-	counted  int64       // the count field of the latest part
-	last     []byte      // the last KeyValue in the latest part
-	more     bool        // set if more keys exist after the latest part
-	finished bool        // set if the part that contains the header has arrived
-	listed   bool        // set if the keys are passed to codec.keys
-	values   bool        // set if the values are passed, too
-	stalled  bool        // set while the range waits until the connection can take another request
+	found       store.Event // the combined event for all parts so far; its slices refer to first
+	first       []byte      // the first key and its value
+	counted     int64       // the count field of the latest part
+	last        []byte      // the last KeyValue in the latest part
+	more        bool        // set if more keys exist after the latest part
+	finished    bool        // set if the part that contains the header has arrived
+	wantsKeys   bool        // set if the keys are passed to codec.keys
+	wantsValues bool        // set if the values are passed, too
+	stalled     bool        // set while the range waits until the connection can take another request
 }
 
-// scans holds those ranges on a connection that arrive in parts. The tag of a request for a page is
+// scanTable holds those ranges on a connection that arrive in parts. The tag of a request for a page is
 // scanTag plus the range's index in table.
-type scans struct {
+type scanTable struct {
 	table   []scan
 	unused  []uint32
 	open    int
@@ -263,15 +263,15 @@ type scans struct {
 // in one try are sent together. At Serializable and above, the first read is sent alone, because
 // the other reads must use its revision.
 type stm struct {
-	tag    uint32
-	busy   bool
-	iso    kv.Isolation
-	edit   func(pair int, value, read, write []byte) []byte
-	pairs  []stmPair
-	memory []byte // the pairs' keys and values
-	next   int    // index of the next read to send in this try
-	left   int    // number of reads in this try whose reply has not arrived
-	base   int64  // at Serializable and above: the revision of the first read
+	tag           uint32
+	busy          bool
+	iso           kv.Isolation
+	edit          func(pair int, value, read, write []byte) []byte
+	pairs         []stmPair
+	memory        []byte // the pairs' keys and values
+	next          int    // index of the next read to send in this try
+	pendingReads  int    // number of reads in this try whose reply has not arrived
+	firstRevision int64  // at Serializable and above: the revision of the first read
 
 	requests, retries uint32
 	committing        bool // the Txn was sent
@@ -284,21 +284,21 @@ type stm struct {
 type stmPair struct {
 	key, value []byte
 	writes     bool
-	found      bool
+	exists     bool
 	version    int64  // the key's mod_revision; 0 if the key does not exist
 	revision   int64  // the store's revision when the key was read
-	read       []byte // the value that was read, if an edit needs it
-	write      []byte // the value to write
+	readValue  []byte // the value that was read, if an edit needs it
+	writeValue []byte // the value to write
 }
 
-// stms holds the transactions on a connection. The tag of a read combines ownTag, the
+// stmTable holds the transactions on a connection. The tag of a read combines ownTag, the
 // transaction's index in table, and the index of the pair.
-type stms struct {
-	table   []stm
-	unused  []uint32
-	open    int
-	left    int // number of ended transactions whose lock is still being released
-	stalled []uint32
+type stmTable struct {
+	table     []stm
+	unused    []uint32
+	open      int
+	releasing int // number of ended transactions whose lock is still being released
+	stalled   []uint32
 }
 
 const (
@@ -318,7 +318,7 @@ type watchStream struct {
 type creation struct{ tag, watcher uint32 }
 
 const (
-	noWatcher   = 1<<32 - 1 // number of a watcher that was cancelled, or abandoned before its creation
-	gaveUp      = 1<<32 - 1 // tag of an abandoned create request or keep-alive
-	maxWatchers = 1 << 24   // maximum number of watchers on one stream
+	noWatcher    = 1<<32 - 1 // number of a watcher that was cancelled, or abandoned before its creation
+	abandonedTag = 1<<32 - 1 // tag of an abandoned create request or keep-alive
+	maxWatchers  = 1 << 24   // maximum number of watchers on one stream
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-func stmTag(place uint32, pair int) uint32 { return ownTag | place<<stmPairBits | uint32(pair) }
+func stmTag(slot uint32, pair int) uint32 { return ownTag | slot<<stmPairBits | uint32(pair) }
 
 // beginSTM starts a transaction and sends its first reads.
 func (c *codec) beginSTM(op *store.Op) {
@@ -55,43 +55,45 @@ func (t *stm) copyPairs(pairs []store.Pair) {
 }
 
 // startTry prepares the transaction for a new try, which sends all reads again.
-func (t *stm) startTry() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
+func (t *stm) startTry() {
+	t.next, t.pendingReads, t.firstRevision, t.committing = 0, len(t.pairs), 0, false
+}
 
 // advanceSTM sends the transaction's next requests: reads, or the commit.
-func (c *codec) advanceSTM(place uint32) {
-	t := &c.stm.table[place]
+func (c *codec) advanceSTM(slot uint32) {
+	t := &c.stm.table[slot]
 	if t.lock.state != unlocked && t.lock.state != holding {
-		c.advanceLock(place)
+		c.advanceLock(slot)
 		return
 	}
 	for t.next < len(t.pairs) {
-		if t.iso >= kv.Serializable && t.next > 0 && t.base == 0 {
+		if t.iso >= kv.Serializable && t.next > 0 && t.firstRevision == 0 {
 			return // the other reads need the revision that the first read returns
 		}
 		if c.conn.Room() == 0 {
-			c.stallSTM(place)
+			c.stallSTM(slot)
 			return
 		}
-		c.stmRead(place, t.next)
+		c.stmRead(slot, t.next)
 		t.next++
 		t.requests++
 	}
-	if t.left > 0 {
+	if t.pendingReads > 0 {
 		return
 	}
 	if c.conn.Room() == 0 {
-		c.stallSTM(place)
+		c.stallSTM(slot)
 		return
 	}
 	t.requests++
 	t.committing = true
-	c.stmCommit(place)
+	c.stmCommit(slot)
 }
 
-func (c *codec) stallSTM(place uint32) {
-	if t := &c.stm.table[place]; !t.stalled {
+func (c *codec) stallSTM(slot uint32) {
+	if t := &c.stm.table[slot]; !t.stalled {
 		t.stalled = true
-		c.stm.stalled = append(c.stm.stalled, place)
+		c.stm.stalled = append(c.stm.stalled, slot)
 	}
 }
 
@@ -105,7 +107,7 @@ func (c *codec) resumeSTM() {
 		switch {
 		case t.busy:
 			c.advanceSTM(place)
-		case t.lock.state == leaving:
+		case t.lock.state == wantsAbandon:
 			c.releaseLock(place)
 		}
 	}
@@ -114,86 +116,86 @@ func (c *codec) resumeSTM() {
 
 // stmReply handles the reply to a read or a commit. It skips replies for a transaction that has
 // already ended.
-func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) stmReply(r *h2.Reply, events []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ ownTag >> stmPairBits
 	if place >= uint32(len(c.stm.table)) {
-		return to, nil
+		return events, nil
 	}
 	t := &c.stm.table[place]
 	if !t.busy {
 		if r.Sub&callMask == callUnlock { // other late replies are skipped
 			c.finishRelease(place)
 		}
-		return to, nil
+		return events, nil
 	}
 	e := store.Event{Tag: t.tag}
 	if r.End != h2.Answered || r.Code != h2.StatusOK {
-		c.failed(r, &e)
-		return c.endSTM(place, &e, to), nil
+		c.setFailure(r, &e)
+		return c.endSTM(place, &e, events), nil
 	}
 	switch r.Sub & callMask {
 	case callSTMCommit:
-		return c.stmCommitted(place, r, to)
+		return c.stmCommitted(place, r, events)
 	case callLock:
-		return c.locked(place, r, to)
+		return c.handleLockReply(place, r, events)
 	case callUnlock:
 		t.lock.state = unlocked
 		e = t.lock.result
-		return c.endSTM(place, &e, to), nil
+		return c.endSTM(place, &e, events), nil
 	}
 	p := &t.pairs[r.Tag%maxSTMPairs]
-	c.extra = aside{}
+	c.extra = replyExtras{}
 	if !c.parseRange(r.Body, &e) {
-		return to, errMalformed
+		return events, errMalformed
 	}
-	if why := c.impossible(callGet, &e); why != nil {
-		return c.wrongSTM(place, why, to), nil
+	if why := c.explainImpossible(callGet, &e); why != nil {
+		return c.failSTM(place, why, events), nil
 	}
 	p.storeRead(&e, c.extra.revision, t.edit != nil)
-	if t.base == 0 {
-		t.base = max(p.revision, 1) // at least 1, because a base of 0 means that the first read has no reply yet
+	if t.firstRevision == 0 {
+		t.firstRevision = max(p.revision, 1) // at least 1, because a base of 0 means that the first read has no reply yet
 	}
-	t.left--
+	t.pendingReads--
 	c.advanceSTM(place)
-	return to, nil
+	return events, nil
 }
 
 // storeRead stores the result of a read. If keepValue is true, it also stores the value.
 func (p *stmPair) storeRead(e *store.Event, revision int64, keepValue bool) {
-	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
+	p.revision, p.version, p.exists = revision, e.Revision, e.Count > 0
 	if keepValue {
-		p.read = append(p.read[:0], e.Value...)
+		p.readValue = append(p.readValue[:0], e.Value...)
 	}
 }
 
 // stmCommitted handles the reply to a commit. It ends the transaction or starts the next try.
-func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
-	t := &c.stm.table[place]
+func (c *codec) stmCommitted(slot uint32, r *h2.Reply, events []store.Event) ([]store.Event, error) {
+	t := &c.stm.table[slot]
 	e := store.Event{Tag: t.tag}
 	committed, ok := c.parseSTM(t, r.Body, &e)
-	why := t.impossible(&c.extra, &e)
+	reason := t.explainImpossible(&c.extra, &e)
 	switch {
 	case !ok:
-		return to, errMalformed
-	case why != nil:
-		return c.wrongSTM(place, why, to), nil
+		return events, errMalformed
+	case reason != nil:
+		return c.failSTM(slot, reason, events), nil
 	case committed:
 		if t.reportCommit(&e); t.lock.state != holding {
-			return c.endSTM(place, &e, to), nil
+			return c.endSTM(slot, &e, events), nil
 		}
 		t.lock.state, t.lock.result = wantsUnlock, e
 		if t.observer != nil {
-			to = append(to, store.Event{Tag: t.tag, What: store.Freed, Member: e.Member})
+			events = append(events, store.Event{Tag: t.tag, Type: store.LockReleasing, Member: e.Member})
 		}
-		c.advanceSTM(place)
-		return to, nil
+		c.advanceSTM(slot)
+		return events, nil
 	}
 	t.retries++
 	if t.iso < kv.Serializable {
 		t.startTry()
 	} // at Serializable and above, the reply already contains the results of the next try's reads
-	c.advanceSTM(place)
-	return to, nil
+	c.advanceSTM(slot)
+	return events, nil
 }
 
 // reportCommit reports the compared versions and the commit to t.observer.
@@ -204,37 +206,37 @@ func (t *stm) reportCommit(e *store.Event) {
 	for i := range t.pairs {
 		t.observer.Read(t.tag, t.pairs[i].version)
 	}
-	t.observer.Committed(t.tag, e.At, e.Member)
+	t.observer.Committed(t.tag, e.StoreRevision, e.Member)
 }
 
-// wrongSTM ends a transaction with the outcome WrongAnswer and the given error text.
-func (c *codec) wrongSTM(place uint32, why []byte, to []store.Event) []store.Event {
-	e := store.Event{Tag: c.stm.table[place].tag, Outcome: kv.WrongAnswer, Text: why}
-	return c.endSTM(place, &e, to)
+// failSTM ends a transaction with the outcome WrongResponse and the given error text.
+func (c *codec) failSTM(slot uint32, reason []byte, events []store.Event) []store.Event {
+	e := store.Event{Tag: c.stm.table[slot].tag, Outcome: kv.WrongResponse, Text: reason}
+	return c.endSTM(slot, &e, events)
 }
 
 // endSTM ends a transaction and frees its slot.
-func (c *codec) endSTM(place uint32, e *store.Event, to []store.Event) []store.Event {
-	t := &c.stm.table[place]
-	e.Extra, e.Retries = max(t.requests, 1)-1, t.retries
-	c.dropSTM(place)
-	return append(to, *e)
+func (c *codec) endSTM(slot uint32, e *store.Event, events []store.Event) []store.Event {
+	t := &c.stm.table[slot]
+	e.ExtraRequests, e.Retries = max(t.requests, 1)-1, t.retries
+	c.dropSTM(slot)
+	return append(events, *e)
 }
 
 // dropSTM frees a transaction's slot and cancels its requests in flight.
-func (c *codec) dropSTM(place uint32) {
-	t := &c.stm.table[place]
-	if t.left > 0 && t.next > 0 {
+func (c *codec) dropSTM(slot uint32) {
+	t := &c.stm.table[slot]
+	if t.pendingReads > 0 && t.next > 0 {
 		for i := range t.next {
-			c.conn.Cancel(stmTag(place, i))
+			c.conn.Cancel(stmTag(slot, i))
 		}
 	} else {
-		c.conn.Cancel(stmTag(place, 0))
+		c.conn.Cancel(stmTag(slot, 0))
 	}
 	t.busy = false
 	c.stm.open--
-	if !c.leaveLock(place) {
-		c.stm.unused = append(c.stm.unused, place)
+	if !c.abandonLock(slot) {
+		c.stm.unused = append(c.stm.unused, slot)
 	}
 }
 
@@ -254,15 +256,15 @@ func (c *codec) cancelSTM(tag uint32) bool {
 
 // lostSTM fails all transactions, because the connection was lost. A transaction that has not
 // sent its commit has certainly changed nothing.
-func (c *codec) lostSTM(to []store.Event) []store.Event {
+func (c *codec) lostSTM(events []store.Event) []store.Event {
 	for place := range c.stm.table {
 		if t := &c.stm.table[place]; t.busy {
 			e := store.Event{Tag: t.tag, Outcome: kv.NotSent}
 			if t.committing {
 				e.Outcome = kv.ConnectionLost
 			}
-			to = c.endSTM(uint32(place), &e, to)
+			events = c.endSTM(uint32(place), &e, events)
 		}
 	}
-	return to
+	return events
 }

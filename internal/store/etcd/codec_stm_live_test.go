@@ -95,12 +95,12 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 		begin()
 	}
 	for range n {
-		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.OperationDone })[0]
 		if e.Outcome != kv.OK || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("%+v (%s)", e, e.Text)
 		}
 		retries += e.Retries
-		requests += e.Extra + 1
+		requests += e.ExtraRequests + 1
 		if begun < n {
 			begin()
 		}
@@ -113,7 +113,7 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 // if they do not exist.
 func TestLiveSTM(t *testing.T) {
 	l, w := dialLive(t)
-	if _, err := l.client.Put(patient(t), "a", "old"); err != nil {
+	if _, err := l.client.Put(longTimeout(t), "a", "old"); err != nil {
 		t.Fatal(err)
 	}
 	for iso := range kv.NumIsolations {
@@ -123,18 +123,18 @@ func TestLiveSTM(t *testing.T) {
 				{Key: []byte("a")}, {Key: []byte("b" + iso.String()), Value: value}, {Key: []byte("c"), Value: []byte{}},
 			}},
 		})
-		if e.Extra != 3 || e.Retries != 0 {
-			t.Errorf("%v: %d requests, %d retries", iso, e.Extra+1, e.Retries)
+		if e.ExtraRequests != 3 || e.Retries != 0 {
+			t.Errorf("%v: %d requests, %d retries", iso, e.ExtraRequests+1, e.Retries)
 		}
 		for key, want := range map[string]string{"a": "old", "b" + iso.String(): string(value), "c": ""} {
-			r, err := l.client.Get(patient(t), key)
+			r, err := l.client.Get(longTimeout(t), key)
 			if err != nil || len(r.Kvs) != 1 || string(r.Kvs[0].Value) != want {
 				t.Fatalf("%v: %s is %v, %v", iso, key, r, err)
 			}
 		}
 	}
 	// A transaction that only reads must also commit.
-	if e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}}); e.Extra != 1 {
+	if e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}}); e.ExtraRequests != 1 {
 		t.Errorf("%+v", e)
 	}
 }

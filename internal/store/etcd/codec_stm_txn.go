@@ -9,24 +9,24 @@ import (
 // stmRead sends the same RangeRequest as package concurrency. At isolation levels below
 // Serializable, all reads are local (etcd calls them serializable). At Serializable and above, the
 // first read is linearizable, and the other reads are local reads at the first read's revision.
-func (c *codec) stmRead(place uint32, i int) {
-	t := &c.stm.table[place]
+func (c *codec) stmRead(slot uint32, i int) {
+	t := &c.stm.table[slot]
 	p := call.Part{Action: call.Read, Key: t.pairs[i].key}
-	if t.base > 0 && t.iso >= kv.Serializable {
-		p.Number = t.base
+	if t.firstRevision > 0 && t.iso >= kv.Serializable {
+		p.Number = t.firstRevision
 	}
-	if t.iso < kv.Serializable || t.base > 0 {
+	if t.iso < kv.Serializable || t.firstRevision > 0 {
 		p.Flags = call.Local
 	}
-	c.send(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, &p)
+	c.send(c.rangeRPC, stmTag(slot, i), uint8(c.gen<<genShift)|callSTMRead, &p)
 }
 
 // stmCommit sends the Txn request that commits. At RepeatableReads and above, this request compares
 // each key's present version with the version that was read. At SerializableSnapshot, it also
 // checks that no key that it would write has changed since the first read. If all comparisons hold,
 // the request writes the values. Otherwise, at Serializable and above, it reads all keys again.
-func (c *codec) stmCommit(place uint32) {
-	t := &c.stm.table[place]
+func (c *codec) stmCommit(slot uint32) {
+	t := &c.stm.table[slot]
 	first := t.makeWrites()
 	parts := c.parts[:0]
 	if t.iso >= kv.RepeatableReads {
@@ -42,7 +42,7 @@ func (c *codec) stmCommit(place uint32) {
 	}
 	for i := range t.pairs {
 		if p := &t.pairs[i]; p.writes {
-			parts = append(parts, call.Part{Action: call.Write, Branch: call.Then, Key: p.key, Value: call.Value{Text: p.write}})
+			parts = append(parts, call.Part{Action: call.Write, Branch: call.Then, Key: p.key, Value: call.Value{Text: p.writeValue}})
 		}
 	}
 	if t.iso >= kv.Serializable {
@@ -51,7 +51,7 @@ func (c *codec) stmCommit(place uint32) {
 		}
 	}
 	c.parts = parts
-	c.sendTxn(stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit)
+	c.sendTxn(stmTag(slot, 0), uint8(c.gen<<genShift)|callSTMCommit)
 }
 
 // makeWrites computes the values to write. It returns the store's revision at the time of the
@@ -65,11 +65,11 @@ func (t *stm) makeWrites() (first int64) {
 		switch {
 		case !p.writes:
 		case t.edit == nil:
-			p.write = append(p.write[:0], p.value...)
-		case p.found:
-			p.write = t.edit(i, p.value, p.read, p.write[:0])
+			p.writeValue = append(p.writeValue[:0], p.value...)
+		case p.exists:
+			p.writeValue = t.edit(i, p.value, p.readValue, p.writeValue[:0])
 		default:
-			p.write = t.edit(i, p.value, nil, p.write[:0])
+			p.writeValue = t.edit(i, p.value, nil, p.writeValue[:0])
 		}
 	}
 	return first
@@ -78,7 +78,7 @@ func (t *stm) makeWrites() (first int64) {
 // parseSTM parses the reply to a commit: TxnResponse{header: 1, succeeded: 2, responses: 3}.
 // After a conflict, the responses contain the keys' present values.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
-	c.extra = aside{}
+	c.extra = replyExtras{}
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
@@ -92,7 +92,7 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 			}
 		}
 	}
-	if e.Revision, e.At = c.extra.revision, c.extra.revision; !f.ok() {
+	if e.Revision, e.StoreRevision = c.extra.revision, c.extra.revision; !f.ok() {
 		return false, false
 	}
 	if c.extra.succeeded || t.iso < kv.Serializable {
@@ -104,9 +104,9 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	return false, ok
 }
 
-// impossible explains why no etcd server can have sent this reply to a commit. It returns nil if
+// explainImpossible explains why no etcd server can have sent this reply to a commit. It returns nil if
 // the reply is possible.
-func (t *stm) impossible(extra *aside, e *store.Event) []byte {
+func (t *stm) explainImpossible(extra *replyExtras, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {
 		if t.pairs[i].writes {
@@ -119,9 +119,9 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	case extra.succeeded && writes > 0 && extra.revision <= 0:
 		return noRevision
 	case extra.succeeded && extra.puts != writes:
-		return otherResults
+		return mismatchedResults
 	case !extra.succeeded && t.iso == kv.ReadCommitted:
-		return notTaken
+		return txnFailed
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func watchEvents(n int) []*mvccpb.Event {
 // watching returns a codec whose stream 1 has the watchers 10 and 11.
 func watching(t testing.TB) store.Codec {
 	t.Helper()
-	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
+	c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"})
 	in := append(h2.AppendSettings(nil), beginAnswer(1)...)
 	for i := range uint32(2) {
 		in = append(in, onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: int64(i), Created: true}))...)
@@ -96,7 +96,7 @@ func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 			c.Cancel(7)
 		}
 		events, err := c.Feed(onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, Canceled: true})), nil)
-		if err != nil || givenUp && len(events) > 0 || !givenUp && (len(events) != 1 || events[0].What != store.Done || events[0].Tag != 7) {
+		if err != nil || givenUp && len(events) > 0 || !givenUp && (len(events) != 1 || events[0].Type != store.OperationDone || events[0].Tag != 7) {
 			t.Errorf("given up: %v: %+v, %v", givenUp, events, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	n := 10 + uint32(r.WatchId)
 	for _, e := range r.Events {
-		want := store.Event{What: store.Notify, Watcher: n, Key: e.Kv.Key, Value: e.Kv.Value, Revision: e.Kv.ModRevision, Version: e.Kv.Version}
+		want := store.Event{Type: store.WatchChange, Watcher: n, Key: e.Kv.Key, Value: e.Kv.Value, Revision: e.Kv.ModRevision, Version: e.Kv.Version}
 		switch {
 		case e.Type == mvccpb.Event_DELETE:
 			want.Version, want.Value = 0, nil
@@ -118,9 +118,9 @@ func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	}
 	switch {
 	case r.Canceled:
-		events = append(events, store.Event{What: store.Ended, Watcher: n})
+		events = append(events, store.Event{Type: store.WatchEnded, Watcher: n})
 	case len(events) == 0:
-		events = append(events, store.Event{What: store.Seen, Watcher: n, Revision: r.Header.GetRevision()})
+		events = append(events, store.Event{Type: store.WatchProgress, Watcher: n, Revision: r.Header.GetRevision()})
 	}
 	return events
 }
@@ -144,7 +144,7 @@ func FuzzWatchReply(f *testing.F) {
 		c := watching(t)
 		events, err := c.Feed(onStream(1, body), nil)
 		for _, e := range events {
-			if e.What != store.Notify && e.What != store.Seen && e.What != store.Ended || e.Watcher != 10 && e.Watcher != 11 {
+			if e.Type != store.WatchChange && e.Type != store.WatchProgress && e.Type != store.WatchEnded || e.Watcher != 10 && e.Watcher != 11 {
 				t.Fatalf("%+v", e)
 			}
 		}
@@ -165,7 +165,7 @@ func FuzzWatchReply(f *testing.F) {
 		}
 		for i, w := range want {
 			g := events[i]
-			if g.What != w.What || g.Watcher != w.Watcher || !bytes.Equal(g.Key, w.Key) || !bytes.Equal(g.Value, w.Value) || g.Revision != w.Revision || g.Version != w.Version {
+			if g.Type != w.Type || g.Watcher != w.Watcher || !bytes.Equal(g.Key, w.Key) || !bytes.Equal(g.Value, w.Value) || g.Revision != w.Revision || g.Version != w.Version {
 				t.Fatalf("%+v, want %+v", g, w)
 			}
 		}
@@ -184,7 +184,7 @@ func TestWatchStreamEnds(t *testing.T) {
 		t.Fatal(events, err)
 	}
 	for _, e := range events {
-		if e.Outcome != kv.StoreError || string(e.Text) != "gone" || (e.What == store.Done) != (e.Watcher == 12) {
+		if e.Outcome != kv.StoreError || string(e.Text) != "gone" || (e.Type == store.OperationDone) != (e.Watcher == 12) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -223,7 +223,7 @@ func rounds(t testing.TB) map[string]func() {
 	watch := watching(t)
 	event := onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 1, Events: watchEvents(1)}))
 
-	keep := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
+	keep := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"})
 	answer := onStream(1, encoded(t, &pb.LeaseKeepAliveResponse{Header: benchHeader, ID: 1 << 60, TTL: 90}))
 	// The server also sends window updates.
 	answer = append(answer, h2.AppendWindowUpdate(h2.AppendWindowUpdate(nil, 0, 15), 1, 15)...)

@@ -17,7 +17,7 @@ import (
 )
 
 func plainCodec(t testing.TB) *scripted {
-	return greeted(t, newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:2379"}))
+	return greeted(t, newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "127.0.0.1:2379"}))
 }
 
 var (
@@ -118,7 +118,7 @@ func TestReplies(t *testing.T) {
 				s.submit(tc.op)
 				s.answer(2*tag+1, tc.reply)
 				want := tc.want
-				want.Tag, want.Member, want.Term, want.At = tag, testHeader.MemberId, testHeader.RaftTerm, testHeader.Revision
+				want.Tag, want.Member, want.Term, want.StoreRevision = tag, testHeader.MemberId, testHeader.RaftTerm, testHeader.Revision
 				if diff := cmp.Diff(want, s.event(tag)); diff != "" {
 					t.Error(diff)
 				}
@@ -147,7 +147,7 @@ func TestUnknownFields(t *testing.T) {
 	s := plainCodec(t)
 	s.submit(store.Op{Kind: kv.Get})
 	s.answerBytes(1, body)
-	want := store.Event{Member: testHeader.MemberId, Term: testHeader.RaftTerm, At: testHeader.Revision, Revision: 9, Count: 1, Key: []byte("k"), Value: []byte("v")}
+	want := store.Event{Member: testHeader.MemberId, Term: testHeader.RaftTerm, StoreRevision: testHeader.Revision, Revision: 9, Count: 1, Key: []byte("k"), Value: []byte("v")}
 	if diff := cmp.Diff(want, s.event(0)); diff != "" {
 		t.Error(diff)
 	}
@@ -197,7 +197,7 @@ func TestEndsOfCalls(t *testing.T) {
 	events = append(events, s.c.Lost(nil)...)
 	want := []kv.Outcome{kv.Refused, kv.StoreError, kv.LeaderChanged, kv.StoreError, kv.NotSent}
 	for i, e := range events {
-		if e.Outcome != want[i] || e.What != store.Done {
+		if e.Outcome != want[i] || e.Type != store.OperationDone {
 			t.Errorf("event %d: %+v, want %v", i, e, want[i])
 		}
 	}
@@ -226,7 +226,7 @@ func TestExplainsOtherServers(t *testing.T) {
 		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it expects TLS, or a different client certificate: are --cacert, --cert and --key missing?",
 		"220 mail ESMTP\r\n":               `the server does not speak HTTP/2: its first bytes are "220 mail "`,
 	} {
-		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:80"})
+		c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "127.0.0.1:80"})
 		if c.Room() != 0 {
 			t.Error("room before the server has spoken")
 		}

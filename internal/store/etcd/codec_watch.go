@@ -20,7 +20,7 @@ func (c *codec) watch(op *store.Op) {
 		c.watches = append(c.watches, watchStream{})
 	}
 	w := &c.watches[op.Watch.Stream]
-	if op.Watch.Progress {
+	if op.Watch.RequestProgress {
 		if w.id != 0 {
 			c.request = message.AppendProgress(c.request[:0])
 			c.sendOn(w.id)
@@ -42,11 +42,11 @@ func (c *codec) watch(op *store.Op) {
 func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	p := call.Part{Action: call.Watch, Number: max(op.Start, 0)}
 	setInterval(&p, key, op.End)
-	if op.Notify {
+	if op.ProgressNotifications {
 		p.Flags |= call.Progress
 	}
 	if op.PrevKV {
-		p.Flags |= call.Before
+		p.Flags |= call.PreviousValue
 	}
 	c.request = message.AppendWatch(c.request[:0], &p)
 	c.sendOn(stream)
@@ -59,7 +59,7 @@ func (c *codec) cancelWatch(tag uint32) {
 		w := &c.watches[i]
 		for k := w.first; k < len(w.creating); k++ {
 			if w.creating[k].tag == tag {
-				w.creating[k] = creation{gaveUp, noWatcher}
+				w.creating[k] = creation{abandonedTag, noWatcher}
 				return
 			}
 		}
@@ -67,54 +67,54 @@ func (c *codec) cancelWatch(tag uint32) {
 }
 
 // watchReply handles a message on a Watch stream, or the stream's end.
-func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) watchReply(r *h2.Reply, events []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
-		return c.watchEnded(r, to), nil
+		return c.handleWatchEnd(r, events), nil
 	}
-	from := len(to)
+	from := len(events)
 	m := watchMessage{}
-	to, ok := m.parse(c, r.Body, to)
+	events, ok := m.parse(c, r.Body, events)
 	if !ok {
-		return to[:from], errMalformed
+		return events[:from], errMalformed
 	}
 	w := &c.watches[r.Tag]
 	switch {
-	case m.created && len(to) > from:
-		return to[:from], errors.New("the server sent events in the message that confirms the creation of a watcher")
+	case m.created && len(events) > from:
+		return events[:from], errors.New("the server sent events in the message that confirms the creation of a watcher")
 	case m.created:
-		return w.createdReply(&m, to)
-	case m.id == -1 && len(to) == from && !m.canceled: // progress of all watchers
+		return w.createdReply(&m, events)
+	case m.id == -1 && len(events) == from && !m.canceled: // progress of all watchers
 		for _, n := range w.watchers {
 			if n != noWatcher {
-				to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
+				events = append(events, store.Event{Type: store.WatchProgress, Watcher: n, Revision: m.revision})
 			}
 		}
-		return to, nil
+		return events, nil
 	case m.id < 0 || m.id >= int64(len(w.watchers)):
-		return to[:from], fmt.Errorf("the server sent an event for watcher %d, which does not exist", m.id)
+		return events[:from], fmt.Errorf("the server sent an event for watcher %d, which does not exist", m.id)
 	}
 	n := w.watchers[m.id]
 	if n == noWatcher {
-		to = to[:from]
+		events = events[:from]
 	}
-	for i := from; i < len(to); i++ {
-		e := &to[i]
-		e.Watcher, e.Member, e.At, e.Count = n, m.header.Member, m.revision, int64(i-from)
+	for i := from; i < len(events); i++ {
+		e := &events[i]
+		e.Watcher, e.Member, e.StoreRevision, e.Count = n, m.header.Member, m.revision, int64(i-from)
 	}
 	switch {
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
-		switch tag, asked := c.takeEnding(n); {
-		case tag == gaveUp: // the operation was abandoned after it had requested the cancellation of the watcher
+		switch tag, asked := c.takeCancellation(n); {
+		case tag == abandonedTag: // the operation was abandoned after it had requested the cancellation of the watcher
 		case asked:
-			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
+			events = append(events, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
-			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.cancelReason()})
+			events = append(events, store.Event{Type: store.WatchEnded, Watcher: n, Outcome: m.outcome(), Text: m.cancelReason()})
 		}
-	case len(to) == from && n != noWatcher:
-		to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
+	case len(events) == from && n != noWatcher:
+		events = append(events, store.Event{Type: store.WatchProgress, Watcher: n, Revision: m.revision})
 	}
-	return to, nil
+	return events, nil
 }
 
 // dropFirst removes the first valid element, q[first], from the queue q. It returns the queue and
@@ -128,9 +128,9 @@ func dropFirst[T any](q []T, first int) ([]T, int) {
 }
 
 // createdReply ends the oldest operation that waits for the creation of its watcher.
-func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.Event, error) {
+func (w *watchStream) createdReply(m *watchMessage, events []store.Event) ([]store.Event, error) {
 	if w.first == len(w.creating) {
-		return to, fmt.Errorf("the server created a watcher that was not requested")
+		return events, fmt.Errorf("the server created a watcher that was not requested")
 	}
 	asked := w.creating[w.first]
 	w.creating, w.first = dropFirst(w.creating, w.first)
@@ -139,40 +139,40 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 		e.Outcome, e.Text = m.outcome(), m.cancelReason()
 	} else {
 		if m.id < 0 || m.id >= maxWatchers {
-			return to, fmt.Errorf("the server assigned the invalid number %d to a watcher", m.id)
+			return events, fmt.Errorf("the server assigned the invalid number %d to a watcher", m.id)
 		}
 		for int64(len(w.watchers)) <= m.id {
 			w.watchers = append(w.watchers, noWatcher)
 		}
 		w.watchers[m.id] = asked.watcher
 	}
-	if asked.tag != gaveUp {
-		to = append(to, e)
+	if asked.tag != abandonedTag {
+		events = append(events, e)
 	}
-	return to, nil
+	return events, nil
 }
 
-// watchEnded handles the end of a Watch stream. It ends all watchers on the stream, and fails the
+// handleWatchEnd handles the end of a Watch stream. It ends all watchers on the stream, and fails the
 // operations that wait for the creation of their watchers.
-func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
+func (c *codec) handleWatchEnd(r *h2.Reply, events []store.Event) []store.Event {
 	w := &c.watches[r.Tag]
 	var e store.Event
-	c.failed(r, &e)
+	c.setFailure(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
 		e.Outcome, e.Text = kv.StoreError, []byte("the server closed the watch stream")
 	}
 	for _, asked := range w.creating[w.first:] {
-		if asked.tag != gaveUp {
-			to = append(to, store.Event{Tag: asked.tag, Watcher: asked.watcher, Outcome: e.Outcome, Text: e.Text})
+		if asked.tag != abandonedTag {
+			events = append(events, store.Event{Tag: asked.tag, Watcher: asked.watcher, Outcome: e.Outcome, Text: e.Text})
 		}
 	}
 	for _, n := range w.watchers {
 		if n != noWatcher {
-			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: e.Outcome, Text: e.Text})
+			events = append(events, store.Event{Type: store.WatchEnded, Watcher: n, Outcome: e.Outcome, Text: e.Text})
 		}
 	}
 	*w = watchStream{watchers: w.watchers[:0], creating: w.creating[:0]}
-	return c.lostEndings(to, r)
+	return c.failCancellations(events, r)
 }
 
 // watchMessage holds the fields of a WatchResponse that the codec needs.
@@ -187,7 +187,7 @@ type watchMessage struct {
 
 // parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4, compact_revision:
 // 5, cancel_reason: 6, events: 11} and appends the response's events to the slice `to`.
-func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
+func (m *watchMessage) parse(c *codec, b []byte, events []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
 		ok := true
@@ -195,8 +195,8 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 		switch b[i] {
 		case 11<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i > 0 {
-				to = append(to, store.Event{What: store.Notify})
-				ok = parseWatchEvent(part, &to[len(to)-1])
+				events = append(events, store.Event{Type: store.WatchChange})
+				ok = parseWatchEvent(part, &events[len(events)-1])
 			}
 		case 1<<3 | pbBytes:
 			header, i = getBytes(b, i+1)
@@ -218,12 +218,12 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 			i = skipField(b, i)
 		}
 		if !ok || i < 0 {
-			return to, false
+			return events, false
 		}
 	}
 	ok = c.parseHeader(header, &m.header)
 	m.revision = c.extra.revision
-	return to, ok
+	return events, ok
 }
 
 // parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the event's type shows whether
@@ -248,7 +248,7 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, &before) {
 				return false
 			}
-			e.Before, e.BeforeRevision = before.Value, before.Revision
+			e.PreviousValue, e.PreviousRevision = before.Value, before.Revision
 		default:
 			if i = skipField(b, i); i < 0 {
 				return false
@@ -282,35 +282,35 @@ func (m *watchMessage) cancelReason() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// takeEnding removes and returns the operation that requested the cancellation of a watcher. ok
-// is false if there is no such operation; tag is gaveUp if the operation was abandoned.
-func (c *codec) takeEnding(watcher uint32) (tag uint32, ok bool) {
-	for i, e := range c.endings {
+// takeCancellation removes and returns the operation that requested the cancellation of a watcher. ok
+// is false if there is no such operation; tag is abandonedTag if the operation was abandoned.
+func (c *codec) takeCancellation(watcher uint32) (tag uint32, ok bool) {
+	for i, e := range c.cancellations {
 		if e.watcher == watcher {
-			c.endings = append(c.endings[:i], c.endings[i+1:]...)
+			c.cancellations = append(c.cancellations[:i], c.cancellations[i+1:]...)
 			return e.tag, true
 		}
 	}
 	return 0, false
 }
 
-// cancelEnding abandons an operation that waits until its watcher is cancelled.
-func (c *codec) cancelEnding(tag uint32) {
-	for i := range c.endings {
-		if c.endings[i].tag == tag {
-			c.endings[i].tag = gaveUp
+// abandonCancellation abandons an operation that waits until its watcher is cancelled.
+func (c *codec) abandonCancellation(tag uint32) {
+	for i := range c.cancellations {
+		if c.cancellations[i].tag == tag {
+			c.cancellations[i].tag = abandonedTag
 		}
 	}
 }
 
-// lostEndings fails the operations that wait for the cancellation of their watchers, because the
+// failCancellations fails the operations that wait for the cancellation of their watchers, because the
 // watchers' stream has ended.
-func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
-	for _, e := range c.endings {
-		if e.tag != gaveUp {
-			to = append(to, store.Event{Tag: e.tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
+func (c *codec) failCancellations(events []store.Event, r *h2.Reply) []store.Event {
+	for _, e := range c.cancellations {
+		if e.tag != abandonedTag {
+			events = append(events, store.Event{Tag: e.tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
 		}
 	}
-	c.endings = c.endings[:0]
-	return to
+	c.cancellations = c.cancellations[:0]
+	return events
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-func isNotify(e *store.Event) bool { return e.What == store.Notify }
+func isNotify(e *store.Event) bool { return e.Type == store.WatchChange }
 
 // subscribe creates watchers, and waits until the server has created them.
 func (w *wire) subscribe(ops ...store.Op) []store.Event {
@@ -24,7 +24,7 @@ func (w *wire) subscribe(ops ...store.Op) []store.Event {
 		ops[i].Kind, ops[i].Tag = kv.Watch, w.NextTag()
 		w.Codec.Submit(&ops[i])
 	}
-	created := w.AwaitEvents(len(ops), func(e *store.Event) bool { return e.What == store.Done })
+	created := w.AwaitEvents(len(ops), func(e *store.Event) bool { return e.Type == store.OperationDone })
 	// The server must create the watchers on each stream in the order of the requests.
 	for _, e := range created {
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
@@ -46,7 +46,7 @@ func dialLive(t *testing.T) (*live, *wire) {
 // starts at an earlier revision.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	l, w := dialLive(t)
-	ctx, cancel := context.WithCancel(patient(t))
+	ctx, cancel := context.WithCancel(longTimeout(t))
 	defer cancel()
 	theirs := l.client.Watch(ctx, "k", clientv3.WithPrefix(), clientv3.WithRev(1))
 	const n = 50
@@ -79,15 +79,15 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	for i := range 10 {
 		last = w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: fmt.Appendf(nil, "%d", i)}).Revision
 	}
-	if _, err := l.client.Compact(patient(t), last); err != nil {
+	if _, err := l.client.Compact(longTimeout(t), last); err != nil {
 		t.Fatal(err)
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 1, Start: 2}}, store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 2}})
-	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
+	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchEnded })[0]
 	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted (up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
-	if _, err := l.client.Put(patient(t), "k", "v"); err != nil {
+	if _, err := l.client.Put(longTimeout(t), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	if e := w.AwaitEvents(1, isNotify)[0]; e.Watcher != 2 || e.Version != 11 {
@@ -107,7 +107,7 @@ func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 	w.subscribe(ops...)
 	for version := range puts {
 		for k := range keys {
-			if _, err := l.client.Put(patient(t), fmt.Sprintf("k%d", k), fmt.Sprintf("v%d", version)); err != nil {
+			if _, err := l.client.Put(longTimeout(t), fmt.Sprintf("k%d", k), fmt.Sprintf("v%d", version)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -31,7 +31,7 @@ func awkwardKeys() []string {
 }
 
 func view(t testing.TB, a store.Access) storetest.Client {
-	return official.EtcdView{Client: official.Etcd(t, a), Context: patient(t)}
+	return official.EtcdView{Client: official.Etcd(t, a), Context: longTimeout(t)}
 }
 
 // start starts members, which run in this process.
@@ -60,6 +60,6 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 func startCluster(t *testing.T, members int) *storetest.Server {
 	t.Helper()
 	return &storetest.Server{Access: servers.StartInProcess(t, New(), store.LaunchSpec{
-		Cluster: "conform", Self: "unused", Members: servers.Places(t, members), Settings: &Settings{LogLevel: "error", UnsafeNoFsync: true},
+		Cluster: "conform", Self: "unused", Members: servers.ReservePlaces(t, members), Settings: &Settings{LogLevel: "error", UnsafeNoFsync: true},
 	}, store.Access{})}
 }

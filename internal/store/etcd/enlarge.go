@@ -14,29 +14,29 @@ import (
 )
 
 // AddLearner implements store.Operator.
-func (a *admin) AddLearner(ctx context.Context, at kv.MemberPlace) error {
-	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(at)})
+func (a *admin) AddLearner(ctx context.Context, place kv.MemberPlace) error {
+	err := a.changeMembership(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(place)})
 		if errors.Is(err, rpctypes.ErrPeerURLExist) {
 			return nil // an earlier attempt succeeded, but its reply was lost
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd did not add learner %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not add learner %s: %w", place.Name, err)
 	}
 	return nil
 }
 
 // Promote implements store.Operator.
-func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
-	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		m, err := memberAt(ctx, c, at)
+func (a *admin) Promote(ctx context.Context, place kv.MemberPlace) error {
+	err := a.changeMembership(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		m, err := memberAt(ctx, c, place)
 		switch {
 		case err != nil:
 			return err
 		case m == nil:
-			return fmt.Errorf("the cluster has no member with the peer URL %s", peerURL(at))
+			return fmt.Errorf("the cluster has no member with the peer URL %s", peerURL(place))
 		case !m.IsLearner: // an earlier attempt succeeded, but its reply was lost
 			return nil
 		}
@@ -44,15 +44,15 @@ func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd did not promote %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not promote %s: %w", place.Name, err)
 	}
 	return nil
 }
 
-// Dismiss implements store.Operator.
-func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
-	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		m, err := memberAt(ctx, c, at)
+// RemoveMember implements store.Operator.
+func (a *admin) RemoveMember(ctx context.Context, place kv.MemberPlace) error {
+	err := a.changeMembership(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		m, err := memberAt(ctx, c, place)
 		if err != nil || m == nil {
 			return err
 		}
@@ -63,19 +63,19 @@ func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd did not remove %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not remove %s: %w", place.Name, err)
 	}
 	return nil
 }
 
-// change calls the function `try`, which changes the cluster's membership, until the call succeeds
-// or changeWithin has passed.
-func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
-	c, err := a.connected(ctx)
+// changeMembership calls the function `try`, which changes the cluster's membership, until the call succeeds
+// or changeTimeout has passed.
+func (a *admin) changeMembership(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, changeWithin)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	return retry(ctx, func() error { return try(ctx, c) })
 }

@@ -45,22 +45,22 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member responds from its applied state",
 			kv.Local:        "serializable: the contacted member responds from its applied state, which may be stale",
 		},
-		NonVoters: kv.NonVoters{Name: "learner", Reads: true},
+		NonVoters: kv.NonVoters{Name: "learner", ServesLocalReads: true},
 		Watches: kv.Watches{
-			Modes: map[kv.WatchMode]string{kv.StreamWatch: "the Watch stream"}, Usual: kv.StreamWatch,
-			Earlier: true, Before: true,
+			Modes: map[kv.WatchMode]string{kv.StreamWatch: "the Watch stream"}, Default: kv.StreamWatch,
+			PastRevisions: true, PreviousValues: true,
 		},
-		Features:   features(),
-		Ascending:  true,
-		InFlight:   0,
-		ALPN:       []string{"h2"},
-		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set",
+		Features:    features(),
+		Ascending:   true,
+		MaxInFlight: 0,
+		ALPN:        []string{"h2"},
+		Durability:  "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set",
 		Disk: &kv.DiskRule{
 			Percentile: 99, Limit: 10 * time.Millisecond,
 			Source: "etcd's documentation recommends a p99 of fdatasync below 10 ms; with slower disks, members miss heartbeats and the leader changes under load",
 		},
-		Upgrades: UpgradeNeeds,
-		Variables: map[string]string{
+		UpgradeConditions: UpgradeConditions,
+		EnvironmentVariables: map[string]string{
 			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CACERT", "cert": "ETCDCTL_CERT", "key": "ETCDCTL_KEY",
 			"insecure-skip-tls-verify": "ETCDCTL_INSECURE_SKIP_TLS_VERIFY",
 			"user":                     "ETCDCTL_USER", "password": "ETCDCTL_PASSWORD", "dial-timeout": "ETCDCTL_DIAL_TIMEOUT",
@@ -90,7 +90,7 @@ func features() map[kv.Feature]string {
 		kv.Replacement:      "Cluster.MemberRemove, then Cluster.MemberAdd with the same peer URLs",
 		kv.Learners:         "Cluster.MemberAddAsLearner, Cluster.MemberPromote and Cluster.MemberRemove",
 		kv.Certificates:     "etcd reads cert-file and key-file again for each new connection; requires settings: {tls: true}",
-		kv.Order:            "the revision in each response's header, and each key's mod_revision",
+		kv.WriteOrder:       "the revision in each response's header, and each key's mod_revision",
 		kv.CallWatchers:     "Watch.Watch, with create_request and cancel_request messages on one stream per connection",
 		kv.ApplicationCalls: "KV.Txn with any guard, Lease.LeaseGrant, KV.Compact, Maintenance.Status, and Watch.Watch with the requirement that the member has a leader",
 		kv.NullServer:       "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
@@ -106,8 +106,8 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
 // Server implements store.Store.
-func (*Store) Server(asked string) (store.ServerSource, error) {
-	return store.BuiltInServer(Name, version.Version, asked)
+func (*Store) Server(requested string) (store.ServerSource, error) {
+	return store.BuiltInServer(Name, version.Version, requested)
 }
 
 // Metrics implements store.Store. Members serve their metrics in Prometheus's format at their
@@ -133,8 +133,8 @@ func metricNames() []store.MetricName {
 	}
 }
 
-// UpgradeNeeds is the text of kv.Capabilities.Upgrades for all versions of etcd.
-const UpgradeNeeds = "upgrade etcd by one minor version at a time; etcd 3.7 exits if a member's log still contains entries from etcd 3.5, so before the upgrade to 3.7 each member must have written a snapshot with etcd 3.6 (3.6.11 or later), which it does after snapshot-count writes (10,000 by default in 3.6)"
+// UpgradeConditions is the text of kv.Capabilities.UpgradeConditions for all versions of etcd.
+const UpgradeConditions = "upgrade etcd by one minor version at a time; etcd 3.7 exits if a member's log still contains entries from etcd 3.5, so before the upgrade to 3.7 each member must have written a snapshot with etcd 3.6 (3.6.11 or later), which it does after snapshot-count writes (10,000 by default in 3.6)"
 
-// NullServer implements store.NullServed.
+// NullServer implements store.NullServerProvider.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

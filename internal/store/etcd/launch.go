@@ -112,7 +112,7 @@ func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []st
 		}
 	}
 	state := "new"
-	if m.Name == spec.Joining {
+	if m.Name == spec.JoiningMember {
 		state = "existing"
 	}
 	return append([]store.Setting{

@@ -15,7 +15,7 @@ import (
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	s := storetest.TwoMembers(dir)
+	s := storetest.TwoMemberSpec(dir)
 	s.Self = "/bin/quorumbench"
 	return s
 }

@@ -18,9 +18,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// leasesAtOnce is the number of leases that are granted or revoked concurrently. A member can
+// maxConcurrentLeases is the number of leases that are granted or revoked concurrently. A member can
 // write many concurrent requests with a single sync of its log.
-const leasesAtOnce = 128
+const maxConcurrentLeases = 128
 
 // grantGrace is how long Grant waits for a reply after its context has ended.
 const grantGrace = 3 * time.Second
@@ -28,13 +28,13 @@ const grantGrace = 3 * time.Second
 // Grant implements store.Leaser. It rounds ttl up to whole seconds. etcd may grant a longer
 // time to live, but never a shorter one.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	ids := make([]int64, n)
-	err = runConcurrently(ctx, n, leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, n, maxConcurrentLeases, func(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -62,14 +62,14 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 
 // Revoke implements store.Leaser.
 func (a *admin) Revoke(ctx context.Context, ids []int64) error {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
 	var revoked atomic.Int64
-	err = runConcurrently(ctx, len(ids), leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, len(ids), maxConcurrentLeases, func(ctx context.Context, i int) error {
 		_, err := c.Revoke(ctx, clientv3.LeaseID(ids[i]))
-		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) || lacking(err) {
+		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) || isUnimplementedError(err) {
 			revoked.Add(1)
 			return nil
 		}
@@ -81,7 +81,7 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// Constants for LeasesOf, which reads keys in pages to find their leases. The pages contain the
+// Constants for LeasesWithPrefix, which reads keys in pages to find their leases. The pages contain the
 // values, because with keys_only etcd 3.7 also omits the leases. The first page has firstPage keys.
 // The size of each later page is chosen so that it has about pageBytes bytes if its keys and values
 // are as large as those of the previous page, because gRPC refuses a message above 4 MiB. A page
@@ -129,9 +129,9 @@ func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, 
 // numbers.
 func (*admin) LeaseNames([]int64) []string { return nil }
 
-// LeasesOf implements store.Leaser.
-func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
-	c, err := a.connected(ctx)
+// LeasesWithPrefix implements store.Leaser.
+func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, error) {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +157,9 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	var mu sync.Mutex
 	var names []string
 	all := slices.Collect(maps.Keys(keys))
-	err = runConcurrently(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, len(all), maxConcurrentLeases, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
-		if lacking(err) {
+		if isUnimplementedError(err) {
 			// The server cannot list the keys of a lease, so the lease stays until it expires.
 			return nil
 		}

@@ -40,7 +40,7 @@ func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	names, err := leaser.LeasesOf(ctx, []byte("large/"))
+	names, err := leaser.LeasesWithPrefix(ctx, []byte("large/"))
 	want := []string{fmt.Sprint(ids[0]), fmt.Sprint(ids[1])}
 	slices.Sort(names)
 	slices.Sort(want)

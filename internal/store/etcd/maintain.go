@@ -19,15 +19,15 @@ import (
 // a revision that is always compacted already. etcd checks the right first and then refuses the
 // revision, so the request has no effect. To test the right to defragment, it lists the users,
 // because etcd requires the same role for both requests.
-func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
-	c, err := a.connected(ctx)
+func (a *admin) CheckRights(ctx context.Context, feature kv.Feature) error {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	does := "compacts its history"
-	if what == kv.Compaction {
+	if feature == kv.Compaction {
 		_, err = c.Compact(ctx, -1)
 	} else {
 		does = "defragments its members"
@@ -44,14 +44,14 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
-// CompactBehind implements store.Operator. It does not wait until etcd has freed the space, because
+// TrimHistory implements store.Operator. It does not wait until etcd has freed the space, because
 // a load runs at the same time.
-func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
-	return a.compact(ctx, behind)
+func (a *admin) TrimHistory(ctx context.Context, keep int64) (int64, error) {
+	return a.compact(ctx, keep)
 }
 
-func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.CompactOption) (int64, error) {
-	c, err := a.connected(ctx)
+func (a *admin) compact(ctx context.Context, keep int64, how ...clientv3.CompactOption) (int64, error) {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	if err != nil {
 		return 0, fmt.Errorf("cannot read etcd's present revision: %s", reason(ctx, err))
 	}
-	revision := r.Header.GetRevision() - behind
+	revision := r.Header.GetRevision() - keep
 	if revision <= 0 {
 		return 0, nil
 	}
@@ -74,7 +74,7 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 // member does not respond during its defragmentation. Learners refuse the request. They are
 // skipped, unless the learner is the only endpoint.
 func (a *admin) Defragment(ctx context.Context) error {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 func (a *admin) connectMember(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
 	access := a.access
 	access.Endpoints = []string{endpoint}
-	one := &admin{access: access, timeout: a.timeout, pace: pace, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, 1)}
-	c, err := one.connected(ctx)
-	return one, c, err
+	single := &admin{access: access, timeout: a.timeout, pace: pace, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, 1)}
+	c, err := single.ensureClient(ctx)
+	return single, c, err
 }
 
 // DeletePrefix implements store.Cleaner.
@@ -130,7 +130,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if len(prefix) == 0 {
 		return 0, errors.New("an empty prefix would delete every key of the etcd cluster")
 	}
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -139,7 +139,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	switch {
 	case err == nil:
 		deleted = r.Deleted
-	case lacking(err):
+	case isUnimplementedError(err):
 		deleted, err = deleteEach(ctx, c, string(prefix))
 	}
 	if err != nil {
@@ -148,19 +148,19 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return deleted, nil
 }
 
-// lacking reports whether an error from the official client means that the server does not
+// isUnimplementedError reports whether an error from the official client means that the server does not
 // implement a call.
-func lacking(err error) bool {
+func isUnimplementedError(err error) bool {
 	s, ok := status.FromError(err)
-	return ok && lacks(s.Code(), s.Message())
+	return ok && isUnimplemented(s.Code(), s.Message())
 }
 
-// deletePage is the number of keys per page; deletesAtOnce is the number of concurrent deletes. A
+// deletePage is the number of keys per page; maxConcurrentDeletes is the number of concurrent deletes. A
 // higher number would not be faster, because the database behind kine writes them one after the
 // other.
 const (
-	deletePage    = 500
-	deletesAtOnce = 4
+	deletePage           = 500
+	maxConcurrentDeletes = 4
 )
 
 // deleteEach deletes the keys with a prefix one by one. Each delete is a transaction like those
@@ -172,7 +172,7 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 			return deleted, err
 		}
 		var gone atomic.Int64
-		err = runConcurrently(ctx, len(r.Kvs), deletesAtOnce, func(ctx context.Context, i int) error {
+		err = runConcurrently(ctx, len(r.Kvs), maxConcurrentDeletes, func(ctx context.Context, i int) error {
 			key := string(r.Kvs[i].Key)
 			t, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[i].ModRevision)).
 				Then(clientv3.OpDelete(key)).Else(clientv3.OpGet(key)).Commit()
@@ -190,7 +190,7 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 // Hash implements store.Operator with HashKV, which hashes all keys and values up to a revision. It
 // requests the hash from every member at the same revision, which is the first member's revision.
 func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {
-		r, err := a.hashOf(ctx, c, e, revision)
+		r, err := a.requestHash(ctx, c, e, revision)
 		if refusedByLearner(err) && len(a.access.Endpoints) > 1 {
 			continue
 		}
@@ -214,12 +214,12 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	return all, nil
 }
 
-// hashOf requests the hash from one endpoint.
-func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
+// requestHash requests the hash from one endpoint.
+func (a *admin) requestHash(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
 	r, err := c.HashKV(ctx, a.access.URL(endpoint), revision)
 	switch {
 	case errors.Is(err, rpctypes.ErrFutureRev):
-		return nil, fmt.Errorf("%s has not reached revision %d: %w", endpoint, revision, store.ErrBehind)
+		return nil, fmt.Errorf("%s has not reached revision %d: %w", endpoint, revision, store.ErrNotCaughtUp)
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return nil, fmt.Errorf("%s returns the hash of its keys and values only to a user with the role root (%s)", endpoint, reason(ctx, err))
 	case err != nil:
@@ -228,10 +228,10 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	return r, nil
 }
 
-// UserUnchecked implements store.Admin. It tries to log in; a member refuses the login if
+// UncheckedUserReason implements store.Admin. It tries to log in; a member refuses the login if
 // authentication is disabled.
-func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
-	c, err := a.connected(ctx)
+func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -249,14 +249,14 @@ var _ store.Leaser = (*admin)(nil)
 
 var _ store.Cleaner = (*admin)(nil)
 
-var _ store.NullServed = (*Store)(nil)
+var _ store.NullServerProvider = (*Store)(nil)
 
 // namesPage is the number of key names to request at once.
 const namesPage = 5000
 
-// KeysOf implements store.Cleaner.
-func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
-	c, err := a.connected(ctx)
+// KeysWithPrefix implements store.Cleaner.
+func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error) {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -267,7 +267,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 			return nil, false, fmt.Errorf("etcd did not list the keys with the prefix %q: %s", prefix, reason(ctx, err))
 		}
 		for _, pair := range r.Kvs {
-			if len(names) == most {
+			if len(names) == limit {
 				return names, true, nil
 			}
 			from = string(pair.Key) + "\x00"

@@ -22,7 +22,7 @@ import (
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
 	c := servers.Start(t, old, servers.Cluster{
-		Exec: servers.Installed(t, old), Members: 1,
+		Exec: servers.InstalledServer(t, old), Members: 1,
 		Ready: func(ctx context.Context, endpoint string) error {
 			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 			if err != nil {
@@ -46,7 +46,7 @@ func TestLiveOlderEtcd(t *testing.T) {
 	if e := w.Want(kv.StoreError, ranged(store.RangeOp{Streamed: true})); !strings.Contains(string(e.Text), "the server does not support streamed ranges") {
 		t.Errorf("%s", e.Text)
 	}
-	if e := w.Want(kv.OK, ranged(store.RangeOp{PageSize: 10})); e.Count != keys || e.Extra != 2 {
+	if e := w.Want(kv.OK, ranged(store.RangeOp{PageSize: 10})); e.Count != keys || e.ExtraRequests != 2 {
 		t.Errorf("%+v", e)
 	}
 	if e := w.Want(kv.OK, ranged(store.RangeOp{CountOnly: true})); e.Count != keys {

@@ -15,19 +15,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Work implements store.Operator.
-func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
-	switch what {
+// PerformMaintenance implements store.Operator.
+func (a *admin) PerformMaintenance(ctx context.Context, feature kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
+	switch feature {
 	case kv.Snapshots:
 		return nil, a.snapshot(ctx, member)
 	case kv.Alarms:
-		return a.raise(ctx, member)
+		return a.raiseAlarm(ctx, member)
 	case kv.SpaceQuota:
-		return a.makeRoom, a.fillQuota(ctx)
+		return a.freeQuota, a.fillQuota(ctx)
 	case kv.AuthSwitch:
 		return a.enableAuth(ctx)
 	}
-	return nil, fmt.Errorf("etcd does not support the maintenance work %s", what)
+	return nil, fmt.Errorf("etcd does not support the maintenance work %s", feature)
 }
 
 // maxSnapshot is the number of bytes of a snapshot that are read at full speed. The rest is
@@ -53,10 +53,10 @@ func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	return nil
 }
 
-// raise raises the NOSPACE alarm for a member.
-func (a *admin) raise(ctx context.Context, member store.Member) (undo func(context.Context) error, err error) {
+// raiseAlarm raises the NOSPACE alarm for a member.
+func (a *admin) raiseAlarm(ctx context.Context, member store.Member) (undo func(context.Context) error, err error) {
 	set := func(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction) error {
-		c, err := a.connected(ctx)
+		c, err := a.ensureClient(ctx)
 		if err != nil {
 			return err
 		}
@@ -74,28 +74,28 @@ func (a *admin) raise(ctx context.Context, member store.Member) (undo func(conte
 const (
 	fillPrefix = "quorumbench-fill/"
 	fillValue  = 512 << 10 // bytes
-	// MostFilled is the maximum number of bytes that fillQuota writes.
-	MostFilled = 1 << 30
+	// MaxFillBytes is the maximum number of bytes that fillQuota writes.
+	MaxFillBytes = 1 << 30
 )
 
 // CheckQuota returns an error if fillQuota cannot reach the quota in the settings, because the
 // quota is too large or not set.
 func (s *Settings) CheckQuota() error {
-	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
+	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MaxFillBytes {
 		return nil
 	}
-	return fmt.Errorf("to fill etcd's quota, quorumbench writes at most %d GiB; set a quota of at most this size, for example settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
+	return fmt.Errorf("to fill etcd's quota, quorumbench writes at most %d GiB; set a quota of at most this size, for example settings: {quota-backend-bytes: 67108864}", MaxFillBytes>>30)
 }
 
 // fillQuota writes data until etcd responds that its quota is exhausted.
 func (a *admin) fillQuota(ctx context.Context) error {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
 	value := make([]byte, fillValue)
 	_, _ = rand.Read(value) // never fails
-	for i := range MostFilled / fillValue {
+	for i := range MaxFillBytes / fillValue {
 		_, err := c.Put(ctx, fmt.Sprintf("%s%06d", fillPrefix, i), string(value))
 		switch {
 		case errors.Is(err, rpctypes.ErrNoSpace):
@@ -104,13 +104,13 @@ func (a *admin) fillQuota(ctx context.Context) error {
 			return fmt.Errorf("cannot fill etcd's quota: %s", reason(ctx, err))
 		}
 	}
-	return fmt.Errorf("etcd's quota was not reached after %d GiB", MostFilled>>30)
+	return fmt.Errorf("etcd's quota was not reached after %d GiB", MaxFillBytes>>30)
 }
 
-// makeRoom deletes the data that fillQuota wrote, frees the space, and disarms the NOSPACE
+// freeQuota deletes the data that fillQuota wrote, frees the space, and disarms the NOSPACE
 // alarms.
-func (a *admin) makeRoom(ctx context.Context) error {
-	c, err := a.connected(ctx)
+func (a *admin) freeQuota(ctx context.Context) error {
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ const root = "root"
 
 // enableAuth enables authentication. Afterwards, requests without a user are denied.
 func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) error, err error) {
-	c, err := a.connected(ctx)
+	c, err := a.ensureClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (a *admin) disableAuth(ctx context.Context, password string) error {
 		return err
 	}
 	defer func() { _ = of.Close() }()
-	c, err := of.(*admin).connected(ctx)
+	c, err := of.(*admin).ensureClient(ctx)
 	if err != nil {
 		return err
 	}

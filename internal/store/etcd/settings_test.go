@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// strictly returns a function that decodes text with the strict rules for scenario files.
-func strictly(text string) func(any) error {
+// strictDecoder returns a function that decodes text with the strict rules for scenario files.
+func strictDecoder(text string) func(any) error {
 	return func(into any) error { return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict()) }
 }
 
 func TestSettingsAreDecodedAndBecomeFlags(t *testing.T) {
-	v, err := New().DecodeSettings(strictly(`
+	v, err := New().DecodeSettings(strictDecoder(`
 snapshot-count: 50000
 quota-backend-bytes: 1073741824
 heartbeat-interval: 50
@@ -80,7 +80,7 @@ func TestRefusesBadSettings(t *testing.T) {
 		"auto-compaction-retention: -3":                                   "not a duration",
 		"{auto-compaction-mode: revision, auto-compaction-retention: 5m}": "number of revisions",
 	} {
-		_, err := New().DecodeSettings(strictly(text))
+		_, err := New().DecodeSettings(strictDecoder(text))
 		if err == nil || !strings.Contains(err.Error(), want) && want != "heartbeat" {
 			t.Errorf("%s: %v", text, err)
 		}

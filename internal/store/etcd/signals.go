@@ -34,9 +34,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 // pattern maps a log message to a signal. took is the name of the field that contains the
 // signal's duration, or "" if the line contains none.
 type pattern struct {
-	msg  string
-	kind store.SignalKind
-	took string
+	msg           string
+	kind          store.SignalKind
+	durationField string
 }
 
 // serverMessages are the exact texts of messages in etcd 3.5 to 3.7.
@@ -68,8 +68,8 @@ func serverSignal(line, msg []byte) (store.Signal, bool) {
 			continue
 		}
 		s := store.Signal{Kind: t.kind}
-		if t.took != "" {
-			s.Duration = logDuration(line, t.took)
+		if t.durationField != "" {
+			s.Duration = logDuration(line, t.durationField)
 		}
 		return s, true
 	}

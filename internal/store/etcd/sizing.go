@@ -20,14 +20,14 @@ const (
 
 // Figures from these documents, and limits for the advice.
 const (
-	ownQuota     = 2 << 30 // etcd's default quota
-	mostQuota    = 8 << 30 // the largest quota that the documents suggest
-	mostRequest  = 1.5 * (1 << 20)
-	entryBytes   = 64  // bytes of an entry in addition to its key and value, for its revisions and for bbolt's key and page element
-	pageFill     = 0.9 // share of a database page that contains data
-	leastBeats   = 0.5 // smallest recommended heartbeat interval, in round-trip times
-	mostBeats    = 1.5
-	electionRTTs = 10
+	etcdDefaultQuota = 2 << 30 // etcd's default quota
+	maxQuota         = 8 << 30 // the largest quota that the documents suggest
+	maxRequest       = 1.5 * (1 << 20)
+	entryBytes       = 64  // bytes of an entry in addition to its key and value, for its revisions and for bbolt's key and page element
+	pageFill         = 0.9 // share of a database page that contains data
+	minHeartbeatRTTs = 0.5 // smallest recommended heartbeat interval, in round-trip times
+	maxHeartbeatRTTs = 1.5
+	electionRTTs     = 10
 )
 
 // hardware lists the example clusters in hardwareGuide: the largest load that each cluster can
@@ -46,9 +46,9 @@ var hardware = []struct {
 }
 
 // Size implements store.Sizer.
-func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {
 	var s Settings
-	quota, owner := int64(ownQuota), "etcd's own default, because the cluster's setting is not known"
+	quota, owner := int64(etcdDefaultQuota), "etcd's own default, because the cluster's setting is not known"
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
 			return nil, nil, fmt.Errorf("cannot read the recorded settings of etcd: %w", err)
@@ -57,22 +57,22 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	}
 	entry := float64(l.KeySize+l.ValueSize+entryBytes) / pageFill
 	used := entry * (float64(l.Keys) + l.Writes*l.History.Seconds())
-	fills := store.Filling{
-		What: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
-		Text: fmt.Sprintf("%s keys, and the values that were replaced in the last %s, each occupy an estimated %.0f bytes of the database; the quota is %s, which is %s",
+	fills := store.ResourceUsage{
+		Resource: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
+		Explanation: fmt.Sprintf("%s keys, and the values that were replaced in the last %s, each occupy an estimated %.0f bytes of the database; the quota is %s, which is %s",
 			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), owner),
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {
 		words := fmt.Sprintf("The database needs %s: compact more often than every %s, so that it keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
-		if used <= mostQuota {
-			words += fmt.Sprintf(", or increase quota-backend-bytes (the documentation suggests at most %s)", text.Bytes(mostQuota))
+		if used <= maxQuota {
+			words += fmt.Sprintf(", or increase quota-backend-bytes (the documentation suggests at most %s)", text.Bytes(maxQuota))
 		}
 		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: words + ". If the database exceeds the quota, etcd refuses every write."})
 	}
-	if request := float64(l.KeySize + l.ValueSize); request > mostRequest {
+	if request := float64(l.KeySize + l.ValueSize); request > maxRequest {
 		advice = append(advice, store.Advice{Topic: "request size", Source: limitsGuide,
-			Text: fmt.Sprintf("A write of %s is larger than %s, the largest request that etcd accepts unless max-request-bytes is set.", text.Bytes(uint64(request)), text.Bytes(mostRequest))})
+			Text: fmt.Sprintf("A write of %s is larger than %s, the largest request that etcd accepts unless max-request-bytes is set.", text.Bytes(uint64(request)), text.Bytes(maxRequest))})
 	}
 	if l.Members > 1 {
 		advice = append(advice, timing(&l, &s)...)
@@ -85,12 +85,12 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 		advice = append(advice, store.Advice{Topic: "disk", Source: "etcd documentation, FAQ (What does the etcd warning \"failed to send out heartbeat on time\" mean?)",
 			Text: fmt.Sprintf("The p99 of the syncs of the write-ahead log was %s, %s the recommended maximum of 10 ms.", text.Duration(float64(l.FsyncP99)), verdict)})
 	}
-	return []store.Filling{fills}, advice, nil
+	return []store.ResourceUsage{fills}, advice, nil
 }
 
 // hardwareFor returns the advice for the guide's smallest example cluster that can serve the
 // load.
-func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
+func hardwareFor(l *store.SizingInput, data float64) store.Advice {
 	h := hardware[0]
 	for _, h = range hardware {
 		if l.Clients < h.clients && l.Requests < h.requests && data <= h.data {
@@ -107,7 +107,7 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 
 // timing returns advice about the heartbeat interval and the election timeout, based on the
 // measured round-trip time.
-func timing(l *store.SizedLoad, s *Settings) []store.Advice {
+func timing(l *store.SizingInput, s *Settings) []store.Advice {
 	if l.RoundTrip <= 0 {
 		return []store.Advice{{Topic: "heartbeat and election", Source: tuningGuide,
 			Text: "The round-trip time between members was not measured. Set heartbeat-interval to about this time, and election-timeout to at least ten times this time."}}
@@ -117,9 +117,9 @@ func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	rtt := text.Duration(float64(l.RoundTrip))
 	beats := fmt.Sprintf("The mean round-trip time between members is %s, and heartbeat-interval is %s", rtt, heartbeat)
 	switch {
-	case float64(heartbeat) < leastBeats*float64(l.RoundTrip):
+	case float64(heartbeat) < minHeartbeatRTTs*float64(l.RoundTrip):
 		beats += fmt.Sprintf(", which is too short: set heartbeat-interval to about %s (recommended are 0.5 to 1.5 round-trip times)", l.RoundTrip.Round(time.Millisecond))
-	case float64(heartbeat) > mostBeats*float64(l.RoundTrip):
+	case float64(heartbeat) > maxHeartbeatRTTs*float64(l.RoundTrip):
 		beats += ", which is above the recommended 0.5 to 1.5 round-trip times. A long interval tolerates slow disks; a shorter interval detects the loss of the leader sooner but needs more messages"
 	default:
 		beats += ", which is within the recommended 0.5 to 1.5 round-trip times"

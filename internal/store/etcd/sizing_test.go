@@ -17,8 +17,8 @@ func TestSizing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := store.SizedLoad{Settings: settings, Members: 3, Requests: 150, Writes: 150, Clients: 50, Keys: 10_000, KeySize: 20, ValueSize: 256, History: time.Minute, RoundTrip: 10 * time.Millisecond}
-	said := func() (fill store.Filling, text string) {
+	l := store.SizingInput{Settings: settings, Members: 3, Requests: 150, Writes: 150, Clients: 50, Keys: 10_000, KeySize: 20, ValueSize: 256, History: time.Minute, RoundTrip: 10 * time.Millisecond}
+	said := func() (fill store.ResourceUsage, text string) {
 		fills, advice, err := etcd.New().Size(l)
 		if err != nil || len(fills) != 1 {
 			t.Fatalf("%d fillings, %v", len(fills), err)

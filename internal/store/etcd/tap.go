@@ -9,46 +9,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// mostFree limits how many ended calls and streams are kept, so that their memory can be reused.
-const mostFree = 256
+// maxKept limits how many ended calls and streams are kept, so that their memory can be reused.
+const maxKept = 256
 
 // tap implements store.Tap for one connection between a client and a member.
 type tap struct {
-	cfg    store.TapConfig
-	heard  *h2.Overhearer
-	reader message.Reader
-	now    int64
-	calls  map[uint32]*tapped // the streams that have not ended, by stream number
-	free   []*call.Call
-	spare  []*tapped
+	cfg     store.TapConfig
+	decoder *h2.PassiveDecoder
+	reader  message.Reader
+	now     int64
+	calls   map[uint32]*observedStream // the streams that have not ended, by stream number
+	free    []*call.Call
+	spare   []*observedStream
 }
 
-// tapped is a stream that has not ended. Its field `asked` contains the stream's call or, for a
+// observedStream is a stream that has not ended. Its field `asked` contains the stream's call or, for a
 // long-lived stream, the calls that have no reply yet, oldest first.
-type tapped struct {
-	method string
-	stays  bool
-	asked  []*call.Call
-	got    int // bytes received so far, for a reply that consists of several messages
+type observedStream struct {
+	method        string
+	longLived     bool
+	unanswered    []*call.Call
+	receivedBytes int // bytes received so far, for a reply that consists of several messages
 }
 
 // Tap implements store.Tapped.
 func (Store) Tap(cfg store.TapConfig) store.Tap {
-	t := &tap{cfg: cfg, reader: message.Reader{Redactor: cfg.Redactor}, calls: map[uint32]*tapped{}}
-	t.heard = h2.NewOverhearer(t)
+	t := &tap{cfg: cfg, reader: message.Reader{Redactor: cfg.Redactor}, calls: map[uint32]*observedStream{}}
+	t.decoder = h2.NewPassiveDecoder(t)
 	return t
 }
 
 // Feed implements store.Tap.
-func (t *tap) Feed(ofClient bool, at int64, b []byte) error {
+func (t *tap) Feed(fromClient bool, at int64, b []byte) error {
 	t.now = at
-	return t.heard.Feed(ofClient, b)
+	return t.decoder.Feed(fromClient, b)
 }
 
 // Open implements store.Tap.
 func (t *tap) Open() (n int) {
 	for _, s := range t.calls {
-		n += len(s.asked)
+		n += len(s.unanswered)
 	}
 	return n
 }
@@ -62,58 +62,58 @@ func (t *tap) End(at int64) {
 	}
 }
 
-// Begun implements h2.Heard.
-func (t *tap) Begun(stream uint32, path string) {
+// OnBegin implements h2.Heard.
+func (t *tap) OnBegin(stream uint32, path string) {
 	method := strings.TrimPrefix(strings.TrimPrefix(path, "/"), "etcdserverpb.")
-	var s *tapped
+	var s *observedStream
 	if n := len(t.spare); n > 0 {
 		s, t.spare = t.spare[n-1], t.spare[:n-1]
 	} else {
-		s = &tapped{}
+		s = &observedStream{}
 	}
-	s.method, s.stays = method, method == methodWatch || method == methodKeepAlive
+	s.method, s.longLived = method, method == methodWatch || method == methodKeepAlive
 	t.calls[stream] = s
 }
 
-// Ended implements h2.Heard.
-func (t *tap) Ended(stream uint32, ofClient bool, status int) {
+// OnEnd implements h2.Heard.
+func (t *tap) OnEnd(stream uint32, fromClient bool, status int) {
 	s := t.calls[stream]
-	if s == nil || ofClient && status >= 0 {
+	if s == nil || fromClient && status >= 0 {
 		return // the client has sent its request, and the reply is still to come
 	}
 	delete(t.calls, stream)
 	t.finish(s, status)
-	if len(t.spare) < mostFree && cap(s.asked) <= mostFree {
-		*s = tapped{asked: s.asked[:0]}
+	if len(t.spare) < maxKept && cap(s.unanswered) <= maxKept {
+		*s = observedStream{unanswered: s.unanswered[:0]}
 		t.spare = append(t.spare, s)
 	}
 }
 
 // finish reports the calls on a stream that has ended. A negative status means that the stream
 // ended without a reply.
-func (t *tap) finish(s *tapped, status int) {
-	for _, c := range s.asked {
+func (t *tap) finish(s *observedStream, status int) {
+	for _, c := range s.unanswered {
 		switch {
 		case status >= 0:
-			c.Took, c.Code, c.Got = t.now-c.At, uint16(status), s.got
+			c.Duration, c.Code, c.ReplySize = t.now-c.At, uint16(status), s.receivedBytes
 		default:
-			c.Took = -1
+			c.Duration = -1
 		}
 		t.deliver(c)
 	}
-	clear(s.asked)
-	s.asked = s.asked[:0]
+	clear(s.unanswered)
+	s.unanswered = s.unanswered[:0]
 }
 
 func (t *tap) deliver(c *call.Call) {
 	t.cfg.Call(c)
-	if len(t.free) < mostFree {
+	if len(t.free) < maxKept {
 		t.free = append(t.free, c)
 	}
 }
 
 // begin returns a new call. It reuses the memory of an ended call if possible.
-func (t *tap) begin(stream uint32, s *tapped, size int) *call.Call {
+func (t *tap) begin(stream uint32, s *observedStream, size int) *call.Call {
 	var c *call.Call
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
@@ -121,55 +121,55 @@ func (t *tap) begin(stream uint32, s *tapped, size int) *call.Call {
 	} else {
 		c = &call.Call{}
 	}
-	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, s.method, size
-	if s.stays {
+	c.At, c.Duration, c.Conn, c.Method, c.RequestSize = t.now, -1, t.cfg.Conn, s.method, size
+	if s.longLived {
 		c.Stream = stream
 	}
 	return c
 }
 
-// Message implements h2.Heard.
-func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
+// OnMessage implements h2.Heard.
+func (t *tap) OnMessage(stream uint32, fromClient bool, body []byte, size int) {
 	s := t.calls[stream]
 	switch {
 	case s == nil:
 	case body == nil:
-		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " are compressed or too large, and were skipped"})
-	case ofClient:
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: "messages of " + s.method + " are compressed or too large, and were skipped"})
+	case fromClient:
 		c := t.begin(stream, s, size)
 		t.reader.Call = c
 		if !readRequest(&t.reader, s.method, body) {
-			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " are malformed protobuf or have too many parts"})
+			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: "requests of " + s.method + " are malformed protobuf or have too many parts"})
 			return
 		}
-		s.asked = append(s.asked, c)
+		s.unanswered = append(s.unanswered, c)
 	case s.method == methodWatch:
-		t.watched(stream, s, body, size)
+		t.handleWatchResponse(stream, s, body, size)
 	case s.method == methodKeepAlive:
-		if c := t.next(s); c != nil {
-			c.Took, c.Got = t.now-c.At, size
+		if c := t.popUnanswered(s); c != nil {
+			c.Duration, c.ReplySize = t.now-c.At, size
 			t.deliver(c)
 		}
-	case len(s.asked) > 0:
-		s.got += size
-		a := tapAnswer{c: s.asked[0]}
+	case len(s.unanswered) > 0:
+		s.receivedBytes += size
+		a := tapAnswer{c: s.unanswered[0]}
 		a.read(s.method, body)
 	}
 }
 
-// next removes and returns the oldest call without a reply, or returns nil if there is none.
-func (t *tap) next(s *tapped) *call.Call {
-	if len(s.asked) == 0 {
+// popUnanswered removes and returns the oldest call without a reply, or returns nil if there is none.
+func (t *tap) popUnanswered(s *observedStream) *call.Call {
+	if len(s.unanswered) == 0 {
 		return nil
 	}
-	c := s.asked[0]
-	s.asked = append(s.asked[:0], s.asked[1:]...)
+	c := s.unanswered[0]
+	s.unanswered = append(s.unanswered[:0], s.unanswered[1:]...)
 	return c
 }
 
-// watched handles a WatchResponse{header: 1, watch_id: 2, created: 3, canceled:
+// handleWatchResponse handles a WatchResponse{header: 1, watch_id: 2, created: 3, canceled:
 // 4, events: 11}.
-func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
+func (t *tap) handleWatchResponse(stream uint32, s *observedStream, body []byte, size int) {
 	var created, canceled bool
 	var id, revision, events int64
 	for f := (fields{b: body}); f.next(); {
@@ -186,11 +186,11 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 			events++
 		}
 	}
-	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == call.Other) {
+	if events == 0 && (created || canceled || len(s.unanswered) > 0 && s.unanswered[0].Parts[0].Action == call.OtherAction) {
 		// A cancellation that the client did not request is not a reply.
-		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == call.Watch) == created {
-			c := t.next(s)
-			c.Took, c.Got, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
+		if len(s.unanswered) > 0 && (s.unanswered[0].Parts[0].Action == call.Watch) == created {
+			c := t.popUnanswered(s)
+			c.Duration, c.ReplySize, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
 			if created && canceled {
 				c.Code = watchRefused
 			}
@@ -199,7 +199,7 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 		}
 	}
 	c := t.begin(stream, s, 0)
-	c.Pushed, c.Took, c.Got, c.Revision, c.Keys, c.Lease = true, 0, size, revision, events, id+1
+	c.Pushed, c.Duration, c.ReplySize, c.Revision, c.KeyCount, c.Lease = true, 0, size, revision, events, id+1
 	t.deliver(c)
 }
 

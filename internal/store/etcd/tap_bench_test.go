@@ -97,7 +97,7 @@ func BenchmarkTap(b *testing.B) {
 	heard := 0
 	tap := New().Tap(store.TapConfig{
 		Conn: 1, Redactor: call.NewRedactor(),
-		Call: func(c *call.Call) { heard++; w.Call(c) }, Gap: func(g call.Gap) { b.Fatal(g.Why) },
+		Call: func(c *call.Call) { heard++; w.Call(c) }, Gap: func(g call.Gap) { b.Fatal(g.Reason) },
 	})
 	feed := func(ofClient bool, at int64, p []byte) {
 		if err := tap.Feed(ofClient, at, p); err != nil {

@@ -28,7 +28,7 @@ func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	case methodCompact:
 		ok = r.Read(call.Compaction, b)
 	default:
-		r.Call.Parts = append(r.Call.Parts, call.Part{Action: call.Other})
+		r.Call.Parts = append(r.Call.Parts, call.Part{Action: call.OtherAction})
 		ok = true
 	}
 	return ok && len(r.Call.Parts) <= call.MaxParts
@@ -48,26 +48,26 @@ func (a *tapAnswer) read(method string, b []byte) {
 		case 2<<3 | pbVarint:
 			switch method {
 			case methodDelete:
-				c.Keys = int64(f.n)
+				c.KeyCount = int64(f.n)
 			case methodTxn:
-				c.Held = f.n != 0
+				c.GuardsHeld = f.n != 0
 			case methodGrant:
 				c.Lease = int64(f.n)
 			}
 		case 3<<3 | pbBytes:
 			if method == methodTxn {
-				c.Keys += keysOf(f.v)
+				c.KeyCount += keysOf(f.v)
 			}
 		case 4<<3 | pbVarint:
 			if method == methodRange {
-				c.Keys = int64(f.n)
+				c.KeyCount = int64(f.n)
 			}
 		}
 	}
 	if method == methodPut {
-		c.Keys = 1
+		c.KeyCount = 1
 	}
-	c.Keys = max(c.Keys, 0)
+	c.KeyCount = max(c.KeyCount, 0)
 }
 
 // keysOf returns the number of keys that one operation of a transaction read, wrote or deleted. b

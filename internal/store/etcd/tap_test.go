@@ -21,7 +21,7 @@ func FuzzTapRequest(f *testing.F) {
 			t.Fatalf("%d parts", len(c.Parts))
 		}
 		a := tapAnswer{c: &call.Call{}}
-		if a.read(name, body); a.c.Keys < 0 || a.c.Revision < 0 {
+		if a.read(name, body); a.c.KeyCount < 0 || a.c.Revision < 0 {
 			t.Fatalf("%+v", a.c)
 		}
 	})

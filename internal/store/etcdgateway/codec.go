@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-func newCodec(d store.Dialed) *codec {
-	budget := d.Parts
+func newCodec(d store.ConnectionInfo) *codec {
+	budget := d.BufferBudget
 	if budget == nil {
 		budget = parts.New(parts.DefaultMax)
 	}
-	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
+	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, BufferBudget: budget}), parts: budget}
 	for r, path := range paths {
 		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
 		if rpc(r) == ledWatchRPC { // the gateway forwards this header field as gRPC metadata
@@ -38,16 +38,16 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	if op.Kind == kv.Watch {
-		if !op.Watch.Progress { // if Progress is set, send nothing, because the gateway offers no progress request
+		if !op.Watch.RequestProgress { // if Progress is set, send nothing, because the gateway offers no progress request
 			c.createWatcher(op)
 		}
 		return
 	}
 	c.tag, c.kind, c.lease, c.keys = op.Tag, op.Kind, 0, nil
-	c.refused, c.call, c.guarded = false, false, false
+	c.refused, c.replayed, c.guarded = false, false, false
 	switch {
-	case op.Call != nil && sends(op.Call):
-		if c.call, c.guarded = true, op.Call.Guarded; op.Range != nil {
+	case op.Call != nil && canSend(op.Call):
+		if c.replayed, c.guarded = true, op.Call.Guarded; op.Range != nil {
 			c.keys = op.Range.Keys
 		}
 		c.replay(op.Call)
@@ -59,13 +59,13 @@ func (c *codec) Submit(op *store.Op) {
 		c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), op.Key), op.Consistency == kv.Local)))
 	case op.Kind == kv.Range:
 		c.keys = op.Range.Keys
-		c.list(op)
+		c.sendRange(op)
 	case op.Kind == kv.Delete:
 		c.send(deleteRPC, appendRemove(c.body(deleteRPC), &call.Part{Action: call.Remove, Key: op.Key}))
 	case op.Kind == kv.CAS:
-		c.swap(op)
+		c.sendCAS(op)
 	case op.Kind == kv.Txn:
-		c.transact(op)
+		c.sendTxn(op)
 	case op.Kind == kv.KeepAlive:
 		c.keepAlive(op.Lease)
 	default:
@@ -80,16 +80,16 @@ func (c *codec) refuse() {
 	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
 }
 
-// sends reports whether the codec can send a call of an application. The codec can send the same
+// canSend reports whether the codec can send a call of an application. The codec can send the same
 // calls as etcd's gRPC codec, except calls that start or end a watcher. With the gateway, only an
 // operation of kind Watch can start a watcher.
-func sends(r *call.Call) bool {
+func canSend(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 {
 		return false
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case call.Other, call.Watch, call.Unwatch:
+		case call.OtherAction, call.Watch, call.Unwatch:
 			return false
 		}
 	}
@@ -99,27 +99,27 @@ func sends(r *call.Call) bool {
 // Cancel implements store.Codec. If the request was already written, the connection stays busy
 // until the response arrives.
 func (c *codec) Cancel(tag uint32) bool {
-	if c.watch.asked && tag == c.watch.tag {
-		c.watch.given = true
+	if c.watch.requested && tag == c.watch.tag {
+		c.watch.finished = true
 	}
 	return c.Conn.Cancel()
 }
 
 // Feed implements store.Codec.
-func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
-	c.to, c.buf = to, c.buf[:0]
+func (c *codec) Feed(in []byte, events []store.Event) ([]store.Event, error) {
+	c.events, c.buf = events, c.buf[:0]
 	r, err := c.Conn.Feed(in)
-	to, c.to = c.to, nil
+	events, c.events = c.events, nil
 	if err != nil {
-		return to, explain(err)
+		return events, explain(err)
 	}
 	if r == nil {
-		return to, nil
+		return events, nil
 	}
-	if c.watch.asked {
-		return c.watchEnded(r, to), nil
+	if c.watch.requested {
+		return c.watchEnded(r, events), nil
 	}
-	return c.answered(r, to), nil
+	return c.handleResponse(r, events), nil
 }
 
 // explain adds a hint about the likely cause to an error.
@@ -133,40 +133,40 @@ func explain(err error) error {
 	return err
 }
 
-func (c *codec) answered(r *http1.Response, to []store.Event) []store.Event {
-	to = append(to, store.Event{Tag: c.tag})
-	e := &to[len(to)-1]
+func (c *codec) handleResponse(r *http1.Response, events []store.Event) []store.Event {
+	events = append(events, store.Event{Tag: c.tag})
+	e := &events[len(events)-1]
 	switch {
 	case r.Late:
-		e.What = store.Late
+		e.Type = store.LateResponse
 	case c.refused:
 		e.Outcome, e.Text = kv.BadRequest, noSuchOperation
 	case r.Status != 200:
-		c.failed(r, e)
+		c.setFailure(r, e)
 	default:
 		c.event(r.Body, e)
 	}
-	return to
+	return events
 }
 
 // Lost implements store.Codec.
-func (c *codec) Lost(to []store.Event) []store.Event {
+func (c *codec) Lost(events []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	c.parts.GiveBack(c.messages)
+	c.parts.Release(c.messages)
 	c.messages = nil
-	if c.watch.asked {
-		return c.watchLost(end, to)
+	if c.watch.requested {
+		return c.watchLost(end, events)
 	}
 	outcome := kv.NotSent
 	switch end {
 	case http1.Nothing:
-		return to
+		return events
 	case http1.Answered:
-		return c.answered(r, to)
+		return c.handleResponse(r, events)
 	case http1.Broken:
 		outcome = kv.ConnectionLost
 	}
-	return append(to, store.Event{Tag: c.tag, Outcome: outcome})
+	return append(events, store.Event{Tag: c.tag, Outcome: outcome})
 }
 
 // Tick implements store.Codec. It does nothing.

@@ -19,7 +19,7 @@ func (c *codec) event(body []byte, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(body)
 	if c.keys != nil && !c.refused {
-		c.values = c.keys.Begin(c.tag)
+		c.wantsValues = c.keys.Begin(c.tag)
 	}
 	c.parse(&s, &a)
 	switch {
@@ -30,20 +30,20 @@ func (c *codec) event(body []byte, e *store.Event) {
 		c.fail(e, a.code, a.message)
 		return
 	}
-	e.Member, e.Term, e.At = a.header.Member, a.header.Term, a.revision
+	e.Member, e.Term, e.StoreRevision = a.header.Member, a.header.Term, a.revision
 	if a.revision == 0 && !c.needsNoRevision(&a) {
-		e.Outcome, e.Text = kv.WrongAnswer, noRevision
+		e.Outcome, e.Text = kv.WrongResponse, noRevision
 		return
 	}
 	e.Revision = a.revision
-	if c.call {
-		c.againEvent(&a, e)
+	if c.replayed {
+		c.setReplayEvent(&a, e)
 		return
 	}
 	switch c.kind {
 	case kv.Get, kv.Range:
-		e.Key, e.Value, e.Revision, e.Count = a.first.Key, a.first.Value, a.first.Revision, a.read
-		if c.kind == kv.Get && a.read == 0 {
+		e.Key, e.Value, e.Revision, e.Count = a.first.Key, a.first.Value, a.first.Revision, a.readCount
+		if c.kind == kv.Get && a.readCount == 0 {
 			e.Outcome = kv.Miss
 		}
 	case kv.Delete:
@@ -54,7 +54,7 @@ func (c *codec) event(body []byte, e *store.Event) {
 		}
 	case kv.Txn:
 		if e.Count = a.puts; !a.succeeded {
-			e.Outcome, e.Text = kv.WrongAnswer, notSucceeded
+			e.Outcome, e.Text = kv.WrongResponse, txnNotExecuted
 		}
 	case kv.KeepAlive:
 		c.parseKeepAlive(&a, e)
@@ -72,18 +72,18 @@ func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 	e.Count = a.ttl
 	switch {
 	case a.lease != c.lease:
-		e.Outcome, e.Text = kv.WrongAnswer, anotherLease
+		e.Outcome, e.Text = kv.WrongResponse, wrongLease
 	case a.ttl <= 0:
 		e.Outcome, e.Text = kv.BadRequest, noLease
 	}
 }
 
-// againEvent fills in the event of a recorded call in the same way as etcd's gRPC codec.
-func (c *codec) againEvent(a *reply, e *store.Event) {
+// setReplayEvent fills in the event of a recorded call in the same way as etcd's gRPC codec.
+func (c *codec) setReplayEvent(a *reply, e *store.Event) {
 	switch c.method {
 	case rangeRPC:
 		e.Key, e.Value, e.Revision = a.first.Key, a.first.Value, a.first.Revision
-		if e.Count = a.read; e.Count == 0 {
+		if e.Count = a.readCount; e.Count == 0 {
 			e.Count = a.count
 		}
 	case deleteRPC:
@@ -91,7 +91,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
 			// A guard did not hold. If the call's else branch read a key, a.first is that key.
-			e.Outcome, e.Mod = kv.Conflict, a.first.Revision
+			e.Outcome, e.ModRevision = kv.Conflict, a.first.Revision
 		}
 	case grantRPC:
 		if e.Count = a.lease; c.grants != nil {
@@ -102,8 +102,8 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 	}
 }
 
-// failed fills in the event if the response's status is not 200.
-func (c *codec) failed(r *http1.Response, e *store.Event) {
+// setFailure fills in the event if the response's status is not 200.
+func (c *codec) setFailure(r *http1.Response, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(r.Body)
 	if c.parse(&s, &a); !s.End() || a.code == 0 {
@@ -137,13 +137,13 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 		}
 		switch string(name) {
 		case "result":
-			if a.inner {
+			if a.nested {
 				s.Skip()
 				break
 			}
-			a.inner = true
+			a.nested = true
 			c.parse(s, a)
-			a.inner = false
+			a.nested = false
 		case "error":
 			c.parseError(s, a)
 		case "header":
@@ -153,7 +153,7 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 				c.parseRead(s, a)
 			}
 		case "responses":
-			if a.inner {
+			if a.nested {
 				s.Skip()
 				break
 			}
@@ -181,7 +181,7 @@ func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	case "count":
 		a.count = number(s)
 	case "succeeded":
-		a.succeeded = s.True()
+		a.succeeded = s.Bool()
 	case "deleted":
 		a.deleted += number(s)
 	case "ID":
@@ -189,9 +189,9 @@ func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	case "TTL":
 		a.ttl = number(s)
 	case "created":
-		a.created = s.True()
+		a.created = s.Bool()
 	case "canceled":
-		a.canceled = s.True()
+		a.canceled = s.Bool()
 	case "compact_revision":
 		a.compacted = number(s)
 	case "cancel_reason":
@@ -250,12 +250,12 @@ func parseHeader(s *httpkv.JSONScanner, a *reply) {
 func (c *codec) parseRead(s *httpkv.JSONScanner, a *reply) {
 	var e store.Event
 	c.parseKV(s, &e)
-	if a.read++; a.read == 1 {
+	if a.readCount++; a.readCount == 1 {
 		a.first = e
 	}
 	if c.keys != nil && s.OK() {
 		value := e.Value
-		if !c.values {
+		if !c.wantsValues {
 			value = nil
 		}
 		c.keys.Add(c.tag, e.Key, value, e.Revision)
@@ -293,7 +293,7 @@ func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 			break
 		}
 		part := &c.part
-		*part = reply{inner: true}
+		*part = reply{nested: true}
 		switch string(name) {
 		case "response_put":
 			a.puts++
@@ -305,10 +305,10 @@ func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 			s.Skip()
 			continue
 		}
-		if a.read == 0 {
+		if a.readCount == 0 {
 			a.first = part.first
 		}
-		a.read += part.read
+		a.readCount += part.readCount
 		a.deleted += part.deleted
 	}
 }

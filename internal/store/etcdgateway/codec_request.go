@@ -44,8 +44,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), '"')
 }
 
-// appendSome appends a member with the value n, unless n is 0.
-func appendSome(b []byte, name string, n int64) []byte {
+// appendNonZero appends a member with the value n, unless n is 0.
+func appendNonZero(b []byte, name string, n int64) []byte {
 	if n == 0 {
 		return b
 	}
@@ -77,8 +77,8 @@ func appendPut(b, key, value []byte) []byte {
 	return appendEnd(b)
 }
 
-// list sends a Range for an interval.
-func (c *codec) list(op *store.Op) {
+// sendRange sends a Range for an interval.
+func (c *codec) sendRange(op *store.Op) {
 	p := call.Part{Action: call.Read, Key: op.Key, Limit: op.Range.Limit}
 	if len(op.Range.End) > 0 {
 		p.Scope, p.End = call.Interval, op.Range.End
@@ -89,10 +89,10 @@ func (c *codec) list(op *store.Op) {
 	c.send(rangeRPC, appendRead(c.body(rangeRPC), &p))
 }
 
-// swap sends a transaction that compares the key's mod_revision with op.Revision, or with 0 if
+// sendCAS sends a transaction that compares the key's mod_revision with op.Revision, or with 0 if
 // op.Revision is negative (unknown). The mod_revision of a missing key is 0. If the numbers are
 // equal, the transaction puts the value. Otherwise it reads the key.
-func (c *codec) swap(op *store.Op) {
+func (c *codec) sendCAS(op *store.Op) {
 	b := append(appendName(c.body(txnRPC), "compare"), '[', '{')
 	b = appendWord(b, "target", "MOD")
 	b = appendEnd(appendNumber(appendKey(b, op.Key), "mod_revision", max(op.Revision, 0)))
@@ -103,8 +103,8 @@ func (c *codec) swap(op *store.Op) {
 	c.send(txnRPC, append(b, '}', ']', '}'))
 }
 
-// transact sends a transaction that executes all of the puts or none of them.
-func (c *codec) transact(op *store.Op) {
+// sendTxn sends a transaction that executes all of the puts or none of them.
+func (c *codec) sendTxn(op *store.Op) {
 	c.writes = c.writes[:0]
 	for i := range op.Pairs {
 		p := &op.Pairs[i]
@@ -131,7 +131,7 @@ func (c *codec) replay(r *call.Call) {
 	case p.Action == call.Remove:
 		c.send(deleteRPC, appendRemove(c.body(deleteRPC), p))
 	case p.Action == call.Grant:
-		c.send(grantRPC, appendEnd(appendSome(appendNumber(c.body(grantRPC), "TTL", p.Number), "ID", p.Lease)))
+		c.send(grantRPC, appendEnd(appendNonZero(appendNumber(c.body(grantRPC), "TTL", p.Number), "ID", p.Lease)))
 	case p.Action == call.Revoke:
 		c.send(revokeRPC, appendEnd(appendNumber(c.body(revokeRPC), "ID", p.Lease)))
 	case p.Action == call.Compaction:
@@ -144,15 +144,15 @@ func (c *codec) replay(r *call.Call) {
 }
 
 // appendTxn completes a TxnRequest that contains all the given parts.
-func appendTxn(b []byte, all []call.Part) []byte {
+func appendTxn(b []byte, parts []call.Part) []byte {
 	for _, of := range [...]struct {
 		name   string
 		branch call.Branch
 		guard  bool
 	}{{"compare", call.Always, true}, {"success", call.Then, false}, {"failure", call.Else, false}} {
 		n := 0
-		for i := range all {
-			p := &all[i]
+		for i := range parts {
+			p := &parts[i]
 			if p.Action == call.Compare != of.guard || !of.guard && p.Branch != of.branch {
 				continue
 			}
@@ -199,7 +199,7 @@ func appendCompare(b []byte, p *call.Part) []byte {
 		b = appendNumber(appendWord(b, "target", "CREATE"), "create_revision", p.Number)
 	case call.Modified:
 		b = appendNumber(appendWord(b, "target", "MOD"), "mod_revision", p.Number)
-	case call.ValueIs:
+	case call.ValueTarget:
 		b = appendBytes(appendWord(b, "target", "VALUE"), "value", p.Value.Text)
 	default:
 		b = appendNumber(appendWord(b, "target", "LEASE"), "lease", p.Lease)
@@ -208,7 +208,7 @@ func appendCompare(b []byte, p *call.Part) []byte {
 }
 
 func appendRead(b []byte, p *call.Part) []byte {
-	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
+	b = appendNonZero(appendNonZero(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
 	b = appendLocal(b, p.Flags&call.Local != 0)
 	if p.Flags&call.Sorted != 0 { // recordings do not contain the sort target
 		order := "ASCEND"
@@ -225,12 +225,12 @@ func appendWrite(b []byte, p *call.Part) []byte {
 	if len(p.Value.Text) > 0 {
 		b = appendBytes(b, "value", p.Value.Text)
 	}
-	b = appendFlag(appendSome(b, "lease", p.Lease), "prev_kv", p.Flags&call.Before != 0)
+	b = appendFlag(appendNonZero(b, "lease", p.Lease), "prev_kv", p.Flags&call.PreviousValue != 0)
 	return appendEnd(appendFlag(appendFlag(b, "ignore_value", p.Flags&call.KeepValue != 0), "ignore_lease", p.Flags&call.KeepLease != 0))
 }
 
 func appendRemove(b []byte, p *call.Part) []byte {
-	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&call.Before != 0))
+	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&call.PreviousValue != 0))
 }
 
 // appendKeys appends the members that select a part's keys: key and, unless the part applies to a
@@ -245,10 +245,10 @@ func appendKeys(b []byte, p *call.Part) []byte {
 	case call.SingleKey:
 		return b
 	case call.Prefix:
-		return appendAfter(b, p.Key)
-	case call.Rest:
-		return appendAfter(b, p.End)
-	case call.From:
+		return appendPrefixEnd(b, p.Key)
+	case call.LaterPage:
+		return appendPrefixEnd(b, p.End)
+	case call.FromKey:
 		return appendBytes(b, "range_end", firstKey)
 	}
 	return appendBytes(b, "range_end", p.End)
@@ -258,9 +258,9 @@ func appendKeys(b []byte, p *call.Part) []byte {
 // be modified.
 var firstKey = []byte{0}
 
-// appendAfter appends the member range_end for a prefix. Its value is the first key after all
+// appendPrefixEnd appends the member range_end for a prefix. Its value is the first key after all
 // keys with the prefix.
-func appendAfter(b, prefix []byte) []byte {
+func appendPrefixEnd(b, prefix []byte) []byte {
 	n := len(prefix)
 	for n > 0 && prefix[n-1] == 0xff {
 		n--
@@ -270,10 +270,10 @@ func appendAfter(b, prefix []byte) []byte {
 	}
 	// Base64 encodes groups of three bytes. Only the last group differs from that of the prefix,
 	// so it is encoded separately.
-	whole, last := (n-1)/3*3, [3]byte{}
-	rest := last[:copy(last[:], prefix[whole:n])]
+	fullLen, last := (n-1)/3*3, [3]byte{}
+	rest := last[:copy(last[:], prefix[fullLen:n])]
 	rest[len(rest)-1]++
 	b = append(appendName(b, "range_end"), '"')
-	b = base64.StdEncoding.AppendEncode(b, prefix[:whole])
+	b = base64.StdEncoding.AppendEncode(b, prefix[:fullLen])
 	return append(base64.StdEncoding.AppendEncode(b, rest), '"')
 }

@@ -43,19 +43,19 @@ type codec struct {
 	templates [numRPCs]*http1.Template
 
 	// Fields for the operation in flight.
-	tag     uint32
-	kind    kv.Kind
-	refused bool // the gateway does not support the operation, so the codec sent a read instead
-	lease   int64
-	keys    store.Keys
-	values  bool // keys receives the values, too
-	method  rpc
-	call    bool        // the operation is a recorded call
-	guarded bool        // the recorded call has guards
-	writes  []call.Part // the puts in a transaction
+	tag         uint32
+	kind        kv.Kind
+	refused     bool // the gateway does not support the operation, so the codec sent a read instead
+	lease       int64
+	keys        store.Keys
+	wantsValues bool // keys receives the values, too
+	method      rpc
+	replayed    bool        // the operation is a recorded call
+	guarded     bool        // the recorded call has guards
+	writes      []call.Part // the puts in a transaction
 
 	watch    watching
-	to       []store.Event // during Feed: receives the watcher's events
+	events   []store.Event // during Feed: receives the watcher's events
 	buf      []byte        // contains bytes that were decoded from base64 in responses
 	part     reply         // one of the results in the response to a transaction
 	text     []byte        // text of an error
@@ -64,21 +64,21 @@ type codec struct {
 
 // watching is the state of the watcher that uses the connection.
 type watching struct {
-	asked   bool
-	created bool
-	given   bool // append no more events: the watcher has ended, or the caller has abandoned it
-	number  uint32
-	tag     uint32
+	requested bool
+	created   bool
+	finished  bool // append no more events: the watcher has ended, or the caller has abandoned it
+	number    uint32
+	tag       uint32
 }
 
 // Texts of events. Many events share each text, so it must not be modified.
 var (
 	noSuchOperation = []byte("etcd's gateway does not support this kind of operation")
 	malformed       = []byte("the server's response is not in the format of etcd's gateway")
-	anotherLease    = []byte("the response is for another lease")
+	wrongLease      = []byte("the response is for another lease")
 	noLease         = []byte("etcdserver: requested lease not found")
 	noRevision      = []byte("the response contains no revision")
-	notSucceeded    = []byte("the response says that a transaction was not executed, but the transaction has no conditions")
+	txnNotExecuted  = []byte("the response says that a transaction was not executed, but the transaction has no conditions")
 )
 
 // reply holds the fields of a response that the codec needs. Fields that the response lacks are 0
@@ -88,7 +88,7 @@ type reply struct {
 	revision          int64       // the revision in the header
 	count             int64
 	first             store.Event // the first key that was read
-	read              int64       // number of keys read
+	readCount         int64       // number of keys read
 	succeeded         bool
 	puts, deleted     int64
 	lease, ttl        int64
@@ -97,5 +97,5 @@ type reply struct {
 	reason            []byte
 	code              int64 // code of the error; 0 if there is no error
 	message           []byte
-	inner             bool // the reply is nested in another reply; deeper nesting is not allowed
+	nested            bool // the reply is nested in another reply; deeper nesting is not allowed
 }

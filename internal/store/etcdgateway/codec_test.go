@@ -32,7 +32,7 @@ func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) 
 // submitted submits an operation to a new codec. It returns the codec and the request's body.
 func submitted(t testing.TB, op store.Op) (*codec, string) {
 	t.Helper()
-	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 	c.Submit(&op)
 	_, body, _ := strings.Cut(string(c.Out()), "\r\n\r\n")
 	c.Wrote(len(c.Out()))
@@ -73,7 +73,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Tag: 4, Kind: kv.CAS, Revision: 3}, ok(`,"responses":[{"response_range":{"header":{"revision":"77"}` + one + `}}]`), store.Event{Outcome: kv.Conflict, Revision: 5}},
 		{store.Op{Tag: 4, Kind: kv.CAS, Revision: 3}, ok(`,"responses":[{"response_range":{"header":{"revision":"77"}}}]`), store.Event{Outcome: kv.Conflict}},
 		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"), store.Event{Revision: 77, Count: 30}},
-		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"7","TTL":"30"}}`), store.Event{Revision: 77, Count: 30, Outcome: kv.WrongAnswer, Text: anotherLease}},
+		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"7","TTL":"30"}}`), store.Event{Revision: 77, Count: 30, Outcome: kv.WrongResponse, Text: wrongLease}},
 		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6"}}`), store.Event{Revision: 77, Outcome: kv.BadRequest, Text: noLease}},
 		{grant, ok(`,"ID":"5007618042890476291","TTL":"30"`), store.Event{Revision: 77, Count: 5007618042890476291}},
 		{race, ok(`,"succeeded":true,"responses":[{"response_put":{}}]`), store.Event{Revision: 77, Count: 1}},
@@ -81,7 +81,7 @@ func TestReplies(t *testing.T) {
 	} {
 		c, _ := submitted(t, tc.op)
 		events, err := c.Feed([]byte(tc.answer), nil)
-		tc.want.Tag, tc.want.Member, tc.want.Term, tc.want.At = 4, member, 3, 77
+		tc.want.Tag, tc.want.Member, tc.want.Term, tc.want.StoreRevision = 4, member, 3, 77
 		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" || err != nil || c.Room() != 1 {
 			t.Errorf("%v %q: %v %s", tc.op.Kind, tc.answer, err, diff)
 		}
@@ -105,7 +105,7 @@ func TestOutcomes(t *testing.T) {
 		answer("200 OK", `{"error":{"code":5,"message":"","details":[]}}`):                                                                   kv.BadRequest,
 		answer("502 X", "Bad Gateway"):                  kv.StoreError,
 		answer("404 X", "404 page not found\n"):         kv.BadRequest,
-		answer("200 OK", "{}"):                          kv.WrongAnswer,
+		answer("200 OK", "{}"):                          kv.WrongResponse,
 		answer("200 OK", "{"):                           kv.StoreError,
 		answer("200 OK", `{"header":{"revision":"x"}}`): kv.StoreError,
 	} {
@@ -145,7 +145,7 @@ func TestRequestsOfPatroni(t *testing.T) {
 		_, got := submitted(t, store.Op{Call: request})
 		checkSameJSON(t, got, tc.want)
 	}
-	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 	c.Submit(&store.Op{Kind: kv.Watch, Key: []byte("/service/demo/"), Watch: &store.WatchOp{End: []byte("/service/demo0"), Start: 3}})
 	_, body, _ := strings.Cut(string(c.Out()), "\r\n\r\n")
 	checkSameJSON(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
@@ -239,14 +239,14 @@ func event(key, value string, version int) string {
 		`{"type":"DELETE","kv":{"key":%q,"mod_revision":"77"}}]}}`, header, b64(key), version, b64(value), b64(key))
 }
 
-var whats = map[store.What]string{store.Done: "done", store.Notify: "event", store.Seen: "seen", store.Ended: "ended"}
+var whats = map[store.EventType]string{store.OperationDone: "done", store.WatchChange: "event", store.WatchProgress: "seen", store.WatchEnded: "ended"}
 
 // TestWatcher checks that a watcher reports each event exactly once, however the response is
 // cut into pieces.
 func TestWatcher(t *testing.T) {
 	in := stream(created, event("k", "v", 3), `{"result":{`+header+`}}`, event("k", strings.Repeat("w", 3000), 4), `{"result":{`+header+`,"canceled":true,"compact_revision":"5"}}`)
 	for _, step := range []int{1, 7, 100, 10_000} {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
 		c.Wrote(len(c.Out()))
 		var all []string
@@ -256,7 +256,7 @@ func TestWatcher(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range events {
-				all = append(all, fmt.Sprintf("%s %d %d %s %.1s %d %d %d", whats[e.What], e.Tag, e.Watcher, e.Key, e.Value, e.Revision, e.Version, e.Count))
+				all = append(all, fmt.Sprintf("%s %d %d %s %.1s %d %d %d", whats[e.Type], e.Tag, e.Watcher, e.Key, e.Value, e.Revision, e.Version, e.Count))
 			}
 		}
 		want := []string{"done 9 5   77 0 0", "event 0 5 k v 76 3 0", "event 0 5 k  77 0 1", "seen 0 5   77 0 0", "event 0 5 k w 76 4 0", "event 0 5 k  77 0 1", "ended 0 5   0 0 0"}
@@ -269,10 +269,10 @@ func TestWatcher(t *testing.T) {
 		stream(`{"result":{` + header + `,"created":true,"canceled":true,"cancel_reason":"etcdserver: permission denied"}}`): kv.Denied,
 		answer("503 X", `{"code":14,"message":"etcdserver: no leader"}`):                                                     kv.NoLeader,
 	} {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
 		c.Wrote(len(c.Out()))
-		if e, err := c.Feed([]byte(in), nil); err != nil || len(e) != 1 || e[0].Outcome != want || e[0].Tag != 9 || e[0].What != store.Done {
+		if e, err := c.Feed([]byte(in), nil); err != nil || len(e) != 1 || e[0].Outcome != want || e[0].Tag != 9 || e[0].Type != store.OperationDone {
 			t.Errorf("%q: %+v %v", in, e, err)
 		}
 	}
@@ -281,7 +281,7 @@ func TestWatcher(t *testing.T) {
 func TestLost(t *testing.T) {
 	get, watch := store.Op{Tag: 6, Kind: kv.Get}, store.Op{Tag: 7, Kind: kv.Watch, Watch: &store.WatchOp{Watcher: 2}}
 	for _, op := range []store.Op{get, watch} {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 		c.Submit(&op)
 		if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || e[0].Tag != op.Tag {
 			t.Errorf("%+v", e)
@@ -301,7 +301,7 @@ func TestLost(t *testing.T) {
 	}
 	c, _ = submitted(t, get)
 	c.Cancel(6)
-	if e, err := c.Feed([]byte(ok("")), nil); err != nil || len(e) != 1 || e[0].What != store.Late || c.Room() != 1 {
+	if e, err := c.Feed([]byte(ok("")), nil); err != nil || len(e) != 1 || e[0].Type != store.LateResponse || c.Room() != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 }
@@ -326,11 +326,11 @@ func TestTheServerIsEtcds(t *testing.T) {
 	_, embedded := st.(store.Embedded)
 	sizer, sizes := st.(store.Sizer)
 	metered := len(st.Metrics(store.Access{}, "localhost:2379")) > 0
-	promises := len(st.Promises().Of) > 0
+	promises := len(st.Promises().Sources) > 0
 	if !embedded || !metered || !promises || !sizes {
 		t.Fatal(embedded, metered, promises, sizes)
 	}
-	if fills, advice, err := sizer.Size(store.SizedLoad{Keys: 1000, KeySize: 8, ValueSize: 64}); err != nil || len(fills) == 0 || len(advice) == 0 {
+	if fills, advice, err := sizer.Size(store.SizingInput{Keys: 1000, KeySize: 8, ValueSize: 64}); err != nil || len(fills) == 0 || len(advice) == 0 {
 		t.Errorf("%v %v %v", fills, advice, err)
 	}
 }
@@ -353,7 +353,7 @@ func FuzzReply(f *testing.F) {
 		if kind >= 128 {
 			op.Call = &call.Call{Guarded: kind%2 == 0, Parts: []call.Part{{Action: call.Action(kind % 16), Key: []byte("b")}}}
 		}
-		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}), op, in)
+		storetest.CheckEndsOnce(t, newCodec(store.ConnectionInfo{Endpoint: "h:1"}), op, in)
 	})
 }
 
@@ -363,7 +363,7 @@ func FuzzWatch(f *testing.F) {
 	f.Add(created+"\n"+event("k", "v", 2)+"\n", byte(3))
 	f.Add(`{"error":{"code":14}}`+"\n", byte(9))
 	f.Fuzz(func(t *testing.T, lines string, step byte) {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 5}})
 		c.Wrote(len(c.Out()))
 		in := "HTTP/1.1 200 OK\r\n\r\n" + lines
@@ -371,9 +371,9 @@ func FuzzWatch(f *testing.F) {
 		take := func(events []store.Event) {
 			for _, e := range events {
 				switch {
-				case e.What == store.Done:
+				case e.Type == store.OperationDone:
 					done++
-				case e.What == store.Ended:
+				case e.Type == store.WatchEnded:
 					over++
 				case done != 1 || over != 0 || e.Watcher != 5:
 					t.Fatalf("%+v when %d were created and %d had ended", e, done, over)
@@ -393,7 +393,7 @@ func FuzzWatch(f *testing.F) {
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}), op, in)
+	storetest.BenchmarkExchange(b, newCodec(store.ConnectionInfo{Endpoint: "127.0.0.1:2379"}), op, in)
 }
 
 var (
@@ -416,7 +416,7 @@ func BenchmarkKeepAlive(b *testing.B) {
 // TestNothingIsAllocated checks that the codec allocates no memory for common operations and for
 // watch events.
 func TestNothingIsAllocated(t *testing.T) {
-	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 	events := make([]store.Event, 0, 8)
 	exchange := func(op *store.Op, in []byte) {
 		c.Submit(op)
@@ -433,7 +433,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { exchange(&put, written); exchange(&keep, kept); exchange(&cas, swapped) }); n > 0 {
 		t.Errorf("%v allocations for three operations", n)
 	}
-	w := newCodec(store.Dialed{Endpoint: "h:1"})
+	w := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 	w.Submit(&store.Op{Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{}})
 	w.Wrote(len(w.Out()))
 	if _, err := w.Feed([]byte(stream(created)), nil); err != nil {
@@ -459,7 +459,7 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 		{`{"type":"DELETE","kv":{"key":"aw==","mod_revision":"76","value":"dg==","version":"3"}}`, 0, ""},
 		{`{"kv":{"key":"aw==","mod_revision":"76","value":"dg=="},"type":1}`, 0, ""},
 	} {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c := newCodec(store.ConnectionInfo{Endpoint: "h:1"})
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
 		c.Wrote(len(c.Out()))
 		events, err := c.Feed([]byte(stream(created, `{"result":{`+header+`,"events":[`+tc.event+`]}}`)), nil)
@@ -479,8 +479,8 @@ func TestStandInsLeaveRevisionsOut(t *testing.T) {
 	}{
 		{call.AskStatus, `{"header":{},"version":"3.6.6","dbSize":"4096"}`, kv.OK},
 		{call.Grant, `{"header":{},"ID":"7","TTL":"7"}`, kv.OK},
-		{call.Grant, `{"header":{}}`, kv.WrongAnswer},
-		{call.Write, `{"header":{}}`, kv.WrongAnswer},
+		{call.Grant, `{"header":{}}`, kv.WrongResponse},
+		{call.Write, `{"header":{}}`, kv.WrongResponse},
 	} {
 		request := call.Call{Parts: []call.Part{{Action: tc.action, Key: []byte("k"), Number: 7}}}
 		c, _ := submitted(t, store.Op{Tag: 9, Kind: kv.Put, Call: &request})

@@ -31,10 +31,10 @@ func (c *codec) createWatcher(op *store.Op) {
 	if len(op.Watch.End) > 0 {
 		b = appendBytes(b, "range_end", op.Watch.End)
 	}
-	b = appendFlag(appendSome(b, "start_revision", op.Watch.Start), "prev_kv", op.Watch.PrevKV)
-	b = appendFlag(b, "progress_notify", op.Watch.Notify)
+	b = appendFlag(appendNonZero(b, "start_revision", op.Watch.Start), "prev_kv", op.Watch.PrevKV)
+	b = appendFlag(b, "progress_notify", op.Watch.ProgressNotifications)
 	c.send(m, appendEnd(appendEnd(b)))
-	c.watch = watching{asked: true, number: op.Watch.Watcher, tag: op.Tag}
+	c.watch = watching{requested: true, number: op.Watch.Watcher, tag: op.Tag}
 	c.Stream(c.handlePiece)
 }
 
@@ -52,7 +52,7 @@ func (c *codec) handlePiece(piece []byte) error {
 				return err
 			}
 			line = c.messages
-			c.parts.GiveBack(c.messages)
+			c.parts.Release(c.messages)
 			c.messages = nil
 		}
 		piece = piece[end+1:]
@@ -76,40 +76,40 @@ func (c *codec) message(line []byte) error {
 		return nil
 	}
 	var a reply
-	from := len(c.to)
+	from := len(c.events)
 	s := httpkv.NewJSONScanner(line)
 	if c.parse(&s, &a); !s.End() {
-		c.to = c.to[:from]
+		c.events = c.events[:from]
 		return errors.New(string(malformed))
 	}
 	w := &c.watch
 	switch {
 	case a.code != 0:
-		c.to = c.to[:from]
+		c.events = c.events[:from]
 		var e store.Event
 		c.fail(&e, a.code, a.message)
 		c.endWatcher(e)
 	case a.canceled:
-		c.to = c.to[:from]
-		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.cancelReason()})
+		c.events = c.events[:from]
+		c.endWatcher(store.Event{Outcome: a.cancelOutcome(), Text: a.cancelReason()})
 	case !w.created && !a.created:
-		c.to = c.to[:from]
+		c.events = c.events[:from]
 		return errors.New("the server sent watch events before it confirmed that the watcher was created")
-	case a.created && (w.created || len(c.to) > from):
-		c.to = c.to[:from]
+	case a.created && (w.created || len(c.events) > from):
+		c.events = c.events[:from]
 		return errors.New("the server confirmed a watcher's creation twice, or in the same message as watch events")
 	case a.created:
-		if w.created = true; !w.given {
-			c.to = append(c.to, store.Event{Tag: w.tag, Watcher: w.number, Member: a.header.Member, Term: a.header.Term, Revision: a.revision})
+		if w.created = true; !w.finished {
+			c.events = append(c.events, store.Event{Tag: w.tag, Watcher: w.number, Member: a.header.Member, Term: a.header.Term, Revision: a.revision})
 		}
-	case w.given:
-		c.to = c.to[:from]
-	case len(c.to) == from:
-		c.to = append(c.to, store.Event{What: store.Seen, Watcher: w.number, Revision: a.revision})
+	case w.finished:
+		c.events = c.events[:from]
+	case len(c.events) == from:
+		c.events = append(c.events, store.Event{Type: store.WatchProgress, Watcher: w.number, Revision: a.revision})
 	default:
-		for i := from; i < len(c.to); i++ {
-			e := &c.to[i]
-			e.Watcher, e.Member, e.At, e.Count = w.number, a.header.Member, a.revision, int64(i-from)
+		for i := from; i < len(c.events); i++ {
+			e := &c.events[i]
+			e.Watcher, e.Member, e.StoreRevision, e.Count = w.number, a.header.Member, a.revision, int64(i-from)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (c *codec) message(line []byte) error {
 // parseWatchEvent parses an Event. Only the event's type decides whether the key was deleted. A
 // missing type means PUT, because the gateway's JSON omits default values.
 func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
-	e := store.Event{What: store.Notify}
+	e := store.Event{Type: store.WatchChange}
 	deleted := false
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -133,7 +133,7 @@ func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 		case "prev_kv":
 			var before store.Event
 			c.parseKV(s, &before)
-			e.Before, e.BeforeRevision = before.Value, before.Revision
+			e.PreviousValue, e.PreviousRevision = before.Value, before.Revision
 		default:
 			s.Skip()
 		}
@@ -148,7 +148,7 @@ func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	case e.Version <= 0:
 		e.Version = -1 // unknown, because the server does not count versions
 	}
-	c.to = append(c.to, e)
+	c.events = append(c.events, e)
 }
 
 // isDelete scans an Event's type and reports whether it is DELETE. In JSON, the type is a name or
@@ -162,8 +162,8 @@ func isDelete(s *httpkv.JSONScanner) bool {
 	return string(name) == mvccpb.Event_DELETE.String()
 }
 
-// ended returns the outcome for a watcher that the server cancelled.
-func (a *reply) ended() kv.Outcome {
+// cancelOutcome returns the outcome for a watcher that the server cancelled.
+func (a *reply) cancelOutcome() kv.Outcome {
 	if a.compacted > 0 {
 		return kv.BadRequest
 	}
@@ -186,40 +186,40 @@ func (a *reply) cancelReason() []byte {
 func (c *codec) endWatcher(e store.Event) {
 	w := &c.watch
 	if e.Watcher, e.Tag = w.number, w.tag; w.created {
-		e.What, e.Tag = store.Ended, 0
+		e.Type, e.Tag = store.WatchEnded, 0
 	}
-	if !w.given {
-		c.to = append(c.to, e)
+	if !w.finished {
+		c.events = append(c.events, e)
 	}
-	w.given = true // append no more events for this watcher
+	w.finished = true // append no more events for this watcher
 }
 
 // watchEnded handles the end of the response to a watch request. A response that is not an error
 // response should not end. Afterwards the connection can be used again.
-func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
+func (c *codec) watchEnded(r *http1.Response, events []store.Event) []store.Event {
 	var e store.Event
 	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {
-		c.failed(r, &e)
+		c.setFailure(r, &e)
 	}
-	c.to = to
+	c.events = events
 	c.endWatcher(e)
-	to, c.to = c.to, nil
+	events, c.events = c.events, nil
 	c.watch = watching{}
-	c.parts.GiveBack(c.messages)
+	c.parts.Release(c.messages)
 	c.messages = nil
-	return to
+	return events
 }
 
 // watchLost handles the loss of a watcher's connection. It reports nothing for a watcher that was
 // already created, because the engine re-creates that watcher.
-func (c *codec) watchLost(end http1.End, to []store.Event) []store.Event {
+func (c *codec) watchLost(end http1.End, events []store.Event) []store.Event {
 	w := &c.watch
-	if end == http1.Nothing || w.given || w.created {
-		return to
+	if end == http1.Nothing || w.finished || w.created {
+		return events
 	}
 	outcome := kv.ConnectionLost
 	if end == http1.NotSent {
 		outcome = kv.NotSent
 	}
-	return append(to, store.Event{Tag: w.tag, Watcher: w.number, Outcome: outcome})
+	return append(events, store.Event{Tag: w.tag, Watcher: w.number, Outcome: outcome})
 }

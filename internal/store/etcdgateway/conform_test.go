@@ -42,7 +42,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	spec := store.LaunchSpec{
-		Cluster: "conform", Self: "unused", Members: servers.Places(t, max(o.Members, 1)), Settings: &etcd.Settings{LogLevel: "error", UnsafeNoFsync: true},
+		Cluster: "conform", Self: "unused", Members: servers.ReservePlaces(t, max(o.Members, 1)), Settings: &etcd.Settings{LogLevel: "error", UnsafeNoFsync: true},
 	}
 	s := &storetest.Server{}
 	if o.TLS {

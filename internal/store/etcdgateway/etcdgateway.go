@@ -34,7 +34,7 @@ var fromEtcd = []kv.Feature{
 func (s *Store) Capabilities() kv.Capabilities {
 	can := s.server.Capabilities()
 	features := map[kv.Feature]string{
-		kv.Order:            "the revision in each response's header, and each key's mod_revision",
+		kv.WriteOrder:       "the revision in each response's header, and each key's mod_revision",
 		kv.ApplicationCalls: "POST /v3/kv/txn with any guard, /v3/lease/grant, /v3/kv/compaction, /v3/maintenance/status and /v3/watch",
 	}
 	for _, f := range fromEtcd {
@@ -55,7 +55,7 @@ func (s *Store) Capabilities() kv.Capabilities {
 		kv.Users: "quorumbench cannot log in through etcd's gateway; use the store \"etcd\", which supports users",
 	}
 	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the response to POST /v3/watch, which does not end"}
-	can.InFlight, can.ALPN = 1, []string{"http/1.1"}
+	can.MaxInFlight, can.ALPN = 1, []string{"http/1.1"}
 	return can
 }
 
@@ -68,8 +68,8 @@ func (s *Store) DecodeSettings(decode func(into any) error) (any, error) {
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) { return s.server.Launch(spec) }
 
 // Server implements store.Store.
-func (s *Store) Server(asked string) (store.ServerSource, error) {
-	source, err := s.server.Server(asked)
+func (s *Store) Server(requested string) (store.ServerSource, error) {
+	source, err := s.server.Server(requested)
 	source.Store = Name
 	return source, err
 }
@@ -79,7 +79,7 @@ func (s *Store) Admin(a store.Access) (store.Admin, error) { return s.server.Adm
 
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec {
+	return func(d store.ConnectionInfo) store.Codec {
 		c := newCodec(d)
 		c.grants = a.Grants
 		return c
@@ -95,8 +95,8 @@ func (s *Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 func (s *Store) Signal(line []byte) (store.Signal, bool) { return s.server.Signal(line) }
 
 // CertificateFiles implements store.Embedded.
-func (s *Store) CertificateFiles(at kv.MemberPlace) (certificate, key string) {
-	return s.server.CertificateFiles(at)
+func (s *Store) CertificateFiles(place kv.MemberPlace) (certificate, key string) {
+	return s.server.CertificateFiles(place)
 }
 
 // RunMember implements store.Embedded. Members that Launch starts do not use this method, because
@@ -109,6 +109,6 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
 
 // Size implements store.Sizer. It returns the sizes and the advice of the store etcd.
-func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+func (s *Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {
 	return s.server.Size(l)
 }

@@ -49,7 +49,7 @@ func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	}
 	out := &Admin{name: name, access: a, timeout: a.Timeout(), probe: probe, ready: map[string]bool{}}
 	for _, endpoint := range a.Endpoints {
-		if server := a.Behind[endpoint]; server != "" {
+		if server := a.Backends[endpoint]; server != "" {
 			out.servers = append(out.servers, server)
 		}
 	}
@@ -81,25 +81,25 @@ func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 // Status implements store.Admin. A member has the state of the etcd member that its proxy uses.
 // If the address of this etcd member is not known, the member's role is unknown.
 func (a *Admin) Status(ctx context.Context) (store.Status, error) {
-	var behind store.Status
+	var backends store.Status
 	proxies := make([]error, len(a.access.Endpoints))
 	// Query all proxies and etcd members concurrently. Otherwise one paused member could use up
 	// the time limit, and Status would report the other members as failed.
 	var asked sync.WaitGroup
 	if a.etcd != nil {
-		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is in its status
+		asked.Go(func() { backends, _ = a.etcd.Status(ctx) }) // each member's error is in its status
 	}
 	for i, endpoint := range a.access.Endpoints {
 		asked.Go(func() { proxies[i] = a.ask(ctx, endpoint) })
 	}
 	asked.Wait()
-	status := store.Status{Term: behind.Term}
-	if behind.Version != "" {
-		status.Version = "on etcd " + behind.Version
+	status := store.Status{Term: backends.Term}
+	if backends.Version != "" {
+		status.Version = "on etcd " + backends.Version
 	}
 	var errs []error
 	for i, endpoint := range a.access.Endpoints {
-		m := memberWithError(a.findMember(endpoint, behind.Members), proxies[i])
+		m := memberWithError(a.findMember(endpoint, backends.Members), proxies[i])
 		status.Members = append(status.Members, m)
 		if m.Err != nil {
 			errs = append(errs, m.Err)
@@ -118,9 +118,9 @@ func memberWithError(m store.Member, err error) store.Member {
 	case err == nil:
 		return m
 	case m.Err != nil:
-		return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: fmt.Errorf("%w; %w", err, m.Err), Gone: m.Gone || isNoProcess(err)}
+		return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: fmt.Errorf("%w; %w", err, m.Err), ProcessEnded: m.ProcessEnded || isNoProcess(err)}
 	}
-	return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: err, Gone: isNoProcess(err)}
+	return store.Member{Endpoint: m.Endpoint, Name: m.Name, Err: err, ProcessEnded: isNoProcess(err)}
 }
 
 func isNoProcess(err error) bool { return errors.Is(err, errNoProcess) }
@@ -132,21 +132,21 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	var asked sync.WaitGroup
 	asked.Go(func() { proxy = a.ask(ctx, endpoint) })
 	var behind []store.Member
-	if n := slices.Index(a.servers, a.access.Behind[endpoint]); n >= 0 {
+	if n := slices.Index(a.servers, a.access.Backends[endpoint]); n >= 0 {
 		behind = append(behind, a.etcd.Role(ctx, n))
 	}
 	asked.Wait()
 	return memberWithError(a.findMember(endpoint, behind), proxy)
 }
 
-// UserUnchecked implements store.Admin. Proxies have no users.
-func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
+// UncheckedUserReason implements store.Admin. Proxies have no users.
+func (*Admin) UncheckedUserReason(context.Context) (string, error) { return "", nil }
 
 // findMember returns the member whose proxy is at an endpoint, with the state of the proxy's etcd
 // member.
 func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member {
-	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
-	server := a.access.Behind[endpoint]
+	m := store.Member{Endpoint: endpoint, Role: kv.UnknownRole}
+	server := a.access.Backends[endpoint]
 	for _, s := range servers {
 		if s.Endpoint != server || server == "" {
 			continue
@@ -187,7 +187,7 @@ func reason(ctx context.Context, err error) error {
 		return errors.New("the query was cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return errors.New("no response within the time limit")
-	case store.IsRefused(err):
+	case store.IsConnectionRefused(err):
 		return errNoProcess
 	case errors.As(err, &op):
 		return op.Err // omit the name of the system call

@@ -23,7 +23,7 @@ func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	still, lives, gone := "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
 	admin, err := etcdproxy.NewAdmin("proxy", store.Access{
-		Endpoints: []string{still, lives, gone}, Behind: map[string]string{still: l.Addr().String(), gone: l.Addr().String()},
+		Endpoints: []string{still, lives, gone}, Backends: map[string]string{still: l.Addr().String(), gone: l.Addr().String()},
 	}, func(ctx context.Context, _ store.Access, endpoint string, _ bool) error {
 		if endpoint == gone {
 			return errors.New("it is gone")

@@ -26,7 +26,7 @@ func (Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Metrics implements store.Store. It returns the metrics of the proxy's etcd member if that
 // member is known, because the proxies report no metrics.
 func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
-	server := a.Behind[endpoint]
+	server := a.Backends[endpoint]
 	if server == "" {
 		return nil
 	}
@@ -47,17 +47,17 @@ func (Store) Signal(line []byte) (store.Signal, bool) {
 // `own`. It adds the features that the etcd members behind the proxies provide, and explains
 // which features are missing. The parameter `roleQuery` describes the request that checks whether
 // a proxy serves requests.
-func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
-	own.Features = map[kv.Feature]string{
+func Capabilities(name, roleQuery string, capabilities kv.Capabilities) kv.Capabilities {
+	capabilities.Features = map[kv.Feature]string{
 		kv.RoleQuery:  roleQuery + ", and a Maintenance.Status request to the proxy's etcd member",
 		kv.Metrics:    "the metrics of the proxy's etcd member, if that member's address is known",
 		kv.LogSignals: "the log of the proxy's etcd member",
 	}
-	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
-	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no leases, so its proxy grants no sessions
-	own.Durability = "a write is acknowledged once a majority of the etcd members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
-	own.Disk = etcd.New().Capabilities().Disk
-	return own
+	capabilities.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
+	capabilities.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no leases, so its proxy grants no sessions
+	capabilities.Durability = "a write is acknowledged once a majority of the etcd members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
+	capabilities.Disk = etcd.New().Capabilities().Disk
+	return capabilities
 }
 
 func noTLS(name string) string {
@@ -85,7 +85,7 @@ func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL
 		server.LogFile = filepath.Join(server.Dir, server.Name+".log")
 		proxy.Endpoint = place.Address(proxyPort)
 		proxy.Args = args(proxy.Endpoint, "http://"+server.Endpoint)
-		proxy.Behind = []store.Process{server}
+		proxy.Backends = []store.Process{server}
 		l.Processes[i] = proxy
 	}
 	l.Notes = slices.Insert(l.Notes, 0,

@@ -50,7 +50,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	defer cancel()
 	m := store.Member{Endpoint: endpoint}
 	fail := func(err error) store.Member {
-		return unanswered(endpoint, err)
+		return unreachableMember(endpoint, err)
 	}
 	var version struct {
 		Server string `json:"etcdserver"`
@@ -86,9 +86,9 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-func unanswered(endpoint string, err error) store.Member {
+func unreachableMember(endpoint string, err error) store.Member {
 	return store.Member{
-		Endpoint: endpoint, Gone: store.IsRefused(err),
+		Endpoint: endpoint, ProcessEnded: store.IsConnectionRefused(err),
 		Err: fmt.Errorf("%s did not respond like etcd's v2 API: %w", endpoint, err),
 	}
 }
@@ -100,12 +100,12 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	status, err := a.gateway(asked, endpoint)
-	var answered *apiStatus
+	var answered *httpError
 	switch {
 	case errors.As(err, &answered), err == nil && status.Header.MemberID == 0:
 		return a.ask(ctx, endpoint)
 	case err != nil:
-		return unanswered(endpoint, err)
+		return unreachableMember(endpoint, err)
 	}
 	m := store.Member{Endpoint: endpoint, ID: status.Header.MemberID, Term: status.RaftTerm, Leader: status.Leader, DBSize: status.DBSize}
 	switch status.Leader {

@@ -56,14 +56,14 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 // maxError limits the number of bytes that are read from an error response.
 const maxError = 1 << 20
 
-// apiStatus is the error for a response with an error status.
-type apiStatus struct {
+// httpError is the error for a response with an error status.
+type httpError struct {
 	status int
 	code   int // error code of the v2 API; 0 for other errors
 	text   string
 }
 
-func (e *apiStatus) Error() string { return e.text }
+func (e *httpError) Error() string { return e.text }
 
 func statusError(status int, body []byte) error {
 	var e struct {
@@ -74,12 +74,12 @@ func statusError(status int, body []byte) error {
 		if e.Cause != "" {
 			e.Message += " (" + e.Cause + ")"
 		}
-		return &apiStatus{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
+		return &httpError{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
 	}
 	if status == http.StatusNotFound {
-		return &apiStatus{status, 0, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all"}
+		return &httpError{status, 0, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all"}
 	}
-	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
+	return &httpError{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
 // tryEndpoints calls the endpoints in order until one responds. The parameter `into` has the same
@@ -90,7 +90,7 @@ func (a *admin) tryEndpoints(ctx context.Context, method, target string, into an
 		limited, cancel := context.WithTimeout(ctx, a.timeout)
 		_, err := a.call(limited, method, e, target, into)
 		cancel()
-		var answered *apiStatus
+		var answered *httpError
 		if err == nil || errors.As(err, &answered) {
 			return err
 		}
@@ -99,9 +99,9 @@ func (a *admin) tryEndpoints(ctx context.Context, method, target string, into an
 	return errors.New(strings.Join(errs, "; "))
 }
 
-// UserUnchecked implements store.Admin. Every client can ask a member whether authentication is
+// UncheckedUserReason implements store.Admin. Every client can ask a member whether authentication is
 // enabled.
-func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
+func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
 	var errs []error
 	for _, e := range a.access.Endpoints {
 		var auth struct{ Enabled *bool }

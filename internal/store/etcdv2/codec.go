@@ -20,11 +20,11 @@ const (
 // newCodecs returns a function that creates the codecs for one event loop. If the access has a
 // user, each request contains a header field for basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d, a.User, a.Password) }
+	return func(d store.ConnectionInfo) store.Codec { return newCodec(d, a.User, a.Password) }
 }
 
-func newCodec(d store.Dialed, user, password string) *codec {
-	cfg := http1.Config{Host: d.Endpoint, Parts: d.Parts, KeepFields: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
+func newCodec(d store.ConnectionInfo, user, password string) *codec {
+	cfg := http1.Config{Host: d.Endpoint, BufferBudget: d.BufferBudget, KeepFields: []string{"X-Etcd-Index", "X-Raft-Term", "Location"}}
 	if user != "" {
 		credentials := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 		cfg.Fields = []http1.Field{{Name: "Authorization", Value: "Basic " + credentials}}
@@ -42,13 +42,13 @@ func newCodec(d store.Dialed, user, password string) *codec {
 	return c
 }
 
-// Answered implements httpkv.API.
-func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
+// HandleResponse implements httpkv.API.
+func (c *codec) HandleResponse(r *http1.Response, e *store.Event) (pending bool) {
 	if r.Status == 307 || r.Status == 308 {
 		return c.redirect(r, e)
 	}
 	if c.Purpose == httpkv.ReplayedCall {
-		c.replayAnswered(r, e)
+		c.handleReplayResponse(r, e)
 		return false
 	}
 	c.event(r, e)
@@ -68,6 +68,6 @@ func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
 		return false
 	}
 	c.redirected = true
-	c.Extra++
+	c.ExtraRequests++
 	return true
 }

@@ -14,25 +14,25 @@ import (
 // This file replays recorded calls: it converts a call into a request. The file tap.go does the
 // inverse.
 
-// Replays implements store.Replayer. The codec cannot replay watches, requests that only create
+// CanReplay implements store.Replayer. The codec cannot replay watches, requests that only create
 // or remove a folder, and administration.
-func (*Store) Replays(r *call.Call) bool {
+func (*Store) CanReplay(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodPost, methodDelete:
-		return !r.Pushed && len(r.Parts) > 0 && r.Parts[0].Action != call.Other
+		return !r.Pushed && len(r.Parts) > 0 && r.Parts[0].Action != call.OtherAction
 	}
 	return false
 }
 
-// Requires implements store.Replayer. It returns nil, because etcd creates a key's folders
+// RequiredKey implements store.Replayer. It returns nil, because etcd creates a key's folders
 // itself.
-func (*Store) Requires(*call.Part) []byte { return nil }
+func (*Store) RequiredKey(*call.Part) []byte { return nil }
 
 // Replay implements httpkv.API.
 func (c *codec) Replay(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
-	c.again = *p
-	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // these slices belong to the caller, so do not keep them
+	c.replayedPart = *p
+	c.replayedPart.Key, c.replayedPart.End, c.replayedPart.Value, c.replayedPart.Name = nil, nil, call.Value{}, nil // these slices belong to the caller, so do not keep them
 	key := httpkv.TrimSlash(p.Key)
 	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
@@ -67,7 +67,7 @@ func (c *codec) replayWrite(key []byte, guards []call.Part, p *call.Part) {
 	if t == c.put {
 		b = append(b, "noValueOnSuccess=true"...)
 	}
-	if p.Flags&call.Existing != 0 {
+	if p.Flags&call.MustExist != 0 {
 		b = append(b, "&prevExist=true"...)
 	}
 	b = c.Head(appendGuards(b, guards))
@@ -87,7 +87,7 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 		switch g := &guards[i]; g.Target {
 		case call.Modified:
 			b = strconv.AppendInt(append(b, "&prevIndex="...), g.Number, 10)
-		case call.ValueIs:
+		case call.ValueTarget:
 			b = http1.AppendForm(append(b, "&prevValue="...), g.Value.Text)
 		default:
 			b = append(b, "&prevExist=false"...)
@@ -96,16 +96,16 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 	return b
 }
 
-// replayAnswered fills in the event of a recorded call from the response.
-func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
+// handleReplayResponse fills in the event of a recorded call from the response.
+func (c *codec) handleReplayResponse(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
-	p := &c.again
+	p := &c.replayedPart
 	if r.Status != 200 && r.Status != 201 {
-		c.replayFailed(r, e)
+		c.setReplayFailure(r, e)
 		return
 	}
-	e.At = int64(r.Uint(fieldIndex)) // #nosec G115 -- an index fits into an int64
-	e.Revision = e.At
+	e.StoreRevision = int64(r.Uint(fieldIndex)) // #nosec G115 -- an index fits into an int64
+	e.Revision = e.StoreRevision
 	ok := true
 	switch {
 	case p.Action == call.Read && p.Scope == call.SingleKey:
@@ -128,19 +128,19 @@ func (c *codec) replayAnswered(r *http1.Response, e *store.Event) {
 	}
 }
 
-func (c *codec) replayFailed(r *http1.Response, e *store.Event) {
+func (c *codec) setReplayFailure(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if ok && a.code == keyNotFound {
 		switch {
-		case c.again.Action == call.Read && c.again.Scope == call.Prefix:
+		case c.replayedPart.Action == call.Read && c.replayedPart.Scope == call.Prefix:
 			return // a missing folder counts as empty: no keys were read
-		case c.again.Action == call.Read:
+		case c.replayedPart.Action == call.Read:
 			e.Outcome = kv.Miss
 			return
-		case c.again.Flags&call.Existing != 0:
+		case c.replayedPart.Flags&call.MustExist != 0:
 			e.Outcome = kv.Conflict
 			return
 		}
 	}
-	c.failed(r, e)
+	c.setFailure(r, e)
 }

@@ -14,12 +14,12 @@ import (
 // Error codes of the v2 API that the code refers to by name. The codes are defined in etcd's
 // api/v2error.
 const (
-	keyNotFound  = 100
-	testFailed   = 101
-	nodeExists   = 105
-	unauthorized = 110
-	raftInternal = 300
-	leaderElect  = 301
+	keyNotFound   = 100
+	compareFailed = 101
+	nodeExists    = 105
+	unauthorized  = 110
+	raftInternal  = 300
+	leaderElect   = 301
 )
 
 // apiError is an error in the v2 API's JSON, such as {"errorCode":100,"message":"Key not
@@ -51,8 +51,8 @@ func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	return a, s.End() && a.code > 0
 }
 
-// failed fills in the event if the response's status is not 200 or 201.
-func (c *codec) failed(r *http1.Response, e *store.Event) {
+// setFailure fills in the event if the response's status is not 200 or 201.
+func (c *codec) setFailure(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if !ok {
 		e.Outcome = httpkv.OutcomeOf(r.Status)
@@ -62,10 +62,10 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	}
 	switch a.code {
 	case keyNotFound:
-		c.notFound(e)
+		c.handleNotFound(e)
 		return
-	case testFailed:
-		e.Outcome, e.Revision = kv.Conflict, revisionIn(a.cause)
+	case compareFailed:
+		e.Outcome, e.Revision = kv.Conflict, parseCauseRevision(a.cause)
 		return
 	case nodeExists:
 		e.Outcome, e.Revision = kv.Conflict, httpkv.AnyIndex
@@ -77,8 +77,8 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
 
-// notFound fills in the event after the error that the key does not exist.
-func (c *codec) notFound(e *store.Event) {
+// handleNotFound fills in the event after the error that the key does not exist.
+func (c *codec) handleNotFound(e *store.Event) {
 	switch {
 	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // no keys were counted or deleted
 	case c.Kind == kv.Get:
@@ -90,9 +90,9 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// revisionIn returns the key's version from the cause of a failed comparison, such as "[7 != 9]".
+// parseCauseRevision returns the key's version from the cause of a failed comparison, such as "[7 != 9]".
 // It returns AnyIndex if the cause contains no version.
-func revisionIn(cause []byte) int64 {
+func parseCauseRevision(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {
 		if n, err := strconv.ParseInt(string(bytes.TrimSuffix(after, []byte("]"))), 10, 64); err == nil {

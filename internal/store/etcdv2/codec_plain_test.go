@@ -27,7 +27,7 @@ func FuzzPlain(f *testing.F) {
 		if !ok {
 			return
 		}
-		slow, ok := newCodec(store.Dialed{Endpoint: "h:1"}, "", "").parseOne([]byte(in))
+		slow, ok := newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", "").parseOne([]byte(in))
 		if !ok || !bytes.Equal(quick.key, slow.key) || !bytes.Equal(quick.value, slow.value) ||
 			quick.modified != slow.modified || slow.folder {
 			t.Errorf("%q is %+v, but the scanner says %+v, %v", in, quick, slow, ok)

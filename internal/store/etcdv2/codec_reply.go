@@ -18,8 +18,8 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		c.BeginList()
 	}
 	if r.Status != 200 && r.Status != 201 {
-		if c.failed(r, e); !e.Outcome.Failed() {
-			e.At = int64(r.Uint(fieldIndex))
+		if c.setFailure(r, e); !e.Outcome.Failed() {
+			e.StoreRevision = int64(r.Uint(fieldIndex))
 		}
 		return
 	}
@@ -39,26 +39,26 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	// The index in the response header is the store's index just after the operation, because
 	// etcd holds the store's lock while it executes the operation and records the index.
 	if e.Outcome == kv.OK {
-		e.At = int64(r.Uint(fieldIndex))
+		e.StoreRevision = int64(r.Uint(fieldIndex))
 	}
 	switch {
 	case !ok && e.Outcome == kv.OK:
 		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
 	case ok && e.Outcome == kv.OK && (e.Count > 0 || c.Kind.Writes()) && e.Revision <= 0:
-		wrong(e, noIndex)
+		setWrongResponse(e, noIndex)
 	}
 }
 
 // Descriptions of responses that the v2 API cannot have sent. They must not be modified.
 var (
 	noIndex     = []byte("the response contains no index above 0, but every key in etcd has one")
-	otherAction = []byte("the action in the response is not the requested action")
-	stray       = []byte("the list contains a key that is outside the requested folder")
+	wrongAction = []byte("the action in the response is not the requested action")
+	strayKey    = []byte("the list contains a key that is outside the requested folder")
 )
 
-// wrong changes the event to a wrong response with the given explanation.
-func wrong(e *store.Event, why []byte) {
-	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
+// setWrongResponse changes the event to a wrong response with the given explanation.
+func setWrongResponse(e *store.Event, reason []byte) {
+	*e = store.Event{Tag: e.Tag, ExtraRequests: e.ExtraRequests, Term: e.Term, Outcome: kv.WrongResponse, Text: reason}
 }
 
 // node is a key or a folder in the v2 API's JSON.
@@ -77,23 +77,23 @@ func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 			return false
 		}
 	}
-	if !c.asks(string(action)) {
-		wrong(e, otherAction)
+	if !c.isRequested(string(action)) {
+		setWrongResponse(e, wrongAction)
 		return true
 	}
 	if len(n.key) == 0 {
 		return true
 	}
 	if n.modified <= 0 {
-		wrong(e, noIndex)
+		setWrongResponse(e, noIndex)
 		return true
 	}
-	e.Key = c.asGiven(n.key)
+	e.Key = c.restoreSlash(n.key)
 	return true
 }
 
-// asks reports whether the operation in flight requested the given action.
-func (c *codec) asks(action string) bool {
+// isRequested reports whether the operation in flight requested the given action.
+func (c *codec) isRequested(action string) bool {
 	switch c.Kind {
 	case kv.Put:
 		return action == "set"
@@ -153,7 +153,7 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 		e.Outcome, e.Text = kv.BadRequest, []byte("the key is a folder")
 		return false
 	}
-	e.Key, e.Value, e.Revision, e.Count = c.asGiven(n.key), n.value, n.modified, 1
+	e.Key, e.Value, e.Revision, e.Count = c.restoreSlash(n.key), n.value, n.modified, 1
 	return true
 }
 
@@ -176,10 +176,10 @@ func closeNode(s *httpkv.JSONScanner) {
 	}
 }
 
-// asGiven returns a key from a response in the spelling of the operation: with a leading slash
+// restoreSlash returns a key from a response in the spelling of the operation: with a leading slash
 // only if the operation's key has one.
-func (c *codec) asGiven(key []byte) []byte {
-	if c.Cut {
+func (c *codec) restoreSlash(key []byte) []byte {
+	if c.SlashTrimmed {
 		return key
 	}
 	return httpkv.TrimSlash(key)
@@ -200,17 +200,17 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 		return false
 	}
 	if c.strayed {
-		wrong(e, stray)
+		setWrongResponse(e, strayKey)
 		return true
 	}
 	if !n.folder {
-		c.countIn(&n, e)
+		c.countKey(&n, e)
 	}
 	if c.Limit > 0 && e.Count > c.Limit {
 		e.Count = c.Limit
 	}
 	if e.Count > 0 {
-		e.Key = c.asGiven(e.Key)
+		e.Key = c.restoreSlash(e.Key)
 	}
 	return true
 }
@@ -238,7 +238,7 @@ func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n n
 		case "modifiedIndex":
 			n.modified = s.Int()
 		case "dir":
-			n.folder = s.True()
+			n.folder = s.Bool()
 		case "nodes":
 			if e == nil {
 				s.Skip()
@@ -253,21 +253,21 @@ func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n n
 
 func (c *codec) parseNodes(s *httpkv.JSONScanner, e *store.Event, depth int) bool {
 	for more := s.Array(); more && s.Element(); {
-		kept := len(c.buf)
+		bufLen := len(c.buf)
 		n, ok := c.parseNode(s, e, depth+1)
 		if !ok {
 			return false
 		}
-		if !n.folder && !c.countIn(&n, e) {
-			c.buf = c.buf[:kept]
+		if !n.folder && !c.countKey(&n, e) {
+			c.buf = c.buf[:bufLen]
 		}
 	}
 	return s.OK()
 }
 
-// countIn counts a key if it is in the requested interval. It returns true if the key is the
+// countKey counts a key if it is in the requested interval. It returns true if the key is the
 // smallest so far.
-func (c *codec) countIn(n *node, e *store.Event) bool {
+func (c *codec) countKey(n *node, e *store.Event) bool {
 	if !bytes.HasPrefix(httpkv.TrimSlash(n.key), c.folder) {
 		c.strayed = true
 	}
@@ -275,7 +275,7 @@ func (c *codec) countIn(n *node, e *store.Event) bool {
 		return false
 	}
 	if c.Listed && (c.Limit == 0 || e.Count < c.Limit) {
-		c.HandOut(c.asGiven(n.key), n.value)
+		c.PassKey(c.restoreSlash(n.key), n.value)
 	}
 	if e.Count++; e.Count > 1 && bytes.Compare(n.key, e.Key) >= 0 {
 		return false

@@ -46,7 +46,7 @@ func (c *codec) Read(key []byte, level kv.Consistency) {
 // whole folders, without a limit. So List requests the deepest folder that contains the
 // interval, and the parser skips keys outside the interval.
 func (c *codec) List(level kv.Consistency) {
-	c.folder = folderOf(c.From, c.To)
+	c.folder = commonFolder(c.From, c.To)
 	b := http1.AppendPath(c.Begin(c.get), c.folder)
 	b = append(b, "?recursive=true"...)
 	if level == kv.Linearizable {
@@ -62,9 +62,9 @@ func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.de
 // transactions.
 func (*codec) Transact([]store.Pair) {}
 
-// folderOf returns the deepest folder that contains all keys in [from, to). The folder ends
+// commonFolder returns the deepest folder that contains all keys in [from, to). The folder ends
 // with a slash.
-func folderOf(from, to []byte) []byte {
+func commonFolder(from, to []byte) []byte {
 	folder := 0
 	for n := 0; n < len(from) && n < len(to) && from[n] == to[n]; n++ {
 		if from[n] == '/' {

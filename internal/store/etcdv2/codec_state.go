@@ -14,10 +14,10 @@ type codec struct {
 	get, put, del, post *http1.Template
 
 	// Fields for the operation in flight.
-	redirected bool      // the operation has already followed one redirect
-	folder     []byte    // Range: the folder that was requested
-	strayed    bool      // Range: the response contains a key outside that folder
-	again      call.Part // the last part of a recorded call, without its key and value
+	redirected   bool      // the operation has already followed one redirect
+	folder       []byte    // Range: the folder that was requested
+	strayed      bool      // Range: the response contains a key outside that folder
+	replayedPart call.Part // the last part of a recorded call, without its key and value
 
 	buf  []byte // holds strings that were decoded from responses
 	text []byte // text of an error

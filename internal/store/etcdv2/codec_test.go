@@ -20,7 +20,7 @@ func answer(status, body string) string {
 type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
-	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "u", "p")
+	c := newCodec(store.ConnectionInfo{Endpoint: "127.0.0.1:2379"}, "u", "p")
 	return scripted{TB: t, Codec: c, Field: "\r\nAuthorization: Basic dTpw"}
 }
 
@@ -72,19 +72,19 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("404 X", "404 page not found"), store.Event{Outcome: kv.BadRequest,
 			Text: []byte("the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all")}},
 		{store.Op{Kind: kv.Put}, answer("201 Created", `{"action":"set"}`), store.Event{Revision: 77}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},
 		{store.Op{Kind: kv.Put, Key: []byte("b")}, answer("201 Created", writeResponse("set", 77)), store.Event{Key: []byte("b"), Revision: 77}},
 		{store.Op{Kind: kv.Put, Key: []byte("/b")}, answer("200 OK", `{"node":{"key":"/\u0062","modifiedIndex":77},"action":"set"}`), store.Event{Key: []byte("/b"), Revision: 77}},
 		{store.Op{Kind: kv.CAS, Key: []byte("b"), Revision: 3}, answer("200 OK", writeResponse("compareAndSwap", 77)), store.Event{Key: []byte("b"), Revision: 77}},
 		{store.Op{Kind: kv.CAS, Key: []byte("b")}, answer("201 Created", writeResponse("create", 77)), store.Event{Key: []byte("b"), Revision: 77}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("get", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Delete}, answer("200 OK", writeResponse("set", 77)), store.Event{Outcome: kv.WrongAnswer, Text: otherAction}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("set", 0)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
-		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", writeResponse("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("get", 77)), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},
+		{store.Op{Kind: kv.Delete}, answer("200 OK", writeResponse("set", 77)), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", writeResponse("set", 0)), store.Event{Outcome: kv.WrongResponse, Text: noIndex}},
+		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", writeResponse("set", 7)), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongResponse, Text: noIndex}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", ""), store.Event{Outcome: kv.StoreError, Text: malformed}},
-		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongAnswer, Text: noIndex}},
-		{store.Op{Kind: kv.Range, Key: []byte("f/a"), Range: &store.RangeOp{End: []byte("f/z")}}, answer("200 OK", two), store.Event{Outcome: kv.WrongAnswer, Text: stray}},
+		{store.Op{Kind: kv.Get}, answer("200 OK", strings.Replace(one, `:5,`, `:0,`, 1)), store.Event{Outcome: kv.WrongResponse, Text: noIndex}},
+		{store.Op{Kind: kv.Range, Key: []byte("f/a"), Range: &store.RangeOp{End: []byte("f/z")}}, answer("200 OK", two), store.Event{Outcome: kv.WrongResponse, Text: strayKey}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "[3 != 44]")), store.Event{Outcome: kv.Conflict, Revision: 44}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("412 X", apiErrorText(101, "what")), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Conflict}},
@@ -103,7 +103,7 @@ func TestReplies(t *testing.T) {
 			tc.want.Term = 3
 		}
 		if !tc.want.Outcome.Failed() {
-			tc.want.At = 77
+			tc.want.StoreRevision = 77
 		}
 		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" {
 			t.Errorf("%v %q: %s", tc.op.Kind, tc.answer, diff)
@@ -146,7 +146,7 @@ func TestRedirects(t *testing.T) {
 	if e := s.Feed(moved("http://127.0.0.1:2379/v2/keys/other")); len(e) != 0 || s.Sent() != "PUT /v2/keys/other value=v" {
 		t.Errorf("%v", e)
 	}
-	if e := s.Feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 1 {
+	if e := s.Feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Outcome != kv.OK || e[0].ExtraRequests != 1 {
 		t.Errorf("%v", e)
 	}
 	s.Ask(op)
@@ -171,7 +171,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 		if e := s.Feed(first); len(e) != 0 || s.Sent() != "PUT /v2/keys/k?noValueOnSuccess=true&"+index+" value=v" {
 			t.Errorf("%v", e)
 		}
-		if e := s.Feed(answer("200 OK", `{"action":"compareAndSwap"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+		if e := s.Feed(answer("200 OK", `{"action":"compareAndSwap"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].ExtraRequests != 1 || e[0].Outcome != kv.OK {
 			t.Errorf("%v", e)
 		}
 	}
@@ -193,13 +193,13 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.CAS), answer("200 OK", two))
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
-		storetest.CheckEndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", ""),
+		storetest.CheckEndsOnce(t, newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", ""),
 			store.Op{Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}}, in)
 	})
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "", ""), op, in)
+	storetest.BenchmarkExchange(b, newCodec(store.ConnectionInfo{Endpoint: "127.0.0.1:2379"}, "", ""), op, in)
 }
 
 var benchKey = []byte("bench/00012345")

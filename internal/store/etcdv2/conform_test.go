@@ -164,7 +164,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		}
 	}
 	l := servers.Start(t, New(), servers.Cluster{
-		Exec: servers.Installed(t, New()), Members: o.Members, Settings: &Settings{UnsafeNoFsync: true}, Change: change,
+		Exec: servers.InstalledServer(t, New()), Members: o.Members, Settings: &Settings{UnsafeNoFsync: true}, Change: change,
 		Ready: func(ctx context.Context, endpoint string) error {
 			_, err := client(t, store.Access{Endpoints: []string{endpoint}, TLS: s.Access.TLS}).key(ctx, http.MethodPut, "ready", "value=1")
 			return err

@@ -43,20 +43,20 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:      "/metrics at the client URL, in Prometheus's format",
 			kv.LogSignals:   "the members' JSON logs",
 			kv.NullServer:   "the HTTP API for the operations",
-			kv.Order:        "X-Etcd-Index in each response, and each key's modifiedIndex",
+			kv.WriteOrder:   "X-Etcd-Index in each response, and each key's modifiedIndex",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact",
 			kv.Defragmentation: "etcd's v2 API holds its keys in memory, so there is nothing to defragment",
 			kv.LeaderTransfer:  "etcd's v2 API cannot transfer leadership",
 		},
-		InFlight:   1,
-		ALPN:       []string{"http/1.1"},
-		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // unlike in the v3 API, a learner refuses no requests
-		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
-		Disk:       etcd.New().Capabilities().Disk, // etcd uses the same log for both APIs
-		Upgrades:   etcd.UpgradeNeeds,
-		Variables: map[string]string{
+		MaxInFlight:       1,
+		ALPN:              []string{"http/1.1"},
+		NonVoters:         kv.NonVoters{Name: "learner", ForwardsRequests: true}, // unlike in the v3 API, a learner refuses no requests
+		Durability:        "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
+		Disk:              etcd.New().Capabilities().Disk, // etcd uses the same log for both APIs
+		UpgradeConditions: etcd.UpgradeConditions,
+		EnvironmentVariables: map[string]string{
 			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CA_FILE", "cert": "ETCDCTL_CERT_FILE", "key": "ETCDCTL_KEY_FILE",
 			"user": "ETCDCTL_USERNAME",
 		},

@@ -17,23 +17,23 @@ var (
 	_ store.Cleaner      = (*admin)(nil)
 )
 
-// KeysOf implements store.Cleaner. It returns the keys and folders that are directly in the
+// KeysWithPrefix implements store.Cleaner. It returns the keys and folders that are directly in the
 // prefix's folder and whose names start with the prefix.
-func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.TrimSlash(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
 	switch err := a.tryEndpoints(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read); {
-	case missing(err):
+	case isKeyMissing(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("etcd did not list the keys with the prefix %q: %w", prefix, err)
 	}
 	cut := string(prefix[:len(prefix)-len(p.prefix)]) // the leading slash, which the API omits
-	for i := range p.pieces {
-		if len(names) == most {
+	for i := range p.removals {
+		if len(names) == limit {
 			return names, true, nil
 		}
-		names = append(names, cut+strings.TrimPrefix(p.pieces[i].name, "/"))
+		names = append(names, cut+strings.TrimPrefix(p.removals[i].name, "/"))
 	}
 	return names, p.full, nil
 }
@@ -52,7 +52,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 	}
 	for i, folder := range all {
 		switch err := a.tryEndpoints(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", nil); {
-		case missing(err):
+		case isKeyMissing(err):
 			return all[i:], nil
 		case err != nil:
 			return nil, fmt.Errorf("cannot determine whether etcd has the folder %q: %w", folder, err)
@@ -65,9 +65,9 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	for _, folder := range slices.Backward(folders) {
 		err := a.tryEndpoints(ctx, http.MethodDelete, keyPath(folder)+"?dir=true", nil)
-		var status *apiStatus
+		var status *httpError
 		notEmpty := errors.As(err, &status) && status.code == folderNotEmpty
-		if err != nil && !missing(err) && !notEmpty {
+		if err != nil && !isKeyMissing(err) && !notEmpty {
 			return fmt.Errorf("etcd did not remove the folder %q: %w", strings.TrimSuffix(folder, "/"), err)
 		}
 	}

@@ -69,7 +69,7 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 		Store: Name, Versions: []string{"3.5.35"}, Kind: store.GoModule,
 		Files: serverFiles, Package: "go.etcd.io/etcd/server/v3", LDFlags: "-s -w",
 		Check: store.ServerCheck{
-			Module: "go.etcd.io/etcd/server/v3@v{version}", Args: []string{"--version"}, Says: "etcd Version: {version}",
+			Module: "go.etcd.io/etcd/server/v3@v{version}", Args: []string{"--version"}, ExpectedOutput: "etcd Version: {version}",
 		},
 		License: "Apache License 2.0",
 	}.Pick(version)

@@ -9,7 +9,7 @@ import (
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	s := storetest.TwoMembers(dir)
+	s := storetest.TwoMemberSpec(dir)
 	s.Exec = "/opt/etcd"
 	return s
 }

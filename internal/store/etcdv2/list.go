@@ -25,8 +25,8 @@ const (
 	pageBytes  = 8 << 20
 )
 
-// piece is what one request removes: a key, or a folder with all its contents.
-type piece struct {
+// removal is what one request removes: a key, or a folder with all its contents.
+type removal struct {
 	name string
 	dir  bool
 	keys int64 // number of keys in the folder; 1 for a key
@@ -34,10 +34,10 @@ type piece struct {
 
 // page is a batch of pieces, which are removed before the next list is read.
 type page struct {
-	prefix string // all pieces' names start with this prefix, after a leading slash
-	pieces []piece
-	bytes  int  // total length of the names
-	full   bool // set if the list may contain more pieces
+	prefix   string // all pieces' names start with this prefix, after a leading slash
+	removals []removal
+	bytes    int  // total length of the names
+	full     bool // set if the list may contain more pieces
 }
 
 var (
@@ -47,7 +47,7 @@ var (
 
 // read reads one page from the list of the folder that contains the prefix.
 func (p *page) read(body io.Reader) error {
-	p.pieces, p.bytes, p.full = nil, 0, false
+	p.removals, p.bytes, p.full = nil, 0, false
 	l := newListReader(body)
 	err := l.object(func(name string) error {
 		if name != "node" {
@@ -64,8 +64,8 @@ func (p *page) read(body io.Reader) error {
 	case errors.Is(err, errPageFull):
 		p.full = true
 		return nil
-	case l.failed != nil:
-		return l.failed
+	case l.readError != nil:
+		return l.readError
 	case err != nil:
 		return errNoList
 	}
@@ -81,8 +81,8 @@ func (p *page) readNode(l *listReader) error {
 	if name, ok := strings.CutPrefix(n.name, "/"); !ok || !strings.HasPrefix(name, p.prefix) {
 		return nil
 	}
-	p.pieces = append(p.pieces, n)
-	if p.bytes += len(n.name); len(p.pieces) >= pagePieces || p.bytes >= pageBytes {
+	p.removals = append(p.removals, n)
+	if p.bytes += len(n.name); len(p.removals) >= pagePieces || p.bytes >= pageBytes {
 		return errPageFull
 	}
 	return nil
@@ -91,9 +91,9 @@ func (p *page) readNode(l *listReader) error {
 // listReader parses JSON without reading far ahead.
 type listReader struct {
 	*json.Decoder
-	body   io.Reader
-	read   int64 // number of bytes that were read from body
-	failed error // the error that body returned
+	body      io.Reader
+	read      int64 // number of bytes that were read from body
+	readError error // the error that body returned
 }
 
 func newListReader(body io.Reader) *listReader {
@@ -111,7 +111,7 @@ func (l *listReader) Read(b []byte) (n int, err error) {
 		n, err = l.body.Read(b)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		l.failed = err
+		l.readError = err
 	}
 	l.read += int64(n)
 	return n, err
@@ -170,7 +170,7 @@ func (l *listReader) skip() error {
 }
 
 // node parses a key, or a folder and all its contents.
-func (l *listReader) node(depth int) (n piece, err error) {
+func (l *listReader) node(depth int) (n removal, err error) {
 	if depth > maxNested {
 		return n, errNoList
 	}

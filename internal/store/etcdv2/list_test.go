@@ -19,19 +19,19 @@ func listOf(nodes string) string {
 func TestListsAreRead(t *testing.T) {
 	for _, tc := range []struct {
 		name, list string
-		want       []piece
+		want       []removal
 	}{
 		{"nothing", `{"action":"get","node":{"key":"/","dir":true}}`, nil},
-		{"keys", listOf(`{"key":"/f/a","value":"v","modifiedIndex":4},{"key":"/f/ab","value":"{\"nodes\":[","ttl":5}`), []piece{{"/f/a", false, 1}, {"/f/ab", false, 1}}},
+		{"keys", listOf(`{"key":"/f/a","value":"v","modifiedIndex":4},{"key":"/f/ab","value":"{\"nodes\":[","ttl":5}`), []removal{{"/f/a", false, 1}, {"/f/ab", false, 1}}},
 		{"others", listOf(`{"key":"/f/b","value":"v"},{"key":"/g","value":"v"},{"key":"f/a"},{"value":"/f/a"}`), nil},
 		{"folders", listOf(`{"key":"/f/a","dir":true,"nodes":[{"key":"/f/a/1","value":""},{"key":"/f/a/d","dir":true,"nodes":[{"key":"/f/a/d/1"}]},{"key":"/f/a/e","dir":true}]}`),
-			[]piece{{"/f/a", true, 2}}},
-		{"another order", `{"node":{"nodes":[{"nodes":[{"key":"/f/a/1"}],"dir":true,"more":{"a":[1,{}]},"key":"/f/a"}]},"action":"get"}`, []piece{{"/f/a", true, 1}}},
-		{"blanks", listOf(strings.Repeat(" \n", 1<<20) + `{"key":"/f/a"}`), []piece{{"/f/a", false, 1}}},
-		{"a long value", listOf(`{"key":"/f/a","value":"` + strings.Repeat("v", maxPiece/2) + `"}`), []piece{{"/f/a", false, 1}}},
+			[]removal{{"/f/a", true, 2}}},
+		{"another order", `{"node":{"nodes":[{"nodes":[{"key":"/f/a/1"}],"dir":true,"more":{"a":[1,{}]},"key":"/f/a"}]},"action":"get"}`, []removal{{"/f/a", true, 1}}},
+		{"blanks", listOf(strings.Repeat(" \n", 1<<20) + `{"key":"/f/a"}`), []removal{{"/f/a", false, 1}}},
+		{"a long value", listOf(`{"key":"/f/a","value":"` + strings.Repeat("v", maxPiece/2) + `"}`), []removal{{"/f/a", false, 1}}},
 	} {
 		p := page{prefix: "f/a"}
-		if err := p.read(strings.NewReader(tc.list)); err != nil || p.full || !slices.Equal(p.pieces, tc.want) {
+		if err := p.read(strings.NewReader(tc.list)); err != nil || p.full || !slices.Equal(p.removals, tc.want) {
 			t.Errorf("%s: %+v, %v", tc.name, p, err)
 		}
 	}
@@ -69,12 +69,12 @@ func TestLongListsHavePages(t *testing.T) {
 	open := `{"node":{"nodes":[{"key":"/f/a"}`
 	p := page{prefix: "f/a"}
 	values := `,{"key":"/f/b","value":"` + strings.Repeat("v", 1<<20) + `"}`
-	if err := p.read(io.MultiReader(strings.NewReader(open), repeated(values, 40), strings.NewReader("]}}"))); err != nil || len(p.pieces) != 1 {
-		t.Errorf("%d pieces, %v", len(p.pieces), err)
+	if err := p.read(io.MultiReader(strings.NewReader(open), repeated(values, 40), strings.NewReader("]}}"))); err != nil || len(p.removals) != 1 {
+		t.Errorf("%d pieces, %v", len(p.removals), err)
 	}
 	for text, want := range map[string]int{`,{"key":"/f/a"}`: pagePieces, `,{"key":"/f/a` + strings.Repeat("k", 1<<20) + `"}`: 9} {
-		if err := p.read(io.MultiReader(strings.NewReader(open), repeated(text, pagePieces+5))); err != nil || !p.full || len(p.pieces) != want {
-			t.Errorf("%d pieces, full: %v, %v", len(p.pieces), p.full, err)
+		if err := p.read(io.MultiReader(strings.NewReader(open), repeated(text, pagePieces+5))); err != nil || !p.full || len(p.removals) != want {
+			t.Errorf("%d pieces, full: %v, %v", len(p.removals), p.full, err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// deleters is the number of deletes that run concurrently.
-const deleters = 16
+// maxConcurrentDeletes is the number of deletes that run concurrently.
+const maxConcurrentDeletes = 16
 
 // DeletePrefix implements store.Cleaner. The v2 API can delete keys and folders, but not all keys
 // with a prefix. So DeletePrefix lists the folder that contains the prefix, and deletes each key
@@ -30,43 +30,43 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	count, before := int64(0), ""
 	for p.full = true; p.full; {
 		err := a.tryEndpoints(httpkv.WithResponseLimit(ctx, maxList), http.MethodGet, folder, p.read)
-		if missing(err) {
+		if isKeyMissing(err) {
 			break
 		}
 		if err != nil {
 			return fail(err)
 		}
-		if len(p.pieces) == 0 {
+		if len(p.removals) == 0 {
 			break
 		}
-		if p.pieces[0].name == before {
+		if p.removals[0].name == before {
 			return fail(fmt.Errorf("%.200q still exists although etcd confirmed its deletion", before))
 		}
-		before = p.pieces[0].name
-		if err := a.removeAll(ctx, p.pieces); err != nil {
+		before = p.removals[0].name
+		if err := a.removeAll(ctx, p.removals); err != nil {
 			return fail(err)
 		}
-		for i := range p.pieces {
-			count += p.pieces[i].keys
+		for i := range p.removals {
+			count += p.removals[i].keys
 		}
 	}
 	return count, nil
 }
 
 // removeAll removes keys and folders concurrently.
-func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
+func (a *admin) removeAll(ctx context.Context, pieces []removal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan piece)
+	work := make(chan removal)
 	var wg sync.WaitGroup
-	for range min(deleters, len(pieces)) {
+	for range min(maxConcurrentDeletes, len(pieces)) {
 		wg.Go(func() {
 			for n := range work {
 				target := keyPath(n.name)
 				if n.dir {
 					target += "?recursive=true"
 				}
-				if err := a.tryEndpoints(ctx, http.MethodDelete, target, nil); err != nil && !missing(err) {
+				if err := a.tryEndpoints(ctx, http.MethodDelete, target, nil); err != nil && !isKeyMissing(err) {
 					cancel(err)
 				}
 			}
@@ -83,9 +83,9 @@ func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
 	return context.Cause(ctx)
 }
 
-// missing reports whether an error means that the key does not exist.
-func missing(err error) bool {
-	var e *apiStatus
+// isKeyMissing reports whether an error means that the key does not exist.
+func isKeyMissing(err error) bool {
+	var e *httpError
 	return errors.As(err, &e) && e.code == keyNotFound
 }
 

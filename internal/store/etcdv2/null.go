@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-var _ store.NullServed = (*Store)(nil)
+var _ store.NullServerProvider = (*Store)(nil)
 
-// NullServer implements store.NullServed.
+// NullServer implements store.NullServerProvider.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
@@ -36,7 +36,7 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 		if o.Memory {
 			m.memory = memory
 		} else {
-			m.canned(value)
+			m.prepareResponses(value)
 		}
 		return m
 	}}, nil
@@ -73,8 +73,8 @@ func nullErrors() map[string]nullError {
 	}
 }
 
-func (e nullError) appendTo(b []byte, index int64) []byte {
-	return answerJSON(b, e.status, nullJSON+fmt.Sprintf("X-Etcd-Index: %d\r\n", index), struct {
+func (e nullError) appendResponse(b []byte, index int64) []byte {
+	return appendJSONResponse(b, e.status, nullJSON+fmt.Sprintf("X-Etcd-Index: %d\r\n", index), struct {
 		ErrorCode int    `json:"errorCode"`
 		Message   string `json:"message"`
 		Cause     string `json:"cause"`
@@ -82,10 +82,10 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 	}{e.code, e.message, e.cause, index})
 }
 
-// answerJSON appends a response whose body is the given value, encoded as JSON.
-func answerJSON(b []byte, status, fields string, what any) []byte {
-	body, _ := json.Marshal(what)
-	return null.AppendAnswer(b, status, fields, string(body)+"\n")
+// appendJSONResponse appends a response whose body is the given value, encoded as JSON.
+func appendJSONResponse(b []byte, status, fields string, content any) []byte {
+	body, _ := json.Marshal(content)
+	return null.AppendResponse(b, status, fields, string(body)+"\n")
 }
 
 // nullEntry is a key in a null cluster. All keys are protected by a single lock.
@@ -93,40 +93,40 @@ type nullEntry = null.Entry[struct{}]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
-	null.NoWaiting
-	number  int
-	members []net.Listener
-	scheme  string
-	auth    string // required value of a request's Authorization field; empty if authentication is off
-	errors  map[string]nullError
-	memory  *null.Space[struct{}] // nil if the server stores nothing; then every key exists and has the same value
-	value   []byte
-	before  []byte // if memory is nil: start of the response to a read, up to Content-Length
-	after   []byte // if memory is nil: end of the response to a read, after the key
-	yes     []byte // if memory is nil: the whole response to a write
+	null.NeverWaits
+	number        int
+	members       []net.Listener
+	scheme        string
+	auth          string // required value of a request's Authorization field; empty if authentication is off
+	errors        map[string]nullError
+	memory        *null.Space[struct{}] // nil if the server stores nothing; then every key exists and has the same value
+	value         []byte
+	responseStart []byte // if memory is nil: start of the response to a read, up to Content-Length
+	responseEnd   []byte // if memory is nil: end of the response to a read, after the key
+	writeResponse []byte // if memory is nil: the whole response to a write
 }
 
 const nullPrefix = "/v2/keys"
 
 // Operation implements null.HTTPService.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
-	return m.admitted(r) && bytes.HasPrefix(r.Path, []byte(nullPrefix))
+	return m.isAdmitted(r) && bytes.HasPrefix(r.Path, []byte(nullPrefix))
 }
 
-func (m *nullMember) admitted(r *null.HTTPRequest) bool {
+func (m *nullMember) isAdmitted(r *null.HTTPRequest) bool {
 	return m.auth == "" || string(r.Auth) == m.auth
 }
 
 // Error implements null.HTTPService.
 func (m *nullMember) Error(b []byte, name string) []byte {
-	return m.errors[name].appendTo(b, 0)
+	return m.errors[name].appendResponse(b, 0)
 }
 
-// Answer implements null.HTTPService.
-func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
+// Respond implements null.HTTPService.
+func (m *nullMember) Respond(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
-	case !m.admitted(r):
-		return m.errors["denied"].appendTo(b, 0)
+	case !m.isAdmitted(r):
+		return m.errors["denied"].appendResponse(b, 0)
 	case bytes.HasPrefix(r.Path, []byte(nullPrefix)):
 		key := httpkv.TrimSlash(r.Path[len(nullPrefix):])
 		switch string(r.Method) {
@@ -137,7 +137,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 		case "DELETE":
 			return m.remove(b, key, r, wrong)
 		}
-		return null.AppendAnswer(b, "405 Method Not Allowed", "", "Method Not Allowed\n")
+		return null.AppendResponse(b, "405 Method Not Allowed", "", "Method Not Allowed\n")
 	}
 	return m.admin(b, string(r.Path))
 }
@@ -166,20 +166,20 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 		}
 		body = `{"members":[` + strings.Join(list, ",") + `]}`
 	default:
-		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server, which supports only requests for keys and status.\n")
+		return null.AppendResponse(b, "404 Not Found", "", "This is quorumbench's null server, which supports only requests for keys and status.\n")
 	}
-	return null.AppendAnswer(b, "200 OK", nullJSON, body)
+	return null.AppendResponse(b, "200 OK", nullJSON, body)
 }
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
 
-// canned prepares the constant parts of the responses of a member that stores nothing.
-func (m *nullMember) canned(value []byte) {
+// prepareResponses prepares the constant parts of the responses of a member that stores nothing.
+func (m *nullMember) prepareResponses(value []byte) {
 	m.value = value
-	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
-	m.after = null.AppendJSON([]byte(`,"value":`), value)
-	m.after = append(m.after, `,"modifiedIndex":2,"createdIndex":2}}`+"\n"...)
-	m.yes = null.AppendAnswer(nil, "200 OK", nullFields+"X-Etcd-Index: 2\r\n", `{"action":"set"}`+"\n")
+	m.responseStart = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
+	m.responseEnd = null.AppendJSON([]byte(`,"value":`), value)
+	m.responseEnd = append(m.responseEnd, `,"modifiedIndex":2,"createdIndex":2}}`+"\n"...)
+	m.writeResponse = null.AppendResponse(nil, "200 OK", nullFields+"X-Etcd-Index: 2\r\n", `{"action":"set"}`+"\n")
 }
 
 const nullBeforeKey = `{"action":"get","node":{"key":`
@@ -189,21 +189,21 @@ const nullBeforeKey = `{"action":"get","node":{"key":`
 func (m *nullMember) getCanned(b, key []byte) []byte {
 	var room [128]byte
 	text := null.AppendJSON(room[:0], key)
-	b = append(b, m.before...)
-	b = strconv.AppendInt(b, int64(len(nullBeforeKey)+len(text)+1+len(m.after)), 10)
+	b = append(b, m.responseStart...)
+	b = strconv.AppendInt(b, int64(len(nullBeforeKey)+len(text)+1+len(m.responseEnd)), 10)
 	b = append(b, "\r\n\r\n"+nullBeforeKey+`"/`...)
 	b = append(b, text[1:]...)
-	return append(b, m.after...)
+	return append(b, m.responseEnd...)
 }
 
 // get responds to GET /v2/keys/KEY. The query may contain recursive=true.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
-		if wrong == null.Answer {
+		if wrong == null.CorrectResponse {
 			return m.getCanned(b, key)
 		}
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
-		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), 2)
+		return appendNodeResponse(b, "200 OK", "get", toNode(e, wrong), 2)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
@@ -211,7 +211,7 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	case wrong == null.LieAbsent:
 		return m.notFound(b, key)
 	case e != nil:
-		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), null.ResponseRevision(m.memory.Revision(), wrong))
+		return appendNodeResponse(b, "200 OK", "get", toNode(e, wrong), null.ResponseRevision(m.memory.Revision(), wrong))
 	}
 	folder := bytes.TrimSuffix(key, []byte("/"))
 	prefix := append(bytes.Clone(folder), '/')
@@ -223,11 +223,11 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		return m.notFound(b, key)
 	}
 	recursive, _ := r.Param("recursive")
-	return answerNode(b, "200 OK", "get", folderNode(string(folder), string(prefix), list, string(recursive) == "true", wrong), m.memory.Revision())
+	return appendNodeResponse(b, "200 OK", "get", folderNode(string(folder), string(prefix), list, string(recursive) == "true", wrong), m.memory.Revision())
 }
 
 func (m *nullMember) notFound(b, key []byte) []byte {
-	return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
+	return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendResponse(b, m.memory.Revision())
 }
 
 // nullNode is a key or a folder in etcd's JSON.
@@ -247,7 +247,7 @@ func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong 
 	for len(list) > 0 {
 		name, _, below := strings.Cut(list[0].Key[len(prefix):], "/")
 		if !below {
-			n.Nodes = append(n.Nodes, nodeOf(list[0], wrong))
+			n.Nodes = append(n.Nodes, toNode(list[0], wrong))
 			list = list[1:]
 			continue
 		}
@@ -266,7 +266,7 @@ func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong 
 	return n
 }
 
-func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
+func toNode(e *nullEntry, wrong null.Kind) *nullNode {
 	value := string(e.Value)
 	n := &nullNode{Key: "/" + e.Key, Value: &value, Modified: e.Changed, Created: e.Created}
 	switch wrong {
@@ -278,9 +278,9 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	return n
 }
 
-// answerNode appends a response that contains the given node, or no node if it is nil.
-func answerNode(b []byte, status, action string, node *nullNode, index int64) []byte {
-	return answerJSON(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
+// appendNodeResponse appends a response that contains the given node, or no node if it is nil.
+func appendNodeResponse(b []byte, status, action string, node *nullNode, index int64) []byte {
+	return appendJSONResponse(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
 		Action string    `json:"action"`
 		Node   *nullNode `json:"node,omitempty"`
 	}{action, node})
@@ -290,11 +290,11 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 // prevIndex, prevExist and noValueOnSuccess.
 func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
-		return append(b, m.yes...)
+		return append(b, m.writeResponse...)
 	}
 	value, ok := r.Form("value")
 	if !ok && len(r.Body) > 0 {
-		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
+		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendResponse(b, 0)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
@@ -307,13 +307,13 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		}
 		if want, _ := strconv.ParseInt(string(prev), 10, 64); want != e.Changed && wrong != null.LieCAS {
 			cause := fmt.Sprintf("[%d != %d]", want, e.Changed)
-			return nullError{"412 Precondition Failed", "Compare failed", cause, testFailed}.appendTo(b, m.memory.Revision())
+			return nullError{"412 Precondition Failed", "Compare failed", cause, compareFailed}.appendResponse(b, m.memory.Revision())
 		}
 	}
 	if exist, _ := r.Param("prevExist"); string(exist) == "false" {
 		action = "create"
 		if e != nil {
-			return nullError{"412 Precondition Failed", "Key already exists", "/" + string(key), nodeExists}.appendTo(b, m.memory.Revision())
+			return nullError{"412 Precondition Failed", "Key already exists", "/" + string(key), nodeExists}.appendResponse(b, m.memory.Revision())
 		}
 	}
 	status := "200 OK"
@@ -329,22 +329,22 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 			m.memory.Put(key, []byte(value))
 		}
 		if quiet, _ := r.Param("noValueOnSuccess"); string(quiet) != "true" {
-			node = nodeOf(e, null.Answer)
+			node = toNode(e, null.CorrectResponse)
 		}
 	}
-	return answerNode(b, status, action, node, null.ResponseRevision(revision, wrong))
+	return appendNodeResponse(b, status, action, node, null.ResponseRevision(revision, wrong))
 }
 
 // remove responds to DELETE /v2/keys/KEY. The query may contain recursive=true.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
-		return append(b, m.yes...)
+		return append(b, m.writeResponse...)
 	}
 	m.memory.Lock(null.SingleShard)
 	defer m.memory.Unlock(null.SingleShard)
 	if wrong == null.LieLost && m.memory.Get(key) != nil {
 		revision := m.memory.NextRevision()
-		return answerNode(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)
+		return appendNodeResponse(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)
 	}
 	removed := m.memory.Delete(key)
 	if recursive, _ := r.Param("recursive"); string(recursive) == "true" {
@@ -356,5 +356,5 @@ func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind)
 		return m.notFound(b, key)
 	}
 	node := &nullNode{Key: "/" + string(key), Modified: m.memory.Revision()}
-	return answerNode(b, "200 OK", "delete", node, m.memory.Revision())
+	return appendNodeResponse(b, "200 OK", "delete", node, m.memory.Revision())
 }

@@ -17,15 +17,15 @@ const (
 // older data after it has switched to another member.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
-		Of: map[history.Promise]string{
-			history.Order:        v2 + "an index is \"a unique, monotonically-incrementing integer created for each change to etcd\"",
-			history.Linearizable: v2 + "\"If you want a read that is fully linearized you can use a quorum=true GET\"",
-			history.Snapshot:     v2 + "X-Etcd-Index is \"the current etcd index\", and modifiedIndex is the index of the key's last change",
-			history.Durable:      design + "etcd is \"properly distributed using Raft\", and Raft commits an entry once a majority of the members have it",
-			history.Once:         v2 + "each change has its own index",
-			history.Compare:      v2 + "an atomic Compare-and-Swap \"will set the value of a key only if the client-provided conditions are equal to the current conditions\"; " + codes + "error 101 (\"Compare failed\") if they are not equal",
+		Sources: map[history.Promise]string{
+			history.RevisionOrder: v2 + "an index is \"a unique, monotonically-incrementing integer created for each change to etcd\"",
+			history.Linearizable:  v2 + "\"If you want a read that is fully linearized you can use a quorum=true GET\"",
+			history.Snapshot:      v2 + "X-Etcd-Index is \"the current etcd index\", and modifiedIndex is the index of the key's last change",
+			history.Durable:       design + "etcd is \"properly distributed using Raft\", and Raft commits an entry once a majority of the members have it",
+			history.AtMostOnce:    v2 + "each change has its own index",
+			history.CompareAndSet: v2 + "an atomic Compare-and-Swap \"will set the value of a key only if the client-provided conditions are equal to the current conditions\"; " + codes + "error 101 (\"Compare failed\") if they are not equal",
 		},
-		Own:       kv.Linearizable, // the contacted member responds after it has applied the read
-		Conflicts: true,
+		MemberReadLevel:  kv.Linearizable, // the contacted member responds after it has applied the read
+		ConflictVersions: true,
 	}
 }

@@ -30,8 +30,8 @@ func (*Store) Tap(cfg store.TapConfig) store.Tap {
 	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor}, "X-Etcd-Index")
 }
 
-// Asked implements httpkv.HeardAPI.
-func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
+// DecodeRequest implements httpkv.TrafficDecoder.
+func (t *tap) DecodeRequest(c *call.Call, r *httpkv.Request) {
 	key, isKey := strings.CutPrefix(r.Path, "/v2/keys")
 	key = strings.Trim(key, "/")
 	switch {
@@ -46,7 +46,7 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 		c.Method = r.Verb + " " + endpointOf(r.Path)
 	}
 	if len(c.Parts) == 0 {
-		c.Parts = append(c.Parts, call.Part{Action: call.Other})
+		c.Parts = append(c.Parts, call.Part{Action: call.OtherAction})
 	}
 }
 
@@ -67,9 +67,9 @@ func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// folder changes a part so that it applies to all keys in a folder. The part's key is the
+// setFolder changes a part so that it applies to all keys in a folder. The part's key is the
 // folder's name.
-func folder(p *call.Part) {
+func setFolder(p *call.Part) {
 	if p.Scope = call.Prefix; len(p.Key) > 0 {
 		p.Key = append(p.Key, '/')
 	}
@@ -94,13 +94,13 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 		}
 	}
 	if isTrue(r.Query, "recursive") || key == "" {
-		folder(p)
+		setFolder(p)
 	}
 }
 
-// guards adds the conditions of a write to the call. It returns the branch to which the write
+// addGuards adds the conditions of a write to the call. It returns the branch to which the write
 // belongs.
-func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
+func (t *tap) addGuards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
 	given := func(name string) (string, bool) {
 		if value, ok := q.Get(name); ok {
 			return value, true
@@ -115,7 +115,7 @@ func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch
 	}
 	if text, ok := given("prevValue"); ok && text != "" {
 		p := t.part(c, call.Compare, call.Always, key)
-		p.Target, p.Value = call.ValueIs, t.redactor.RedactValue([]byte(text))
+		p.Target, p.Value = call.ValueTarget, t.redactor.RedactValue([]byte(text))
 	}
 	if text, ok := given("prevExist"); ok && text == "false" {
 		t.part(c, call.Compare, call.Always, key).Target = call.Created
@@ -138,17 +138,17 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	}
 	branch := call.Always
 	if r.Verb == "PUT" {
-		branch = t.guards(c, r.Query, form, key)
+		branch = t.addGuards(c, r.Query, form, key)
 	}
 	p := t.part(c, call.Write, branch, key)
 	if r.Verb == "POST" {
 		p.Flags |= call.Sequential
 	}
 	if isTrue(both, "prevExist") {
-		p.Flags |= call.Existing
+		p.Flags |= call.MustExist
 	}
 	if isTrue(both, "refresh") {
-		p.Flags |= call.KeepValue | call.Existing
+		p.Flags |= call.KeepValue | call.MustExist
 	}
 	if ttl, ok := both.Get("ttl"); ok {
 		if n, err := strconv.ParseInt(ttl, 10, 64); err == nil {
@@ -166,19 +166,19 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 		c.Method = "DELETE keys?dir"
 		return
 	}
-	p := t.part(c, call.Remove, t.guards(c, r.Query, "", key), key)
+	p := t.part(c, call.Remove, t.addGuards(c, r.Query, "", key), key)
 	if isTrue(r.Query, "recursive") {
-		folder(p)
+		setFolder(p)
 	}
 }
 
-// Answered implements httpkv.HeardAPI. In the response to a write, the index in the header is the
+// DecodeResponse implements httpkv.TrafficDecoder. In the response to a write, the index in the header is the
 // index of the write.
-func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
+func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
-		c.Held = c.Guarded
-		t.answered(c, a)
+		c.GuardsHeld = c.Guarded
+		t.decodeSuccess(c, a)
 		return
 	}
 	c.Code = uint16(a.Status) // #nosec G115 -- three digits
@@ -186,12 +186,12 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	switch {
 	case !ok:
 	case failure.code == keyNotFound && (c.Guarded || c.Method == methodGet),
-		c.Guarded && (failure.code == testFailed || failure.code == nodeExists):
+		c.Guarded && (failure.code == compareFailed || failure.code == nodeExists):
 		c.Code = 0
 	}
 }
 
-func (t *tap) answered(c *call.Call, a *http1.HeardAnswer) {
+func (t *tap) decodeSuccess(c *call.Call, a *http1.ObservedResponse) {
 	p := &c.Parts[len(c.Parts)-1]
 	switch c.Method {
 	case methodGet, methodWait:
@@ -199,20 +199,20 @@ func (t *tap) answered(c *call.Call, a *http1.HeardAnswer) {
 		if p.Scope == call.SingleKey {
 			n, ok := t.parser.parseOne(a.Body)
 			if p.Value.Size = len(n.value); !ok || !n.folder {
-				c.Keys = 1
+				c.KeyCount = 1
 				return
 			}
-			folder(p) // the response lists only the keys directly in the folder
+			setFolder(p) // the response lists only the keys directly in the folder
 			p.Flags |= call.KeysOnly
 		}
 		if t.parser.parseList(a.Body, &e) {
-			c.Keys = e.Count
+			c.KeyCount = e.Count
 		}
 	case methodPost:
 		if _, n, ok := t.parser.parseEvent(a.Body); ok {
-			c.Keys, p.End = 1, t.redactor.RedactKey(httpkv.TrimSlash(n.key))
+			c.KeyCount, p.End = 1, t.redactor.RedactKey(httpkv.TrimSlash(n.key))
 		}
 	default:
-		c.Keys = 1
+		c.KeyCount = 1
 	}
 }

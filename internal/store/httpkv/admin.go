@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// MaxAnswer limits the size of a response's body in bytes. Status responses and member lists
+	// MaxResponse limits the size of a response's body in bytes. Status responses and member lists
 	// have a few kilobytes.
-	MaxAnswer = 4 << 20
+	MaxResponse = 4 << 20
 	// MaxHeader limits the size of a response's header in bytes.
 	MaxHeader = 64 << 10
 	// MaxConnections limits the number of concurrent connections to a server. Servers limit the
@@ -37,7 +37,7 @@ func Client(a store.Access) *http.Client {
 		t.TLSClientConfig = a.TLS.Clone()
 		t.TLSClientConfig.NextProtos = nil
 	}
-	return &http.Client{Transport: bounded{t}, CheckRedirect: sameServer}
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: sameServer}
 }
 
 // sameServer returns an error for a redirect to another server, and for too many redirects.
@@ -55,19 +55,19 @@ func sameServer(to *http.Request, via []*http.Request) error {
 type limitKey struct{}
 
 // WithResponseLimit returns a context for requests whose responses may have up to `limit` bytes
-// instead of MaxAnswer. Requests for lists of keys need a higher limit.
+// instead of MaxResponse. Requests for lists of keys need a higher limit.
 func WithResponseLimit(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)
 }
 
-// bounded is a transport that returns an error if a response is too large.
-type bounded struct{ *http.Transport }
+// limitedTransport is a transport that returns an error if a response is too large.
+type limitedTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper. If the server refuses a request with status 429 (too
 // many requests), RoundTrip sends the request again after a pause.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.Transport.RoundTrip(r)
-	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
+	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitAfterRefusal(r.Context(), tries); tries++ {
 		again := r.Clone(r.Context())
 		if r.Body != nil && r.Body != http.NoBody {
 			if r.GetBody == nil {
@@ -85,34 +85,34 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	limit, ok := r.Context().Value(limitKey{}).(int64)
 	if !ok {
-		limit = MaxAnswer
+		limit = MaxResponse
 	}
 	if answer.ContentLength > limit {
 		_ = answer.Body.Close() // the body is not read
-		return nil, tooLong(limit)
+		return nil, tooLargeError(limit)
 	}
-	answer.Body = &body{ReadCloser: answer.Body, left: limit, limit: limit}
+	answer.Body = &body{ReadCloser: answer.Body, bytesLeft: limit, limit: limit}
 	return answer, nil
 }
 
-func tooLong(limit int64) error {
+func tooLargeError(limit int64) error {
 	return fmt.Errorf("the server's response is longer than the limit of %d bytes", limit)
 }
 
 // body is the body of a response. Read returns an error once it has read more than limit bytes.
 type body struct {
 	io.ReadCloser
-	left, limit int64
+	bytesLeft, limit int64
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
+	if int64(len(p)) > b.bytesLeft+1 {
+		p = p[:b.bytesLeft+1]
 	}
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, tooLong(b.limit)
+	if b.bytesLeft -= int64(n); b.bytesLeft < 0 {
+		return 0, tooLargeError(b.limit)
 	}
 	return n, err
 }

@@ -85,7 +85,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	})
 	mux.HandleFunc("/whole", func(w http.ResponseWriter, _ *http.Request) {
-		for range MaxAnswer >> 20 {
+		for range MaxResponse >> 20 {
 			_, _ = w.Write(zeros)
 		}
 	})
@@ -103,7 +103,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", path, len(b), err)
 		}
 	}
-	if b, err := get(t, server.URL+"/whole"); len(b) != MaxAnswer || err != nil {
+	if b, err := get(t, server.URL+"/whole"); len(b) != MaxResponse || err != nil {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	if b, err := get(t, server.URL+"/gzip"); len(b) != small.Len() || err != nil {

@@ -31,31 +31,31 @@ type API interface {
 	Replay(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
-	// Answered handles the response to the request in flight. Either it sets the operation's event
+	// HandleResponse handles the response to the request in flight. Either it sets the operation's event
 	// and returns false, or it sends the operation's next request and returns true.
-	Answered(r *http1.Response, e *store.Event) (more bool)
+	HandleResponse(r *http1.Response, e *store.Event) (pending bool)
 
 	// Watch sends the first query for a watcher. A query blocks until a change occurs, so the
-	// watcher needs its own connection. WatchAnswered sends the next query when the response
+	// watcher needs its own connection. HandleWatchResponse sends the next query when the response
 	// arrives.
 	Watch(op *store.Op)
-	// WatchAnswered handles the response to a watcher's query and appends the watcher's events. It
+	// HandleWatchResponse handles the response to a watcher's query and appends the watcher's events. It
 	// then sends the next query, unless the watcher has ended or the connection accepts no more
 	// requests.
-	WatchAnswered(r *http1.Response, to []store.Event) []store.Event
+	HandleWatchResponse(r *http1.Response, events []store.Event) []store.Event
 	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
 	// STM sends the first request of an optimistic transaction. The transaction needs several
 	// requests and can cause events before it ends.
 	STM(op *store.Op)
-	// STMAnswered handles the response to a request of an optimistic transaction and appends its
+	// HandleSTMResponse handles the response to a request of an optimistic transaction and appends its
 	// events. It then either sends the next request, or appends the event for the operation's
 	// end. An abandoned transaction (r.Late) ends with an event of type store.Late, possibly
 	// after further requests.
-	STMAnswered(r *http1.Response, to []store.Event) []store.Event
-	// CutOff appends the event for the end of a transaction whose connection was lost. The
+	HandleSTMResponse(r *http1.Response, events []store.Event) []store.Event
+	// STMLost appends the event for the end of a transaction whose connection was lost. The
 	// parameter `written` reports whether the request in flight was written completely.
-	CutOff(written bool, to []store.Event) []store.Event
+	STMLost(written bool, events []store.Event) []store.Event
 	// Register sends a request about a service instance (see store.Op.Service).
 	Register(op *store.Op)
 }
@@ -67,8 +67,10 @@ type Basic struct{}
 // Watch implements API.
 func (Basic) Watch(*store.Op) {}
 
-// WatchAnswered implements API.
-func (Basic) WatchAnswered(_ *http1.Response, to []store.Event) []store.Event { return to }
+// HandleWatchResponse implements API.
+func (Basic) HandleWatchResponse(_ *http1.Response, events []store.Event) []store.Event {
+	return events
+}
 
 // KeepAlive implements API.
 func (Basic) KeepAlive(*store.Op) {}
@@ -76,11 +78,11 @@ func (Basic) KeepAlive(*store.Op) {}
 // STM implements API.
 func (Basic) STM(*store.Op) {}
 
-// STMAnswered implements API.
-func (Basic) STMAnswered(_ *http1.Response, to []store.Event) []store.Event { return to }
+// HandleSTMResponse implements API.
+func (Basic) HandleSTMResponse(_ *http1.Response, events []store.Event) []store.Event { return events }
 
-// CutOff implements API.
-func (Basic) CutOff(_ bool, to []store.Event) []store.Event { return to }
+// STMLost implements API.
+func (Basic) STMLost(_ bool, events []store.Event) []store.Event { return events }
 
 // Register implements API.
 func (Basic) Register(*store.Op) {}
@@ -92,21 +94,21 @@ const AnyIndex = -1
 // Codec implements store.Codec. The codec of a store embeds it.
 type Codec struct {
 	*http1.Conn
-	api   API
-	about StoreInfo
-	has   [kv.NumKinds]bool
+	api       API
+	info      StoreInfo
+	supported [kv.NumKinds]bool
 
 	// Fields for the operation in flight. A Range for a single key is sent as a Get.
-	Tag        uint32
-	Kind       kv.Kind
-	Purpose    Purpose
-	Extra      uint32 // number of requests after the first
-	key, value []byte // CAS: key and value of the write that follows the read; Range for a single key: only the key
-	OfService  bool   // the operation is about a service instance (API.Register)
-	Interval          // Range: the requested keys
-	keys       store.Keys
-	Listed     bool // Range: the caller wants the keys in the response
-	Values     bool // Range: the caller also wants the keys' values
+	Tag           uint32
+	Kind          kv.Kind
+	Purpose       Purpose
+	ExtraRequests uint32 // number of requests after the first
+	key, value    []byte // CAS: key and value of the write that follows the read; Range for a single key: only the key
+	ForService    bool   // the operation is about a service instance (API.Register)
+	Interval             // Range: the requested keys
+	keys          store.Keys
+	Listed        bool // Range: the caller wants the keys in the response
+	Values        bool // Range: the caller also wants the keys' values
 }
 
 // Purpose is the reason why the request in flight was sent.
@@ -114,17 +116,17 @@ type Purpose uint8
 
 // Purposes.
 const (
-	WholeOperation Purpose = iota // the request is the whole operation
-	Listing                       // the request is the whole operation, which is a Range
-	ReplayedCall                  // the request is the whole operation, which is a recorded call
-	reading                       // CAS: the request reads the key's version before the write
-	refused                       // the store does not support the operation, so the request is a read instead
-	waiting                       // the request is a watcher's query (API.Watch)
-	stepping                      // one of the requests of an optimistic transaction (API.STM)
+	SingleRequest Purpose = iota // the request is the whole operation
+	Listing                      // the request is the whole operation, which is a Range
+	ReplayedCall                 // the request is the whole operation, which is a recorded call
+	casRead                      // CAS: the request reads the key's version before the write
+	unsupported                  // the store does not support the operation, so the request is a read instead
+	watchQuery                   // the request is a watcher's query (API.Watch)
+	stmRequest                   // one of the requests of an optimistic transaction (API.STM)
 )
 
 // IsWatch reports whether a watcher uses the connection.
-func (d Purpose) IsWatch() bool { return d == waiting }
+func (d Purpose) IsWatch() bool { return d == watchQuery }
 
 // StoreInfo describes a store for the Codec and its messages.
 type StoreInfo struct {
@@ -139,30 +141,30 @@ type StoreInfo struct {
 }
 
 // Init initializes the codec for a new connection.
-func (c *Codec) Init(cfg http1.Config, api API, about StoreInfo) {
-	c.Conn, c.api, c.about = http1.NewConn(cfg), api, about
-	for k := range about.Operations {
-		c.has[k] = true
+func (c *Codec) Init(cfg http1.Config, api API, info StoreInfo) {
+	c.Conn, c.api, c.info = http1.NewConn(cfg), api, info
+	for k := range info.Operations {
+		c.supported[k] = true
 	}
 }
 
 // Submit implements store.Codec.
 func (c *Codec) Submit(op *store.Op) {
 	key := TrimSlash(op.Key)
-	c.Tag, c.Kind, c.Purpose, c.Extra = op.Tag, op.Kind, WholeOperation, 0
-	c.OfService = false
-	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
+	c.Tag, c.Kind, c.Purpose, c.ExtraRequests = op.Tag, op.Kind, SingleRequest, 0
+	c.ForService = false
+	c.keys, c.Listed, c.Values, c.SlashTrimmed = nil, false, false, len(key) < len(op.Key)
 	switch {
 	case op.Call != nil:
 		if c.Purpose = ReplayedCall; op.Range != nil {
 			c.keys = op.Range.Keys
 		}
 		c.api.Replay(op.Call)
-	case !c.has[op.Kind]: // send a read, because only Feed can return the error as an event
-		c.Purpose = refused
+	case !c.supported[op.Kind]: // send a read, because only Feed can return the error as an event
+		c.Purpose = unsupported
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
-		c.OfService = true
+		c.ForService = true
 		c.api.Register(op)
 	case op.Kind == kv.Put:
 		c.api.Write(key, op.Value, AnyIndex)
@@ -173,25 +175,25 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read(key, op.Consistency)
 	case op.Kind == kv.Range:
 		c.Purpose, c.keys = Listing, op.Range.Keys
-		c.want(op)
+		c.set(op)
 		c.api.List(op.Consistency)
 	case op.Kind == kv.Delete:
 		c.api.Remove(key)
 	case op.Kind == kv.CAS && op.Revision >= 0:
 		c.api.Write(key, op.Value, op.Revision)
 	case op.Kind == kv.CAS:
-		c.Purpose = reading
+		c.Purpose = casRead
 		c.key, c.value = append(c.key[:0], key...), append(c.value[:0], op.Value...)
-		c.api.Read(key, kv.None)
+		c.api.Read(key, kv.NoConsistency)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
 	case op.Kind == kv.STM:
-		c.Purpose = stepping
+		c.Purpose = stmRequest
 		c.api.STM(op)
 	case op.Kind == kv.KeepAlive:
 		c.api.KeepAlive(op)
 	case op.Kind == kv.Watch:
-		c.Purpose = waiting
+		c.Purpose = watchQuery
 		c.api.Watch(op)
 	}
 }
@@ -203,19 +205,19 @@ func (c *Codec) BeginList() {
 	c.Values = c.Listed && c.keys.Begin(c.Tag)
 }
 
-// HandOut passes one key from a Range's response to the Range's caller. The key must be spelled
-// as in the operation. The value is passed only if Values is set. HandOut may be called only if
+// PassKey passes one key from a Range's response to the Range's caller. The key must be spelled
+// as in the operation. The value is passed only if Values is set. PassKey may be called only if
 // Listed is set.
-func (c *Codec) HandOut(key, value []byte) {
+func (c *Codec) PassKey(key, value []byte) {
 	if !c.Values {
 		value = nil
 	}
 	c.keys.Add(c.Tag, key, value, 0)
 }
 
-// HandOutVersion passes one key, with its value and version, to the caller. The key is from the
+// PassKeyVersion passes one key, with its value and version, to the caller. The key is from the
 // response to a recorded call.
-func (c *Codec) HandOutVersion(key, value []byte, version int64) {
+func (c *Codec) PassKeyVersion(key, value []byte, version int64) {
 	c.keys.Add(c.Tag, key, value, version)
 }
 
@@ -224,7 +226,7 @@ func (c *Codec) HandOutVersion(key, value []byte, version int64) {
 // event and returns false.
 func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	c.Kind = kv.Get
-	more := c.api.Answered(r, e)
+	more := c.api.HandleResponse(r, e)
 	c.Kind = kv.CAS
 	switch {
 	case more:
@@ -232,7 +234,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	case e.Outcome == kv.Miss:
 		e.Revision = 0
 	case e.Outcome != kv.OK:
-		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
+		if !e.Outcome.Definite() && e.Outcome != kv.WrongResponse {
 			// The compare-and-set failed at its read, so its write was certainly not sent.
 			e.Outcome = kv.NotSent
 		}
@@ -242,8 +244,8 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		*e = store.Event{Tag: e.Tag, Outcome: kv.NotSent, Text: []byte("the server is about to close the connection, so the write was not sent")}
 		return false
 	}
-	c.Purpose = WholeOperation
-	c.Extra++
+	c.Purpose = SingleRequest
+	c.ExtraRequests++
 	c.api.Write(c.key, c.value, e.Revision)
 	return true
 }
@@ -261,48 +263,48 @@ func (c *Codec) Room() int {
 func (c *Codec) Cancel(uint32) bool { return c.Conn.Cancel() }
 
 // Feed implements store.Codec.
-func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+func (c *Codec) Feed(in []byte, events []store.Event) ([]store.Event, error) {
 	r, err := c.Conn.Feed(in)
 	if err != nil {
-		return to, c.explain(err)
+		return events, c.explain(err)
 	}
 	if r == nil {
-		return to, nil
+		return events, nil
 	}
-	return c.answered(r, to), nil
+	return c.answered(r, events), nil
 }
 
-func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
+func (c *Codec) answered(r *http1.Response, events []store.Event) []store.Event {
 	switch c.Purpose {
-	case waiting:
-		return c.api.WatchAnswered(r, to)
-	case stepping:
-		return c.api.STMAnswered(r, to)
+	case watchQuery:
+		return c.api.HandleWatchResponse(r, events)
+	case stmRequest:
+		return c.api.HandleSTMResponse(r, events)
 	}
-	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
-	e, more := &to[len(to)-1], false
+	events = append(events, store.Event{Tag: c.Tag, ExtraRequests: c.ExtraRequests})
+	e, more := &events[len(events)-1], false
 	switch {
 	case r.Late:
-		*e = store.Event{Tag: c.Tag, What: store.Late}
-	case c.Purpose == refused:
-		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" does not support operations of this kind")
-	case c.Purpose == reading:
+		*e = store.Event{Tag: c.Tag, Type: store.LateResponse}
+	case c.Purpose == unsupported:
+		e.Outcome, e.Text = kv.BadRequest, []byte(c.info.Name+" does not support operations of this kind")
+	case c.Purpose == casRead:
 		more = c.swap(r, e)
 	default:
-		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get && c.Purpose != ReplayedCall {
-			c.handOutOne(e)
+		if more = c.api.HandleResponse(r, e); !more && c.keys != nil && c.Kind == kv.Get && c.Purpose != ReplayedCall {
+			c.passSingleKey(e)
 		}
 	}
 	if more {
-		to = to[:len(to)-1]
+		events = events[:len(events)-1]
 	}
-	return to
+	return events
 }
 
-// handOutOne passes the key to the caller after a Range for a single key.
-func (c *Codec) handOutOne(e *store.Event) {
+// passSingleKey passes the key to the caller after a Range for a single key.
+func (c *Codec) passSingleKey(e *store.Event) {
 	if c.BeginList(); e.Outcome == kv.OK {
-		c.HandOut(c.key, e.Value)
+		c.PassKey(c.key, e.Value)
 	}
 }
 
@@ -310,9 +312,9 @@ func (c *Codec) handOutOne(e *store.Event) {
 func (c *Codec) explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
-		return fmt.Errorf("%w: %s", err, c.about.HTTP2)
-	case errors.Is(err, http1.ErrTLS) && c.about.TLS != "":
-		return fmt.Errorf("%w, %s", err, c.about.TLS)
+		return fmt.Errorf("%w: %s", err, c.info.HTTP2)
+	case errors.Is(err, http1.ErrTLS) && c.info.TLS != "":
+		return fmt.Errorf("%w, %s", err, c.info.TLS)
 	case errors.Is(err, http1.ErrTLS):
 		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}
@@ -320,24 +322,24 @@ func (c *Codec) explain(err error) error {
 }
 
 // Lost implements store.Codec.
-func (c *Codec) Lost(to []store.Event) []store.Event {
+func (c *Codec) Lost(events []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Purpose <= ReplayedCall // an operation that needs further requests cannot complete, because they cannot be sent
+	outcome, canComplete := kv.NotSent, c.Purpose <= ReplayedCall // an operation that needs further requests cannot complete, because they cannot be sent
 	switch {
 	case end == http1.Nothing:
-		return to
-	case (c.Purpose == waiting || c.Purpose == stepping) && end == http1.Answered:
-		return c.answered(r, to)
-	case c.Purpose == stepping:
-		return c.api.CutOff(end == http1.Broken, to)
-	case c.Purpose == waiting: // the engine re-creates the watcher on another connection
-		return to
-	case end == http1.Answered && (whole || r.Late):
-		return c.answered(r, to)
-	case end == http1.Broken && whole:
+		return events
+	case (c.Purpose == watchQuery || c.Purpose == stmRequest) && end == http1.Answered:
+		return c.answered(r, events)
+	case c.Purpose == stmRequest:
+		return c.api.STMLost(end == http1.Broken, events)
+	case c.Purpose == watchQuery: // the engine re-creates the watcher on another connection
+		return events
+	case end == http1.Answered && (canComplete || r.Late):
+		return c.answered(r, events)
+	case end == http1.Broken && canComplete:
 		outcome = kv.ConnectionLost
 	}
-	return append(to, store.Event{Tag: c.Tag, Outcome: outcome, Extra: c.Extra})
+	return append(events, store.Event{Tag: c.Tag, Outcome: outcome, ExtraRequests: c.ExtraRequests})
 }
 
 // Tick implements store.Codec. It does nothing.

@@ -37,7 +37,7 @@ func (c *echo) Remove(key []byte)                 { c.sendGet(key) }
 func (c *echo) Transact([]store.Pair)             { c.sendGet(nil) }
 func (c *echo) Replay(*call.Call)                 { c.sendGet(nil) }
 
-func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
+func (c *echo) HandleResponse(r *http1.Response, e *store.Event) bool {
 	switch e.Value = r.Body; r.Status {
 	case 200:
 	case 404:
@@ -73,7 +73,7 @@ func TestLost(t *testing.T) {
 		t.Errorf("%+v %v", e, err)
 	}
 	c.Wrote(len(c.Out()))
-	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].Extra != 1 {
+	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].ExtraRequests != 1 {
 		t.Errorf("while it writes: %+v", e)
 	}
 	c = newEcho()
@@ -165,7 +165,7 @@ func TestLate(t *testing.T) {
 	if c.Cancel(7) || c.Room() != 0 {
 		t.Error("Cancel freed the slot of a written request")
 	}
-	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || err != nil || c.Room() != 1 {
+	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].Type != store.LateResponse || e[0].Tag != 7 || err != nil || c.Room() != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 	c.checkRequest(op)
@@ -187,13 +187,13 @@ func TestHints(t *testing.T) {
 
 func TestInterval(t *testing.T) {
 	var i Interval
-	i.want(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
+	i.set(&store.Op{Key: []byte("/b"), Range: &store.RangeOp{End: []byte("/d"), Limit: 3}})
 	for key, want := range map[string]bool{"a": false, "b": true, "c\xff": true, "d": false, "": false} {
 		if i.Contains([]byte(key)) != want {
 			t.Errorf("%q: %v", key, !want)
 		}
 	}
-	if i.want(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Contains([]byte("\xff\xff")) || i.Contains([]byte("a")) || i.Limit != 0 {
+	if i.set(&store.Op{Key: []byte("b"), Range: &store.RangeOp{End: []byte{0}}}); !i.Contains([]byte("\xff\xff")) || i.Contains([]byte("a")) || i.Limit != 0 {
 		t.Errorf("%+v", i)
 	}
 }

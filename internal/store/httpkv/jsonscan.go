@@ -114,8 +114,8 @@ func (s *JSONScanner) Null() bool {
 	return s.literal("null")
 }
 
-// True scans a Boolean and returns its value.
-func (s *JSONScanner) True() bool {
+// Bool scans a Boolean and returns its value.
+func (s *JSONScanner) Bool() bool {
 	if s.peek() == 't' {
 		return s.literal("true")
 	}

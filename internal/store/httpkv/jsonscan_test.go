@@ -37,7 +37,7 @@ func read(s *JSONScanner, buf []byte) (any, []byte) {
 		s.Null()
 		return nil, buf
 	case 't', 'f':
-		return s.True(), buf
+		return s.Bool(), buf
 	default:
 		return float64(s.Int()), buf
 	}

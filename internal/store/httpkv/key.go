@@ -19,13 +19,13 @@ func TrimSlash(key []byte) []byte {
 // stores can list only all keys of a prefix or folder, without a limit. For these stores, the
 // parser skips keys that are outside the interval.
 type Interval struct {
-	From, To []byte // an empty To means that the interval has no end
-	Limit    int64  // maximum number of keys; 0 for all keys
-	Cut      bool   // the operation's key starts with a slash, which From does not contain
+	From, To     []byte // an empty To means that the interval has no end
+	Limit        int64  // maximum number of keys; 0 for all keys
+	SlashTrimmed bool   // the operation's key starts with a slash, which From does not contain
 }
 
-// want stores the interval that an operation requests.
-func (i *Interval) want(op *store.Op) {
+// set stores the interval that an operation requests.
+func (i *Interval) set(op *store.Op) {
 	i.Limit = op.Range.Limit
 	i.From = append(i.From[:0], TrimSlash(op.Key)...)
 	i.To = append(i.To[:0], TrimSlash(op.Range.End)...)
@@ -34,10 +34,10 @@ func (i *Interval) want(op *store.Op) {
 	}
 }
 
-// AsSpelled returns a key in the operation's spelling: with a leading slash if Cut is set. If
-// AsSpelled adds a slash, it appends the key to buf. The result `rest` is buf after that.
-func (i *Interval) AsSpelled(buf, key []byte) (spelt, rest []byte) {
-	if !i.Cut {
+// RestoreSlash returns a key in the operation's spelling: with a leading slash if Cut is set. If
+// RestoreSlash adds a slash, it appends the key to buf. The result `rest` is buf after that.
+func (i *Interval) RestoreSlash(buf, key []byte) (spelled, rest []byte) {
+	if !i.SlashTrimmed {
 		return key, buf
 	}
 	at := len(buf)

@@ -10,17 +10,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// HeardAPI decodes a store's observed requests and responses into calls.
-type HeardAPI interface {
-	// Asked decodes a request. It sets the call's method and adds at least one part.
-	Asked(c *call.Call, r *Request)
-	// Answered decodes a response. It skips fields that it does not know.
-	Answered(c *call.Call, a *http1.HeardAnswer)
+// TrafficDecoder decodes a store's observed requests and responses into calls.
+type TrafficDecoder interface {
+	// DecodeRequest decodes a request. It sets the call's method and adds at least one part.
+	DecodeRequest(c *call.Call, r *Request)
+	// DecodeResponse decodes a response. It skips fields that it does not know.
+	DecodeResponse(c *call.Call, a *http1.ObservedResponse)
 }
 
 // Request is a request whose target has been parsed.
 type Request struct {
-	*http1.HeardRequest
+	*http1.ObservedRequest
 	Verb  string // the HTTP method, or "other" if no store uses that method
 	Path  string // the decoded path
 	Query Query
@@ -53,65 +53,65 @@ func (q Query) Has(name string) bool {
 
 // Tap implements store.Tap for one connection to a store whose API uses HTTP/1.1.
 type Tap struct {
-	cfg   store.TapConfig
-	api   HeardAPI
-	heard *http1.Overhearer
-	now   int64
-	open  []*call.Call // calls without a response, in the order of the requests
-	free  []*call.Call
+	cfg        store.TapConfig
+	api        TrafficDecoder
+	decoder    *http1.PassiveDecoder
+	now        int64
+	unanswered []*call.Call // calls without a response, in the order of the requests
+	free       []*call.Call
 }
 
 // NewTap returns a Tap for a connection. The Tap must receive the connection's bytes from the
 // start. The parameter `wanted` lists the response header fields that the API needs.
-func NewTap(cfg store.TapConfig, api HeardAPI, wanted ...string) *Tap {
+func NewTap(cfg store.TapConfig, api TrafficDecoder, fieldNames ...string) *Tap {
 	t := &Tap{cfg: cfg, api: api}
-	t.heard = http1.NewOverhearer(t, wanted...)
+	t.decoder = http1.NewPassiveDecoder(t, fieldNames...)
 	return t
 }
 
 // Feed implements store.Tap.
-func (t *Tap) Feed(ofClient bool, at int64, b []byte) error {
+func (t *Tap) Feed(fromClient bool, at int64, b []byte) error {
 	t.now = at
-	return t.heard.Feed(ofClient, b)
+	return t.decoder.Feed(fromClient, b)
 }
 
 // Open implements store.Tap.
-func (t *Tap) Open() int { return len(t.open) }
+func (t *Tap) Open() int { return len(t.unanswered) }
 
 // End implements store.Tap.
 func (t *Tap) End(at int64) {
 	t.now = at
-	t.heard.End()
-	for _, c := range t.open {
+	t.decoder.End()
+	for _, c := range t.unanswered {
 		t.emit(c)
 	}
-	t.open = nil
+	t.unanswered = nil
 }
 
-// Asked implements http1.Heard.
-func (t *Tap) Asked(r *http1.HeardRequest) {
+// OnRequest implements http1.Heard.
+func (t *Tap) OnRequest(r *http1.ObservedRequest) {
 	c := &call.Call{}
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
 		*c = call.Call{Parts: c.Parts[:0]}
 	}
-	c.At, c.Took, c.Conn, c.Sent = t.now, -1, t.cfg.Conn, len(r.Target)+r.Size
+	c.At, c.Duration, c.Conn, c.RequestSize = t.now, -1, t.cfg.Conn, len(r.Target)+r.Size
 	path, query, _ := bytes.Cut(r.Target, []byte{'?'})
 	decoded, err := url.PathUnescape(string(path))
 	if err != nil {
 		decoded = string(path)
 	}
-	t.api.Asked(c, &Request{HeardRequest: r, Verb: verbOf(r.Method), Path: decoded, Query: Query(query)})
+	t.api.DecodeRequest(c, &Request{ObservedRequest: r, Verb: knownMethod(r.Method), Path: decoded, Query: Query(query)})
 	if len(c.Parts) > call.MaxParts {
-		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record can hold"})
-		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: "requests of " + c.Method + " have more parts than a record can hold"})
+		c.Parts = append(c.Parts[:0], call.Part{Action: call.OtherAction})
 	}
-	t.open = append(t.open, c)
+	t.unanswered = append(t.unanswered, c)
 }
 
-// verbOf returns an HTTP method, or "other" for any method that stores do not use. An unknown
+// knownMethod returns an HTTP method, or "other" for any method that stores do not use. An unknown
 // method is not recorded, because it can be any text.
-func verbOf(method []byte) string {
+func knownMethod(method []byte) string {
 	switch v := string(method); v {
 	case "GET", "PUT", "POST", "DELETE", "HEAD":
 		return v
@@ -119,12 +119,12 @@ func verbOf(method []byte) string {
 	return "other"
 }
 
-// Answered implements http1.Heard.
-func (t *Tap) Answered(a *http1.HeardAnswer) {
-	c := t.open[0]
-	t.open = t.open[:copy(t.open, t.open[1:])]
-	c.Took, c.Got = t.now-c.At, a.Size
-	t.api.Answered(c, a)
+// OnResponse implements http1.Heard.
+func (t *Tap) OnResponse(a *http1.ObservedResponse) {
+	c := t.unanswered[0]
+	t.unanswered = t.unanswered[:copy(t.unanswered, t.unanswered[1:])]
+	c.Duration, c.ReplySize = t.now-c.At, a.Size
+	t.api.DecodeResponse(c, a)
 	t.emit(c)
 }
 

@@ -49,12 +49,12 @@ func (c Cache) build(ctx context.Context, s store.ServerSource, progress func(Up
 	if err := m.write(w.out); err != nil {
 		return err
 	}
-	return c.place(w, s)
+	return c.moveIntoCache(w, s)
 }
 
 // sweep removes the temporary folders of builds that were killed.
 func (c Cache) sweep(s store.ServerSource) error {
-	left, err := filepath.Glob(filepath.Join(c.Dir, "."+name(s)+".build-*"))
+	left, err := filepath.Glob(filepath.Join(c.Dir, "."+folderName(s)+".build-*"))
 	if err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func (c Cache) sweep(s store.ServerSource) error {
 }
 
 func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
-	files, err := inputs(s)
+	files, err := buildInputs(s)
 	if err != nil {
 		return w, err
 	}
-	if w.dir, err = os.MkdirTemp(c.Dir, "."+name(s)+".build-"); err != nil {
+	if w.dir, err = os.MkdirTemp(c.Dir, "."+folderName(s)+".build-"); err != nil {
 		return w, err
 	}
 	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
@@ -95,11 +95,11 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	return w, nil
 }
 
-// place renames the build's result to its final name. If an earlier result exists, it is damaged
+// moveIntoCache renames the build's result to its final name. If an earlier result exists, it is damaged
 // or was built from an older description. place moves it into the workspace, which is removed
 // later. Members that still run from the earlier result keep their open files.
-func (c Cache) place(w workspace, s store.ServerSource) error {
-	final := filepath.Join(c.Dir, name(s))
+func (c Cache) moveIntoCache(w workspace, s store.ServerSource) error {
+	final := filepath.Join(c.Dir, folderName(s))
 	if err := os.Rename(final, filepath.Join(w.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -12,23 +12,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// missing returns an error that lists the tools that are not installed. If `running` is set, it
+// missingTools returns an error that lists the tools that are not installed. If `running` is set, it
 // checks only the tools that are needed to run the server.
-func missing(tools []store.Tool, running bool) error {
+func missingTools(tools []store.Tool, forRunning bool) error {
 	var errs []error
 	for _, t := range tools {
-		if running && !t.Running {
+		if forRunning && !t.NeededToRun {
 			continue
 		}
 		if _, err := exec.LookPath(t.Name); err != nil {
-			errs = append(errs, errors.New(t.Missing))
+			errs = append(errs, errors.New(t.MissingMessage))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// inputs returns the source's files. The keys are the files' names in the build.
-func inputs(s store.ServerSource) (map[string][]byte, error) {
+// buildInputs returns the source's files. The keys are the files' names in the build.
+func buildInputs(s store.ServerSource) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if s.Files == nil {
 		return nil, fmt.Errorf("the description of %s %s has no files", s.Store, s.Version)
@@ -58,8 +58,8 @@ type workspace struct {
 // Cache is a folder that contains built servers.
 type Cache struct{ Dir string }
 
-// User returns the cache inside the user's cache folder.
-func User() (Cache, error) {
+// UserCache returns the cache inside the user's cache folder.
+func UserCache() (Cache, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return Cache{}, fmt.Errorf("the user's cache folder, where servers are installed, is not known: %w; set HOME to your home folder", err)
@@ -73,5 +73,5 @@ type Update struct {
 	Detail string // progress within the step, such as "120 of 450 packages"; changes often
 }
 
-// name returns the name of the source's folder inside the cache.
-func name(s store.ServerSource) string { return s.Store + "-" + s.Version }
+// folderName returns the name of the source's folder inside the cache.
+func folderName(s store.ServerSource) string { return s.Store + "-" + s.Version }

@@ -16,7 +16,7 @@ import (
 
 // check verifies the result of a build against the source's Check.
 func check(ctx context.Context, w workspace, s store.ServerSource) error {
-	for _, path := range s.Check.Holds {
+	for _, path := range s.Check.RequiredFiles {
 		if info, err := fs.Stat(os.DirFS(w.out), path); err != nil || info.Size() == 0 {
 			return fmt.Errorf("the build succeeded but did not create %s", path)
 		}
@@ -42,15 +42,15 @@ func check(ctx context.Context, w workspace, s store.ServerSource) error {
 
 // checkModule returns an error unless the binary contains the wanted module, according to the
 // information that the Go toolchain stored in the binary.
-func checkModule(binary, want string) error {
+func checkModule(binary, module string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return fmt.Errorf("the build's result is not a Go binary: %w", err)
 	}
-	if want == "" {
+	if module == "" {
 		return nil
 	}
-	path, version, _ := strings.Cut(want, "@")
+	path, version, _ := strings.Cut(module, "@")
 	for _, m := range append(info.Deps, &info.Main) {
 		if m.Path != path {
 			continue
@@ -72,15 +72,15 @@ func checkVersion(ctx context.Context, w workspace, binary string, c store.Serve
 	if len(c.Args) == 0 {
 		return nil
 	}
-	var said strings.Builder
-	err := run(ctx, command{dir: w.in, name: binary, args: c.Args, line: func(line string) {
-		said.WriteString(line + "\n")
+	var output strings.Builder
+	err := run(ctx, command{dir: w.in, name: binary, args: c.Args, onLine: func(line string) {
+		output.WriteString(line + "\n")
 	}})
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(said.String(), c.Says) {
-		return fmt.Errorf("the output of `%s %s` does not contain %q", filepath.Base(binary), strings.Join(c.Args, " "), c.Says)
+	if !strings.Contains(output.String(), c.ExpectedOutput) {
+		return fmt.Errorf("the output of `%s %s` does not contain %q", filepath.Base(binary), strings.Join(c.Args, " "), c.ExpectedOutput)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	}
 	args = append(append(args, s.Args...), s.Package)
 	done := 0
-	return run(ctx, command{dir: w.in, env: w.env(), name: "go", args: args, line: func(line string) {
+	return run(ctx, command{dir: w.in, env: w.env(), name: "go", args: args, onLine: func(line string) {
 		// With -v the tool prints each package that it compiles. It does not print packages from
 		// the build cache.
 		if !strings.HasPrefix(line, "go: ") && !strings.Contains(line, " ") {
@@ -45,7 +45,7 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 // downloads their modules.
 func goFetch(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) (packages int, err error) {
 	progress(Update{Step: "fetching modules"})
-	err = run(ctx, command{dir: w.in, env: w.env(), name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {
+	err = run(ctx, command{dir: w.in, env: w.env(), name: "go", args: []string{"list", "-deps", s.Package}, onLine: func(line string) {
 		if module, ok := strings.CutPrefix(line, "go: downloading "); ok {
 			progress(Update{Step: "fetching modules", Detail: module})
 			return

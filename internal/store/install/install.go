@@ -22,7 +22,7 @@ import (
 // during a build, the build leaves no files. progress may be nil and is never called
 // concurrently.
 func Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
-	c, err := User()
+	c, err := UserCache()
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +34,7 @@ func Ensure(ctx context.Context, source store.ServerSource, progress func(Update
 // false if the server was never built, or was built from another description. If the server is
 // damaged, the error contains the command that builds it again.
 func Installed(source store.ServerSource) (path string, ok bool, err error) {
-	c, err := User()
+	c, err := UserCache()
 	if err != nil {
 		return "", false, err
 	}
@@ -44,7 +44,7 @@ func Installed(source store.ServerSource) (path string, ok bool, err error) {
 // Executable returns the given path or, if it is empty, the path of the installed server.
 // Launch methods use it. If something is missing, the error says what the user must install.
 func Executable(given string, source store.ServerSource) (string, error) {
-	if err := missing(source.Tools, true); err != nil {
+	if err := missingTools(source.Tools, true); err != nil {
 		return "", err
 	}
 	if given != "" {
@@ -55,7 +55,7 @@ func Executable(given string, source store.ServerSource) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "", fmt.Errorf("%s's server is not installed: run quorumbench stores install %s", source.Store, argument(source))
+		return "", fmt.Errorf("%s's server is not installed: run quorumbench stores install %s", source.Store, installArgument(source))
 	}
 	return path, nil
 }
@@ -63,7 +63,7 @@ func Executable(given string, source store.ServerSource) (string, error) {
 // ExecutableForLaunch returns the result of Executable for a launch. A launch on other machines
 // needs no server on this machine. In that case, the result is only the store's name.
 func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
-	if spec.Elsewhere {
+	if spec.Remote {
 		return source.Store, nil
 	}
 	return Executable(spec.Exec, source)
@@ -84,8 +84,8 @@ func Version(st store.Store, version string) (string, error) {
 	return Executable("", source)
 }
 
-// argument returns the argument with which `stores install` installs this source.
-func argument(s store.ServerSource) string {
+// installArgument returns the argument with which `stores install` installs this source.
+func installArgument(s store.ServerSource) string {
 	if len(s.Versions) > 0 && s.Versions[0] == s.Version {
 		return s.Store
 	}
@@ -100,13 +100,13 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 	if path, ok, err := c.Installed(source); ok && err == nil {
 		return path, nil
 	}
-	if err := missing(source.Tools, false); err != nil {
+	if err := missingTools(source.Tools, false); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return "", fmt.Errorf("cannot create the folder for servers: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Join(c.Dir, "."+name(source)+".lock"), func() {
+	unlock, err := lock(ctx, filepath.Join(c.Dir, "."+folderName(source)+".lock"), func() {
 		progress(Update{Step: "waiting for another process that is building this server"})
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 
 // Installed does the same as the function Installed, for this cache.
 func (c Cache) Installed(source store.ServerSource) (path string, ok bool, err error) {
-	dir := filepath.Join(c.Dir, name(source))
+	dir := filepath.Join(c.Dir, folderName(source))
 	recipe, err := recipeOf(source)
 	if err != nil {
 		return "", false, err
@@ -145,7 +145,7 @@ func (c Cache) Installed(source store.ServerSource) (path string, ok bool, err e
 	}
 	if err != nil {
 		return "", false, fmt.Errorf("the %s server in %s is damaged (%w); run quorumbench stores install %s to build it again",
-			source.Store, dir, err, argument(source))
+			source.Store, dir, err, installArgument(source))
 	}
 	if source.Kind == store.GoModule {
 		return filepath.Join(dir, source.Store), true, nil

@@ -32,8 +32,8 @@ func tiny() store.ServerSource {
 		},
 		Package: "example.test/tiny",
 		LDFlags: "-s -w -X example.test/said.Version=tiny-1.2.3",
-		Tools:   []store.Tool{{Name: "go", Missing: "building tiny needs Go 1.24 or newer"}},
-		Check:   store.ServerCheck{Args: []string{"version"}, Says: "tiny-1.2.3", Holds: []string{"tiny"}},
+		Tools:   []store.Tool{{Name: "go", MissingMessage: "building tiny needs Go 1.24 or newer"}},
+		Check:   store.ServerCheck{Args: []string{"version"}, ExpectedOutput: "tiny-1.2.3", RequiredFiles: []string{"tiny"}},
 		License: "none",
 	}
 }
@@ -67,8 +67,8 @@ func TestGoModule(t *testing.T) {
 	if out, err := exec.Command(path).CombinedOutput(); err != nil || string(out) != "tiny-1.2.3\n" {
 		t.Errorf("it says %q, %v", out, err)
 	}
-	onlyThese(t, c.Dir, ".tiny-1.2.3.lock", "tiny-1.2.3")
-	onlyThese(t, filepath.Join(c.Dir, "tiny-1.2.3"), "manifest.json", "tiny")
+	checkDirContents(t, c.Dir, ".tiny-1.2.3.lock", "tiny-1.2.3")
+	checkDirContents(t, filepath.Join(c.Dir, "tiny-1.2.3"), "manifest.json", "tiny")
 
 	reported = nil
 	again, err := c.Ensure(t.Context(), source, reported.add)
@@ -104,7 +104,7 @@ func TestDamagedServerIsFoundAndBuiltAgain(t *testing.T) {
 			t.Errorf("%s: %v %v", what, ok, err)
 		}
 		ensure(t, c, source)
-		onlyThese(t, c.Dir, ".jars-2.0.lock", "jars-2.0")
+		checkDirContents(t, c.Dir, ".jars-2.0.lock", "jars-2.0")
 	}
 	if err := rewrite(dir, func(m *manifest) { m.Schema++ }); err != nil {
 		t.Fatal(err)
@@ -122,11 +122,11 @@ func TestBuildThatFails(t *testing.T) {
 		"compile": {func(s *store.ServerSource) {
 			s.Files.(fstest.MapFS)["main.go.txt"] = &fstest.MapFile{Data: []byte("package main\n\nfunc main() { nothing() }\n")}
 		}, "undefined: nothing"},
-		"version": {func(s *store.ServerSource) { s.Check.Says = "tiny-9" }, "the output of `tiny version` does not contain \"tiny-9\""},
+		"version": {func(s *store.ServerSource) { s.Check.ExpectedOutput = "tiny-9" }, "the output of `tiny version` does not contain \"tiny-9\""},
 		"module":  {func(s *store.ServerSource) { s.Check.Module = "example.test/other@v1" }, "without the module example.test/other"},
 		"replaced": {func(s *store.ServerSource) { s.Check.Module = "example.test/said@v1" },
 			"the binary was built from example.test/said"},
-		"file":    {func(s *store.ServerSource) { s.Check.Holds = []string{"lib/x.jar"} }, "did not create lib/x.jar"},
+		"file":    {func(s *store.ServerSource) { s.Check.RequiredFiles = []string{"lib/x.jar"} }, "did not create lib/x.jar"},
 		"sum":     {func(s *store.ServerSource) { s.Check.Sums = map[string]string{"tiny": "00"} }, "not 00"},
 		"package": {func(s *store.ServerSource) { s.Package = "example.test/nope" }, "example.test/nope"},
 		"kind":    {func(s *store.ServerSource) { s.Kind = 9 }, "of kind 9"},
@@ -154,7 +154,7 @@ func TestBuildThatFails(t *testing.T) {
 func TestMissingTools(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
 	source := tiny()
-	source.Tools = append(source.Tools, store.Tool{Name: "java", Missing: "tiny needs Java 11 or newer", Running: true})
+	source.Tools = append(source.Tools, store.Tool{Name: "java", MissingMessage: "tiny needs Java 11 or newer", NeededToRun: true})
 	t.Setenv("PATH", t.TempDir())
 	_, err := c.Ensure(t.Context(), source, nil)
 	if err == nil || err.Error() != "building tiny needs Go 1.24 or newer\ntiny needs Java 11 or newer" {
@@ -180,7 +180,7 @@ func TestExecutable(t *testing.T) {
 	if _, err := Executable("", source); err == nil || !strings.HasSuffix(err.Error(), "install tiny@1.2.2") {
 		t.Errorf("%v", err)
 	}
-	cached, err := User()
+	cached, err := UserCache()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,8 +220,8 @@ func ensure(t *testing.T, c Cache, source store.ServerSource) {
 	}
 }
 
-// onlyThese checks that a folder contains the given entries and no others.
-func onlyThese(t *testing.T, dir string, want ...string) {
+// checkDirContents checks that a folder contains the given entries and no others.
+func checkDirContents(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -64,8 +64,8 @@ func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
 	return Cache{Dir: filepath.Join(home, "servers")}, store.ServerSource{
 		Store: "jars", Version: "2.0", Versions: []string{"2.0"}, Kind: store.Maven,
 		Files: fstest.MapFS{"pom.xml": {Data: []byte("<project/>")}},
-		Tools: []store.Tool{{Name: "mvn", Missing: "installing jars needs Maven"}},
-		Check: store.ServerCheck{Holds: []string{"lib/a-2.0.jar"}},
+		Tools: []store.Tool{{Name: "mvn", MissingMessage: "installing jars needs Maven"}},
+		Check: store.ServerCheck{RequiredFiles: []string{"lib/a-2.0.jar"}},
 	}
 }
 
@@ -172,7 +172,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	onlyThese(t, c.Dir, ".jars-2.0.lock")
+	checkDirContents(t, c.Dir, ".jars-2.0.lock")
 	pid, err := strconv.Atoi(runs(t)[0])
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	ensure(t, c, source)
-	onlyThese(t, c.Dir, ".jars-2.0.lock", "jars-2.0")
+	checkDirContents(t, c.Dir, ".jars-2.0.lock", "jars-2.0")
 }
 
 func TestToolThatFails(t *testing.T) {

@@ -131,7 +131,7 @@ func recipeOf(s store.ServerSource) (string, error) {
 		return "", err
 	}
 	h.Write(b)
-	files, err := inputs(s)
+	files, err := buildInputs(s)
 	if err != nil {
 		return "", err
 	}

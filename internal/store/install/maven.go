@@ -23,7 +23,7 @@ func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress
 		"-DoutputDirectory=" + filepath.Join(w.out, "lib"), "-DincludeScope=runtime",
 	}
 	jars := 0
-	return run(ctx, command{dir: w.in, name: "mvn", args: append(args, s.Args...), line: func(line string) {
+	return run(ctx, command{dir: w.in, name: "mvn", args: append(args, s.Args...), onLine: func(line string) {
 		// A line looks like "[INFO] Downloaded from REPOSITORY: URL (SIZE at RATE)". Maven prints
 		// no line for a jar that it already has.
 		_, url, ok := strings.Cut(line, "] Downloaded from ")

@@ -16,18 +16,18 @@ import (
 
 // Limits for the part of a tool's output that an error contains: the last lines.
 const (
-	wordLines = 6
-	wordBytes = 300 // maximum length of a line
+	maxErrorLines   = 6
+	maxErrorLineLen = 300 // maximum length of a line
 )
 
 // killDelay is how long to wait for the remaining output of a tool that was killed.
 const killDelay = 2 * time.Second
 
-// tools lists the environment variables that build tools receive in addition to the usual ones.
+// passedVariables lists the environment variables that build tools receive in addition to the usual ones.
 // They contain the locations of registries, caches and certificate authorities. A wrong
 // location does no harm, because checksums determine what may be downloaded. Variables that
 // change what is built or run, such as GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not in the list.
-var tools = []string{
+var passedVariables = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
@@ -38,7 +38,7 @@ var tools = []string{
 type command struct {
 	dir, name string
 	args, env []string
-	line      func(string) // called with each line of output
+	onLine    func(string) // called with each line of output
 }
 
 // run executes a tool. When ctx ends, it kills the tool and the tool's child processes (on
@@ -46,11 +46,11 @@ type command struct {
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(files.CleanEnviron(tools...), c.env...)
-	out := &lines{each: c.line}
+	cmd.Env = append(files.CleanEnviron(passedVariables...), c.env...)
+	out := &lineWriter{each: c.onLine}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay
-	together(cmd)
+	killWithChildren(cmd)
 	runtime.LockOSThread() // on Linux, the kernel kills the tool when this thread ends (see together)
 	err := cmd.Run()
 	runtime.UnlockOSThread()
@@ -58,20 +58,20 @@ func run(ctx context.Context, c command) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := strings.Join(out.last, " | ")
-	if said == "" {
-		said = "(nothing)"
+	output := strings.Join(out.last, " | ")
+	if output == "" {
+		output = "(nothing)"
 	}
 	what := filepath.Base(c.name)
 	if !strings.HasPrefix(c.args[0], "-") {
 		what += " " + c.args[0]
 	}
-	return fmt.Errorf("`%s` failed with %w; its last output: %s", what, err, said)
+	return fmt.Errorf("`%s` failed with %w; its last output: %s", what, err, output)
 }
 
-// lines splits its input into lines, calls the function `each` with every line, and keeps the
+// lineWriter splits its input into lines, calls the function `each` with every line, and keeps the
 // last lines.
-type lines struct {
+type lineWriter struct {
 	mu   sync.Mutex
 	part []byte
 	last []string
@@ -79,7 +79,7 @@ type lines struct {
 }
 
 // Write implements io.Writer.
-func (l *lines) Write(p []byte) (int, error) {
+func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.part = append(l.part, p...)
@@ -93,24 +93,24 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-func (l *lines) flush() {
+func (l *lineWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handleLine(string(l.part))
 	l.part = nil
 }
 
-func (l *lines) handleLine(line string) {
+func (l *lineWriter) handleLine(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return
 	}
 	l.each(line)
-	if len(line) > wordBytes {
-		line = strings.ToValidUTF8(line[:wordBytes], "") + "..."
+	if len(line) > maxErrorLineLen {
+		line = strings.ToValidUTF8(line[:maxErrorLineLen], "") + "..."
 	}
 	l.last = append(l.last, line)
-	if len(l.last) > wordLines {
+	if len(l.last) > maxErrorLines {
 		l.last = l.last[1:]
 	}
 }

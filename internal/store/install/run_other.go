@@ -4,6 +4,6 @@ package install
 
 import "os/exec"
 
-// together does nothing on this system: cancellation kills only the tool, and the tool's child
+// killWithChildren does nothing on this system: cancellation kills only the tool, and the tool's child
 // processes continue until they end by themselves.
-func together(*exec.Cmd) {}
+func killWithChildren(*exec.Cmd) {}

@@ -14,29 +14,29 @@ type HTTPService interface {
 	// Operation reports whether a request is an operation on keys. The script applies only to
 	// operations, not to administration and denied requests.
 	Operation(r *HTTPRequest) bool
-	// Answer executes a request and appends the response. If `wrong` is null.Answer, the response
+	// Respond executes a request and appends the response. If `wrong` is null.Respond, the response
 	// must be correct. Otherwise `wrong` is the error that the response must contain, such as
 	// null.WrongKey or null.WrongValue.
-	Answer(b []byte, r *HTTPRequest, wrong Kind) []byte
+	Respond(b []byte, r *HTTPRequest, wrong Kind) []byte
 	// Error appends the error response for the NAME in a script's error=NAME.
 	Error(b []byte, name string) []byte
-	// Waits reports whether a request may have to wait for a change. Such a request must not be an
+	// MayWait reports whether a request may have to wait for a change. Such a request must not be an
 	// Operation.
-	Waits(r *HTTPRequest) bool
+	MayWait(r *HTTPRequest) bool
 	// Wait reports whether the request must wait now. If so, the service must call the function
 	// `wake` when the change happens, but at most once. The server answers the request after this
 	// call. If the returned duration passes first, the server answers then.
-	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
+	Wait(r *HTTPRequest, wake func()) (waits bool, maxWait time.Duration)
 }
 
-// NoWaiting implements Waits and Wait for an HTTPService in which no request ever waits.
-type NoWaiting struct{}
+// NeverWaits implements Waits and Wait for an HTTPService in which no request ever waits.
+type NeverWaits struct{}
 
-// Waits implements HTTPService.
-func (NoWaiting) Waits(*HTTPRequest) bool { return false }
+// MayWait implements HTTPService.
+func (NeverWaits) MayWait(*HTTPRequest) bool { return false }
 
 // Wait implements HTTPService.
-func (NoWaiting) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { return false, 0 }
+func (NeverWaits) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { return false, 0 }
 
 // HTTPServer implements store.NullServer.
 type HTTPServer struct {
@@ -68,7 +68,7 @@ func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error 
 		s.services = append(s.services, o.Member(i, listeners))
 	}
 	s.Server = NewServer(o.Script, NetConfig[*conn, *pending]{
-		Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
+		Open: s.open, HandleDue: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
 	})
 	return s.Serve(ctx, listeners)
 }
@@ -79,27 +79,27 @@ const keepBuffer = 1 << 20
 // conn is one connection. Its goroutine reads and answers requests. The server's schedule sends
 // delayed responses. While a response is delayed, later requests on the connection wait.
 type conn struct {
-	Writer  // writes the contents of out; the Writer's lock guards the fields below
-	server  *server
-	service HTTPService
-	member  int    // index of the member that accepted the connection
-	out     []byte // pending output
-	closing bool   // close the connection once out is written
-	in      []byte // bytes that were read while a response was delayed
-	request HTTPRequest
-	served  uint64
-	busy    bool // a response is delayed, or will never be sent
-	last    bool // the current response is the connection's last one
-	pending pending
-	waiting *pending // the request that waits for a change, or nil
+	Writer          // writes the contents of out; the Writer's lock guards the fields below
+	server          *server
+	service         HTTPService
+	member          int    // index of the member that accepted the connection
+	out             []byte // pending output
+	closing         bool   // close the connection once out is written
+	in              []byte // bytes that were read while a response was delayed
+	request         HTTPRequest
+	served          uint64
+	responsePending bool // a response is delayed, or will never be sent
+	isLast          bool // the current response is the connection's last one
+	pending         pending
+	waitingRequest  *pending // the request that waits for a change, or nil
 }
 
 // pending is a delayed response.
 type pending struct {
-	conn *conn
-	kind Kind
-	body []byte
-	asks *HTTPRequest // the request that waits for a change; if nil, body is the response
+	conn           *conn
+	kind           Kind
+	body           []byte
+	waitingRequest *HTTPRequest // the request that waits for a change; if nil, body is the response
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
@@ -113,22 +113,22 @@ func (c *conn) Serve() { c.Feed(c.handleRequests) }
 
 // handleRequests answers the complete requests in the input. While a response is delayed, it
 // stores later requests in c.in.
-func (c *conn) handleRequests(in []byte) (used int, goesOn bool) {
+func (c *conn) handleRequests(in []byte) (used int, keepOpen bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
 	defer c.Unlock()
-	if c.busy || len(c.in) > 0 {
+	if c.responsePending || len(c.in) > 0 {
 		c.in, used = append(c.in, in...), len(in)
-		c.answerKept(now)
-	} else if used = c.answer(in, now); c.busy || used < len(in) {
+		c.answerBuffered(now)
+	} else if used = c.answer(in, now); c.responsePending || used < len(in) {
 		c.in, used = append(c.in, in[used:]...), len(in)
 	}
-	c.Settle()
+	c.FlushAndWait()
 	return used, !c.Ended()
 }
 
-// answerKept answers the requests that arrived while a response was delayed.
-func (c *conn) answerKept(now int64) {
+// answerBuffered answers the requests that arrived while a response was delayed.
+func (c *conn) answerBuffered(now int64) {
 	used := c.answer(c.in, now)
 	c.in = append(c.in[:0], c.in[used:]...)
 }
@@ -136,11 +136,11 @@ func (c *conn) answerKept(now int64) {
 // answer answers requests until a response must be delayed. It returns the number of bytes that it
 // consumed.
 func (c *conn) answer(in []byte, now int64) (used int) {
-	for used < len(in) && !c.busy && !c.last {
+	for used < len(in) && !c.responsePending && !c.isLast {
 		n, err := c.request.parse(in[used:], c.server.authField)
 		if err != nil {
-			c.out = AppendAnswer(c.out, "400 Bad Request", "", err.Error())
-			c.last, used = true, len(in)
+			c.out = AppendResponse(c.out, "400 Bad Request", "", err.Error())
+			c.isLast, used = true, len(in)
 			break
 		}
 		if c.request.Continue {
@@ -152,7 +152,7 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 		used += n
 		c.handle(now)
 	}
-	c.closing = c.closing || c.last && !c.busy
+	c.closing = c.closing || c.isLast && !c.responsePending
 	return used
 }
 
@@ -160,13 +160,13 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 func (c *conn) handle(now int64) {
 	c.served++
 	s := c.server
-	c.last = c.request.Close || s.Script.GoAway > 0 && c.served >= s.Script.GoAway
+	c.isLast = c.request.Close || s.Script.GoAway > 0 && c.served >= s.Script.GoAway
 	if c.wait(now) {
 		return
 	}
 	if s.Run == nil || !c.service.Operation(&c.request) {
 		at := len(c.out)
-		c.out = c.service.Answer(c.out, &c.request, Answer)
+		c.out = c.service.Respond(c.out, &c.request, CorrectResponse)
 		c.announceClose(at)
 		return
 	}
@@ -178,64 +178,64 @@ func (c *conn) handle(now int64) {
 		p.body = c.service.Error(p.body[:0], a.Name)
 	case Reset: // the operation is not executed
 	default:
-		p.body = c.service.Answer(p.body[:0], &c.request, a.Kind)
+		p.body = c.service.Respond(p.body[:0], &c.request, a.Kind)
 	}
 	switch {
 	case a.Kind == Never:
-		c.busy = true
+		c.responsePending = true
 	case due <= now:
 		c.perform()
 	default:
-		c.busy = true
-		s.Schedule(Item[*pending]{Due: due, What: p})
+		c.responsePending = true
+		s.Schedule(Item[*pending]{Due: due, Value: p})
 	}
 }
 
 // wait reports whether the request must wait for a change. If so, it schedules the response.
 func (c *conn) wait(now int64) bool {
-	if !c.service.Waits(&c.request) {
+	if !c.service.MayWait(&c.request) {
 		return false
 	}
-	p := &pending{conn: c, asks: c.request.copied()}
-	waits, most := c.service.Wait(p.asks, func() { c.server.Schedule(Item[*pending]{What: p}) })
+	p := &pending{conn: c, waitingRequest: c.request.copied()}
+	waits, most := c.service.Wait(p.waitingRequest, func() { c.server.Schedule(Item[*pending]{Value: p}) })
 	if waits {
-		c.busy, c.waiting = true, p
-		c.server.Schedule(Item[*pending]{Due: now + int64(most), What: p})
+		c.responsePending, c.waitingRequest = true, p
+		c.server.Schedule(Item[*pending]{Due: now + int64(most), Value: p})
 	}
 	return waits
 }
 
 // answerWaiting answers a request that waited for a change, unless it was already answered.
 func (c *conn) answerWaiting(p *pending) {
-	if c.waiting != p {
+	if c.waitingRequest != p {
 		return
 	}
-	c.waiting, c.busy = nil, false
+	c.waitingRequest, c.responsePending = nil, false
 	at := len(c.out)
-	c.out = c.service.Answer(c.out, p.asks, Answer)
+	c.out = c.service.Respond(c.out, p.waitingRequest, CorrectResponse)
 	c.announceClose(at)
 }
 
 // perform sends the pending response with the fault that the script requires, if any.
 func (c *conn) perform() {
 	p := &c.pending
-	c.busy = false
+	c.responsePending = false
 	at := len(c.out)
 	switch p.kind {
 	case Close:
-		c.last = true
+		c.isLast = true
 	case Reset:
-		c.last = true
+		c.isLast = true
 		c.Reset()
 	case Half:
 		c.out = append(c.out, p.body[:len(p.body)/2]...)
-		c.last = true
+		c.isLast = true
 	case HugeFrame:
 		c.out = append(c.out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n"...)
-		c.busy = true
+		c.responsePending = true
 	case HugeMessage:
 		c.out = append(c.out, "HTTP/1.1 200 OK\r\nContent-Length: 4294967296\r\n\r\n"...)
-		c.busy = true
+		c.responsePending = true
 	default:
 		c.out = append(c.out, p.body...)
 		c.announceClose(at)
@@ -248,7 +248,7 @@ func (c *conn) perform() {
 // announceClose adds the header field Connection: close to the response at out[at:] if this is
 // the last response on the connection.
 func (c *conn) announceClose(at int) {
-	if !c.last {
+	if !c.isLast {
 		return
 	}
 	head := bytes.IndexByte(c.out[at:], '\n') + 1
@@ -263,12 +263,12 @@ func (s *server) sendDue(batch []*pending) {
 		c := p.conn
 		c.Lock()
 		if !c.Ended() {
-			if p.asks != nil {
+			if p.waitingRequest != nil {
 				c.answerWaiting(p)
 			} else {
 				c.perform()
 			}
-			c.answerKept(s.Clock.Now())
+			c.answerBuffered(s.Clock.Now())
 			c.Flush(false)
 		}
 		c.Unlock()

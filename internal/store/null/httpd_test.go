@@ -17,13 +17,13 @@ import (
 )
 
 // echo responds with the contents of the request.
-type echo struct{ NoWaiting }
+type echo struct{ NeverWaits }
 
 func (echo) Operation(r *HTTPRequest) bool { return string(r.Path) != "/admin" }
-func (echo) Answer(b []byte, r *HTTPRequest, _ Kind) []byte {
-	return AppendAnswer(b, "200 OK", "", string(r.Method)+" "+string(r.Path)+" "+string(r.Query)+" "+string(r.Body)+" "+string(r.Auth))
+func (echo) Respond(b []byte, r *HTTPRequest, _ Kind) []byte {
+	return AppendResponse(b, "200 OK", "", string(r.Method)+" "+string(r.Path)+" "+string(r.Query)+" "+string(r.Body)+" "+string(r.Auth))
 }
-func (echo) Error(b []byte, name string) []byte { return AppendAnswer(b, "500 Error", "", name) }
+func (echo) Error(b []byte, name string) []byte { return AppendResponse(b, "500 Error", "", name) }
 
 func start(t *testing.T, script string) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func start(t *testing.T, script string) string {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		storetest.Ended(t, "the null server", ended)
+		storetest.AwaitEnd(t, "the null server", ended)
 	})
 	return l.Addr().String()
 }

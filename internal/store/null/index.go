@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// settle updates the index. It inserts the entries that were added since the last call, and drops
+// updateIndex updates the index. It inserts the entries that were added since the last call, and drops
 // the entries that were removed. It finds their positions by binary search and moves the entries
 // between these positions as blocks. Therefore, listing keys after every write is cheap.
-func (s *Space[T]) settle() {
+func (s *Space[T]) updateIndex() {
 	var added, removed []*Entry[T]
 	for i := range s.shards {
 		h := &s.shards[i]
@@ -32,17 +32,17 @@ func (s *Space[T]) drop(removed []*Entry[T]) {
 	}
 	slices.SortFunc(removed, byKey)
 	gap := s.search(0, len(s.index), []byte(removed[0].Key))
-	kept := gap
+	remaining := gap
 	for i := range removed {
 		next := len(s.index)
 		if i+1 < len(removed) {
 			next = s.search(gap+1, next, []byte(removed[i+1].Key))
 		}
-		kept += copy(s.index[kept:], s.index[gap+1:next])
+		remaining += copy(s.index[remaining:], s.index[gap+1:next])
 		gap = next
 	}
-	clear(s.index[kept:])
-	s.index = s.index[:kept]
+	clear(s.index[remaining:])
+	s.index = s.index[:remaining]
 }
 
 // merge inserts entries into the index, starting with the highest key.

@@ -26,9 +26,9 @@ type Space[T any] struct {
 // MaxShards is the maximum number of shards in a space.
 const MaxShards = 16
 
-// keepAdded limits how many removed entries shard.added keeps. If shard.added has more entries
-// than twice the number of the shard's keys plus keepAdded, its removed entries are deleted.
-const keepAdded = 64
+// maxStaleAdded limits how many removed entries shard.added keeps. If shard.added has more entries
+// than twice the number of the shard's keys plus maxStaleAdded, its removed entries are deleted.
+const maxStaleAdded = 64
 
 type shard[T any] struct {
 	mu      sync.Mutex
@@ -152,7 +152,7 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 	switch {
 	case e.indexed:
 		h.removed = append(h.removed, e)
-	case len(h.added) > 2*len(h.entries)+keepAdded:
+	case len(h.added) > 2*len(h.entries)+maxStaleAdded:
 		h.added = slices.DeleteFunc(h.added, func(e *Entry[T]) bool { return e.removed })
 	}
 }
@@ -161,7 +161,7 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 // If end is empty, the interval has no end. The result is valid until the next call of Interval,
 // even if some of its entries are removed in the meantime. The caller must hold all locks.
 func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
-	s.settle()
+	s.updateIndex()
 	first, last := s.search(0, len(s.index), from), len(s.index)
 	if len(end) > 0 {
 		last = s.search(first, last, end)

@@ -102,7 +102,7 @@ func TestRemovedKeysAreNotKept(t *testing.T) {
 		e.Set(nil, s.NextRevision())
 		s.Remove(e)
 	}
-	if n := len(s.shards[0].added); n > keepAdded+2 {
+	if n := len(s.shards[0].added); n > maxStaleAdded+2 {
 		t.Errorf("%d entries of no key are kept", n)
 	}
 }

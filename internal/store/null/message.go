@@ -136,9 +136,9 @@ func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// AppendAnswer appends a response. An example of `status` is "200 OK". The parameter `fields`
+// AppendResponse appends a response. An example of `status` is "200 OK". The parameter `fields`
 // contains additional header fields, each with a line end.
-func AppendAnswer(b []byte, status, fields, body string) []byte {
+func AppendResponse(b []byte, status, fields, body string) []byte {
 	b = AppendHead(b, status, fields, len(body))
 	return append(b, body...)
 }

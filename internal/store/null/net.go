@@ -49,9 +49,9 @@ type Conn interface {
 type NetConfig[C Conn, T comparable] struct {
 	// Open returns a new connection to the given member, counted from 0.
 	Open func(nc net.Conn, member int) C
-	// Due handles items that are due, in order. It must return quickly, because later items wait
+	// HandleDue handles items that are due, in order. It must return quickly, because later items wait
 	// for it.
-	Due func(batch []T)
+	HandleDue func(batch []T)
 	// MaxDue is the maximum number of items in a batch for Due. It must be at least 1.
 	MaxDue int
 	// TLS is the TLS configuration, or nil for connections without TLS. If Protocol is not empty,
@@ -126,7 +126,7 @@ func (s *Server[C, T]) Serve(ctx context.Context, listeners []net.Listener) erro
 			}
 		})
 	}
-	s.running.Go(s.fire)
+	s.running.Go(s.runSchedule)
 	<-ctx.Done()
 	closeAll(listeners)
 	s.stop()
@@ -160,12 +160,12 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 			nc = tls.Server(nc, s.config.TLS)
 		}
 		c := s.config.Open(nc, member)
-		if !s.enter(c) {
+		if !s.addConn(c) {
 			_ = nc.Close()
 			return nil
 		}
 		s.running.Go(func() {
-			defer s.leave(c)
+			defer s.removeConn(c)
 			if s.Script.Mode != NormalMode {
 				s.refuse(nc, n)
 				return
@@ -175,8 +175,8 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 	}
 }
 
-// enter adds a connection and returns true. If the server is stopping, it only returns false.
-func (s *Server[C, T]) enter(c C) bool {
+// addConn adds a connection and returns true. If the server is stopping, it only returns false.
+func (s *Server[C, T]) addConn(c C) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conns == nil {
@@ -186,7 +186,7 @@ func (s *Server[C, T]) enter(c C) bool {
 	return true
 }
 
-func (s *Server[C, T]) leave(c C) {
+func (s *Server[C, T]) removeConn(c C) {
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()
@@ -234,10 +234,10 @@ func (s *Server[C, T]) hangup() {
 	}
 }
 
-// fire delivers due items until the server stops. It locks its OS thread so that the kernel wakes
+// runSchedule delivers due items until the server stops. It locks its OS thread so that the kernel wakes
 // this thread at the correct time. Otherwise another goroutine might be running on the thread and
 // delay the item.
-func (s *Server[C, T]) fire() {
+func (s *Server[C, T]) runSchedule() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var nothing T
@@ -250,10 +250,10 @@ func (s *Server[C, T]) fire() {
 		for rest := batch; len(rest) > 0; {
 			n := slices.Index(rest, nothing)
 			if n < 0 {
-				s.config.Due(rest)
+				s.config.HandleDue(rest)
 				break
 			}
-			s.config.Due(rest[:n])
+			s.config.HandleDue(rest[:n])
 			s.hangup()
 			rest = rest[n+1:]
 		}
@@ -262,14 +262,14 @@ func (s *Server[C, T]) fire() {
 }
 
 // write writes all of out. If the script sets a chunk size, it writes in chunks.
-func (b *Base) write(to net.Conn, out []byte) error {
+func (b *Base) write(conn net.Conn, out []byte) error {
 	chunk := b.Script.Chunk
 	if chunk == 0 {
-		_, err := to.Write(out)
+		_, err := conn.Write(out)
 		return err
 	}
 	for len(out) > 0 {
-		n, err := to.Write(out[:min(chunk, len(out))])
+		n, err := conn.Write(out[:min(chunk, len(out))])
 		if err != nil {
 			return err
 		}

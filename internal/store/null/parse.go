@@ -83,18 +83,18 @@ type parser struct {
 const statements = "delay, seed, stall, error, reset, never, wrong, lie, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 
 func (p *parser) statement() {
-	p.space()
+	p.skipSpaces()
 	if p.at == p.end {
 		return
 	}
 	begin := p.at
-	p.named(p.word("=@"), begin)
-	if p.space(); p.at < p.end {
+	p.parseNamed(p.word("=@"), begin)
+	if p.skipSpaces(); p.at < p.end {
 		p.fail(p.at, "unexpected %q after %q", strings.TrimSpace(p.text[p.at:p.end]), strings.TrimSpace(p.text[begin:p.at]))
 	}
 }
 
-func (p *parser) named(name string, begin int) {
+func (p *parser) parseNamed(name string, begin int) {
 	s := p.script
 	switch name {
 	case "delay":
@@ -118,7 +118,7 @@ func (p *parser) named(name string, begin int) {
 	case "huge":
 		p.rule(Rule{Kind: map[string]Kind{"frame": HugeFrame, "message": HugeMessage}[p.oneOf("huge", "frame", "message")]})
 	case "close":
-		if p.found('@') {
+		if p.acceptSymbol('@') {
 			s.Closes = append(s.Closes, p.duration(""))
 		} else {
 			p.rule(Rule{Kind: Close})
@@ -126,14 +126,14 @@ func (p *parser) named(name string, begin int) {
 	case "watch":
 		p.event()
 	case "goaway":
-		s.GoAway = p.every()
+		s.GoAway = p.parseEvery()
 	case "chunk":
 		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "not a number of bytes; write a whole number of at least 1"))
-		if p.found('/') {
+		if p.acceptSymbol('/') {
 			s.Pause = p.duration("")
 		}
 	case "lag":
-		p.symbol('=', "lag=300ms")
+		p.expectSymbol('=', "lag=300ms")
 		s.Lag = p.duration("")
 	case "refuse":
 		p.oneOf("refuse", "local")
@@ -148,28 +148,28 @@ func (p *parser) named(name string, begin int) {
 func (p *parser) delay() {
 	const uniform, exponential = "delay=uniform(1ms,5ms)", "delay=exponential(2ms)"
 	d := Delay{Every: 1}
-	p.symbol('=', "delay=1ms, "+uniform+" or "+exponential)
+	p.expectSymbol('=', "delay=1ms, "+uniform+" or "+exponential)
 	switch begin, rest := p.at, p.text[p.at:p.end]; {
 	case strings.HasPrefix(rest, "uniform("):
 		p.at += len("uniform(")
 		d.Distribution, d.Low = Uniform, p.duration(",")
-		p.symbol(',', uniform)
-		p.space()
+		p.expectSymbol(',', uniform)
+		p.skipSpaces()
 		if d.High = p.duration(")"); d.High < d.Low {
 			p.fail(begin, "the bounds in uniform(%s,%s) are swapped; write the lower bound first", d.Low, d.High)
 		}
-		p.symbol(')', uniform)
+		p.expectSymbol(')', uniform)
 	case strings.HasPrefix(rest, "exponential("):
 		p.at += len("exponential(")
 		d.Distribution, d.Low = Exponential, p.duration(")")
-		p.symbol(')', exponential)
+		p.expectSymbol(')', exponential)
 	default:
 		d.Low = p.duration("")
 	}
-	if p.space(); p.at < p.end && !strings.HasPrefix(p.text[p.at:p.end], "on ") {
-		d.Every = p.every()
+	if p.skipSpaces(); p.at < p.end && !strings.HasPrefix(p.text[p.at:p.end], "on ") {
+		d.Every = p.parseEvery()
 	}
-	if p.space(); strings.HasPrefix(p.text[p.at:p.end], "on ") {
+	if p.skipSpaces(); strings.HasPrefix(p.text[p.at:p.end], "on ") {
 		d.Member = p.member()
 	}
 	p.script.Delays = append(p.script.Delays, d)
@@ -177,13 +177,13 @@ func (p *parser) delay() {
 
 func (p *parser) stall() {
 	const form = "stall=1s@4s"
-	p.symbol('=', form)
+	p.expectSymbol('=', form)
 	begin := p.at
 	s := Stall{Length: p.duration("@")}
 	if s.Length == 0 {
 		p.fail(begin, "a stall must be longer than 0")
 	}
-	p.symbol('@', form)
+	p.expectSymbol('@', form)
 	s.Start = p.duration("")
 	p.script.Stalls = append(p.script.Stalls, s)
 }
@@ -191,7 +191,7 @@ func (p *parser) stall() {
 // event parses the rest of a watch statement: =lose, =duplicate, =reorder, =invent or =DURATION,
 // and then every N.
 func (p *parser) event() {
-	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder, watch=invent or watch=5ms")
+	p.expectSymbol('=', "watch=lose, watch=duplicate, watch=reorder, watch=invent or watch=5ms")
 	begin, r := p.at, EventRule{}
 	word := p.word("")
 	switch word {
@@ -206,27 +206,27 @@ func (p *parser) event() {
 	default:
 		var err error
 		r.Fault = Postpone
-		if r.By, err = duration(word); err != nil {
+		if r.Delay, err = duration(word); err != nil {
 			p.fail(begin, "%q is not a fault of a watch event; use lose, duplicate, reorder, invent or a duration such as 5ms", word)
 		}
 	}
-	r.Every = p.every()
+	r.Every = p.parseEvery()
 	p.script.Events = append(p.script.Events, r)
 }
 
 // rule parses "every N" and adds r with this N to the script.
 func (p *parser) rule(r Rule) {
-	r.Every = p.every()
+	r.Every = p.parseEvery()
 	p.script.Rules = append(p.script.Rules, r)
 }
 
-// every parses "every N" and returns N.
-func (p *parser) every() uint64 {
-	p.space()
+// parseEvery parses "every N" and returns N.
+func (p *parser) parseEvery() uint64 {
+	p.skipSpaces()
 	if begin := p.at; p.word("") != "every" {
 		p.fail(begin, "the frequency is missing; write for example \"every 1000\"")
 	}
-	p.space()
+	p.skipSpaces()
 	begin := p.at
 	word := p.word("")
 	n, err := strconv.ParseUint(word, 10, 64)
@@ -239,7 +239,7 @@ func (p *parser) every() uint64 {
 // member parses "on mN" and returns N.
 func (p *parser) member() int {
 	p.word("")
-	p.space()
+	p.skipSpaces()
 	begin := p.at
 	word := p.word("")
 	number, named := strings.CutPrefix(word, "m")
@@ -253,24 +253,24 @@ func (p *parser) member() int {
 // number parses = and a whole number. The number must be at least `least` and must fit into the
 // given number of bits. It ends at a space or at a character in `stop`. The parameter `wrong` is
 // the end of the error for an invalid number.
-func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
-	p.symbol('=', form)
+func (p *parser) number(stop, form string, minimum uint64, bits int, hint string) uint64 {
+	p.expectSymbol('=', form)
 	begin := p.at
 	word := p.word(stop)
 	n, err := strconv.ParseUint(word, 10, bits)
-	if err != nil || n < least {
-		p.fail(begin, "%q is %s", word, wrong)
+	if err != nil || n < minimum {
+		p.fail(begin, "%q is %s", word, hint)
 	}
 	return n
 }
 
 // oneOf parses =NAME, where NAME must be one of names.
-func (p *parser) oneOf(what string, names ...string) string {
-	p.symbol('=', what+"="+strings.Join(names, ", "+what+"="))
+func (p *parser) oneOf(description string, names ...string) string {
+	p.expectSymbol('=', description+"="+strings.Join(names, ", "+description+"="))
 	begin := p.at
 	word := p.word("")
 	if !slices.Contains(names, word) {
-		p.fail(begin, "unknown value of %s: %q; use one of %s", what, word, strings.Join(names, ", "))
+		p.fail(begin, "unknown value of %s: %q; use one of %s", description, word, strings.Join(names, ", "))
 	}
 	return word
 }
@@ -285,16 +285,16 @@ func (p *parser) duration(stop string) time.Duration {
 	return d
 }
 
-// longest is the maximum duration. The limit prevents overflow when durations are added.
-const longest = 1000 * time.Hour
+// maxDuration is the maximum duration. The limit prevents overflow when durations are added.
+const maxDuration = 1000 * time.Hour
 
 func duration(word string) (time.Duration, error) {
 	d, err := time.ParseDuration(word)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%q is not a duration; write for example 250us, 1ms or 1.5s", word)
-	case d < 0 || d > longest:
-		return 0, fmt.Errorf("%s is out of range; a duration must be between 0 and %s", word, longest)
+	case d < 0 || d > maxDuration:
+		return 0, fmt.Errorf("%s is out of range; a duration must be between 0 and %s", word, maxDuration)
 	}
 	return d, nil
 }
@@ -308,15 +308,15 @@ func (p *parser) word(stop string) string {
 	return p.text[begin:p.at]
 }
 
-// symbol parses the character c. If c is missing, the error shows the form of the whole statement.
-func (p *parser) symbol(c byte, form string) {
-	if !p.found(c) {
+// expectSymbol parses the character c. If c is missing, the error shows the form of the whole statement.
+func (p *parser) expectSymbol(c byte, form string) {
+	if !p.acceptSymbol(c) {
 		p.fail(p.at, "%q is missing here; write %s", string(c), form)
 	}
 }
 
-// found reports whether the next character is c. If so, it skips the character.
-func (p *parser) found(c byte) bool {
+// acceptSymbol reports whether the next character is c. If so, it skips the character.
+func (p *parser) acceptSymbol(c byte) bool {
 	if p.at == p.end || p.text[p.at] != c {
 		return false
 	}
@@ -326,7 +326,7 @@ func (p *parser) found(c byte) bool {
 
 const spaces = " \t\r"
 
-func (p *parser) space() {
+func (p *parser) skipSpaces() {
 	for p.at < p.end && strings.IndexByte(spaces, p.text[p.at]) >= 0 {
 		p.at++
 	}

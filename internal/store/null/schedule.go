@@ -14,37 +14,37 @@ type Clock interface {
 // Schedule holds items until they are due. One goroutine takes the items, and sleeps until the
 // first item is due. A schedule allocates no memory once it has reached its maximum size.
 type Schedule[T any] struct {
-	clock Clock
-	most  int
+	clock    Clock
+	maxItems int
 
-	mu      sync.Mutex // guards the fields below
-	heap    []entry[T]
-	turn    uint64
-	armed   int64 // latest argument of Arm, or 0
-	stopped bool
+	mu       sync.Mutex // guards the fields below
+	heap     []entry[T]
+	sequence uint64
+	armed    int64 // latest argument of Arm, or 0
+	stopped  bool
 }
 
 // Item is a value with the time at which it is due, in nanoseconds on the schedule's clock.
 type Item[T any] struct {
-	Due  int64
-	What T
+	Due   int64
+	Value T
 }
 
 // entry is an item in the heap. The field `turn` preserves the order of items that are due at the
 // same time.
 type entry[T any] struct {
 	Item[T]
-	turn uint64
+	sequence uint64
 }
 
 func (a *entry[T]) isBefore(b *entry[T]) bool {
-	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
+	return a.Due < b.Due || a.Due == b.Due && a.sequence < b.sequence
 }
 
 // NewSchedule returns a schedule. Its method Next returns at most maxItems items, and maxItems
 // must be at least 1.
 func NewSchedule[T any](clock Clock, maxItems int) *Schedule[T] {
-	return &Schedule[T]{clock: clock, most: maxItems}
+	return &Schedule[T]{clock: clock, maxItems: maxItems}
 }
 
 // Add adds items.
@@ -55,8 +55,8 @@ func (s *Schedule[T]) Add(items ...Item[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, it := range items {
-		s.turn++
-		s.push(entry[T]{it, s.turn})
+		s.sequence++
+		s.push(entry[T]{it, s.sequence})
 	}
 	if first := s.heap[0].Due; !s.stopped && (s.armed == 0 || first < s.armed) {
 		s.arm(first)
@@ -70,26 +70,26 @@ func (s *Schedule[T]) arm(at int64) {
 
 // Next waits until an item is due. It appends the due items to the given slice, the earliest first.
 // When the schedule is stopped, it returns false. Only one goroutine may call Next.
-func (s *Schedule[T]) Next(to []T) ([]T, bool) {
+func (s *Schedule[T]) Next(items []T) ([]T, bool) {
 	for {
 		s.mu.Lock()
 		if s.stopped {
 			s.mu.Unlock()
-			return to, false
+			return items, false
 		}
 		now := s.clock.Now()
-		for len(s.heap) > 0 && s.heap[0].Due <= now && len(to) < s.most {
-			to = append(to, s.pop())
+		for len(s.heap) > 0 && s.heap[0].Due <= now && len(items) < s.maxItems {
+			items = append(items, s.pop())
 		}
-		if len(to) == 0 {
+		if len(items) == 0 {
 			s.armed = 0
 			if len(s.heap) > 0 {
 				s.arm(s.heap[0].Due)
 			}
 		}
 		s.mu.Unlock()
-		if len(to) > 0 {
-			return to, true
+		if len(items) > 0 {
+			return items, true
 		}
 		s.clock.Wait()
 	}
@@ -118,7 +118,7 @@ func (s *Schedule[T]) push(e entry[T]) {
 }
 
 func (s *Schedule[T]) pop() T {
-	top := s.heap[0].What
+	top := s.heap[0].Value
 	n := len(s.heap) - 1
 	last := s.heap[n]
 	s.heap[n] = entry[T]{}

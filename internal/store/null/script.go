@@ -20,16 +20,16 @@ type Kind uint8
 // The values of Kind. The server executes the operation first, except for Error and Reset. So if a
 // write's response is lost, the write was still executed.
 const (
-	Answer      Kind = iota // the correct response
-	Error                   // an error response; the error is Action.Name
-	Never                   // no response, and the connection stays open
-	Close                   // the connection is closed without a response
-	WrongKey                // a read returns a different key
-	WrongValue              // a read returns a damaged value
-	Half                    // half of the response, and then the connection is closed
-	HugeFrame               // a frame whose length exceeds every limit
-	HugeMessage             // a message with a length of 4 GiB
-	Reset                   // only this request is canceled; the reason is Action.Name
+	CorrectResponse Kind = iota // the correct response
+	Error                       // an error response; the error is Action.Name
+	Never                       // no response, and the connection stays open
+	Close                       // the connection is closed without a response
+	WrongKey                    // a read returns a different key
+	WrongValue                  // a read returns a damaged value
+	Half                        // half of the response, and then the connection is closed
+	HugeFrame                   // a frame whose length exceeds every limit
+	HugeMessage                 // a message with a length of 4 GiB
+	Reset                       // only this request is canceled; the reason is Action.Name
 
 	// The following responses are plausible but wrong. They test the verification of a store's
 	// guarantees. A server that does not support a kind sends the correct response.
@@ -57,7 +57,7 @@ func ResponseRevision(revision int64, k Kind) int64 {
 // Answered reports whether the operation gets a complete response, correct or wrong, when the
 // response is due.
 func (k Kind) Answered() bool {
-	return k == Answer || k == WrongKey || k == WrongValue || k >= LieLost
+	return k == CorrectResponse || k == WrongKey || k == WrongValue || k >= LieLost
 }
 
 // Mode is how the server treats connections as a whole.
@@ -113,7 +113,7 @@ const (
 // write that ten watchers see counts as ten events.
 type EventRule struct {
 	Fault EventFault
-	By    time.Duration // delay, for Postpone
+	Delay time.Duration // delay, for Postpone
 	Every uint64        // at least 1
 }
 
@@ -179,7 +179,7 @@ func (s *Script) Decide(n uint64, member int, arrival time.Duration) Action {
 func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	for i := range s.Events {
 		if r := &s.Events[i]; n%r.Every == 0 {
-			return r.Fault, r.By
+			return r.Fault, r.Delay
 		}
 	}
 	return NoFault, 0
@@ -206,17 +206,17 @@ func (s *Script) delay(n uint64, member int) time.Duration {
 func (d *Delay) draw(seed, n uint64) time.Duration {
 	switch d.Distribution {
 	case Uniform:
-		return d.Low + time.Duration(unit(seed, n)*float64(d.High-d.Low))
+		return d.Low + time.Duration(uniform(seed, n)*float64(d.High-d.Low))
 	case Exponential:
-		return time.Duration(-math.Log(1-unit(seed, n)) * float64(d.Low))
+		return time.Duration(-math.Log(1-uniform(seed, n)) * float64(d.Low))
 	}
 	return d.Low
 }
 
-// unit returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. The
+// uniform returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. The
 // number is output n of SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
 // generator with state, unit can be evaluated for any n.
-func unit(seed, n uint64) float64 {
+func uniform(seed, n uint64) float64 {
 	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
 }
 

@@ -110,7 +110,7 @@ func TestRules(t *testing.T) {
 	}
 	// Multiples of 20 are errors, and other multiples of 4 get no response. The multiples of 5 that
 	// are not multiples of 10 are odd, so none of them is a multiple of 4.
-	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, Answer: 600}
+	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, CorrectResponse: 600}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -151,10 +151,10 @@ func TestRunCountsFromTheFirstOperation(t *testing.T) {
 		got = append(got, result{a.Kind, due - clock, first})
 	}
 	want := []result{
-		{Answer, 1_000_000, true},
-		{Answer, 501_000_000, false},
+		{CorrectResponse, 1_000_000, true},
+		{CorrectResponse, 501_000_000, false},
 		{Error, 2_000_000_000, false},
-		{Answer, 3_001_000_000, false},
+		{CorrectResponse, 3_001_000_000, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

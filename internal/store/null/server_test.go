@@ -17,17 +17,17 @@ import (
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// later is a connection that sends back each byte that it reads, one microsecond after it reads
+// delayedConn is a connection that sends back each byte that it reads, one microsecond after it reads
 // it.
-type later struct {
+type delayedConn struct {
 	Writer
-	server  *Server[*later, *later]
+	server  *Server[*delayedConn, *delayedConn]
 	taken   chan<- struct{} // signals that a byte was read
 	out     []byte
 	closing bool
 }
 
-func (c *later) Serve() {
+func (c *delayedConn) Serve() {
 	defer c.End()
 	b := make([]byte, 1)
 	for {
@@ -38,7 +38,7 @@ func (c *later) Serve() {
 		if c.server.Run != nil {
 			c.server.Arrive(now, 0)
 		}
-		c.server.Schedule(Item[*later]{Due: now + 1000, What: c})
+		c.server.Schedule(Item[*delayedConn]{Due: now + 1000, Value: c})
 		c.taken <- struct{}{}
 	}
 }
@@ -55,15 +55,15 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s *Server[*later, *later]
-	s = NewServer(script, NetConfig[*later, *later]{
+	var s *Server[*delayedConn, *delayedConn]
+	s = NewServer(script, NetConfig[*delayedConn, *delayedConn]{
 		MaxDue: 2,
-		Open: func(nc net.Conn, _ int) *later {
-			c := &later{server: s, taken: taken}
+		Open: func(nc net.Conn, _ int) *delayedConn {
+			c := &delayedConn{server: s, taken: taken}
 			c.Init(&s.Base, nc, &c.out, &c.closing)
 			return c
 		},
-		Due: func(batch []*later) {
+		HandleDue: func(batch []*delayedConn) {
 			for _, c := range batch {
 				c.Lock()
 				c.out = append(c.out, "x"...)
@@ -84,7 +84,7 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 	t.Cleanup(func() { _ = c.Close() })
 	return c, func() {
 		cancel()
-		storetest.Ended(t, "the null server", ended)
+		storetest.AwaitEnd(t, "the null server", ended)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestModes(t *testing.T) {
 
 // TestListenerFails checks that Serve returns an error if a listener fails.
 func TestListenerFails(t *testing.T) {
-	s := NewServer(&Script{}, NetConfig[*later, *later]{MaxDue: 1})
+	s := NewServer(&Script{}, NetConfig[*delayedConn, *delayedConn]{MaxDue: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

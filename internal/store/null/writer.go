@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// keepAt is the maximum size in bytes of a buffer that is kept for reuse. It is also the limit
+// maxKeptBuffer is the maximum size in bytes of a buffer that is kept for reuse. It is also the limit
 // for output that waits for a slow client. Above this limit, the server stops reading from the
 // client.
-const keepAt = 4 << 20
+const maxKeptBuffer = 4 << 20
 
 // linger is how long the server reads and discards the client's data after it has closed its own
 // side of the connection. If the server closed a socket with unread bytes, the last responses
@@ -33,7 +33,7 @@ type Writer struct {
 	spare   []byte     // the other buffer; it is swapped with out
 	writing bool       // a goroutine that does not hold the lock is writing
 	written *sync.Cond // signaled when writing becomes false
-	over    bool       // the connection has ended
+	ended   bool       // the connection has ended
 	reset   bool       // close with a TCP reset
 }
 
@@ -54,20 +54,20 @@ func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 func (w *Writer) Socket() net.Conn { return w.net }
 
 // Ended reports whether the connection has ended. The caller must hold the lock.
-func (w *Writer) Ended() bool { return w.over }
+func (w *Writer) Ended() bool { return w.ended }
 
 // Flush writes the output. If `block` is not set, it writes only as much as the network accepts
 // immediately, and another goroutine writes the rest. The caller must hold the lock, but Flush
 // releases it while a write blocks.
 func (w *Writer) Flush(block bool) {
-	if w.writing || w.over {
+	if w.writing || w.ended {
 		return
 	}
 	if w.raw != nil && len(*w.out) > 0 {
 		w.tryWrite()
 	}
 	switch {
-	case w.over:
+	case w.ended:
 	case len(*w.out) == 0:
 		w.finish()
 	case block:
@@ -83,12 +83,12 @@ func (w *Writer) Flush(block bool) {
 	}
 }
 
-// Settle flushes the output. If the connection is being closed, or if too much output waits for a
+// FlushAndWait flushes the output. If the connection is being closed, or if too much output waits for a
 // slow client, it also waits until other goroutines have written. The caller must hold the lock,
-// but Settle releases it while it waits.
-func (w *Writer) Settle() {
+// but FlushAndWait releases it while it waits.
+func (w *Writer) FlushAndWait() {
 	w.Flush(true)
-	for w.writing && (*w.closing || len(*w.out) > keepAt) {
+	for w.writing && (*w.closing || len(*w.out) > maxKeptBuffer) {
 		w.written.Wait()
 	}
 }
@@ -106,13 +106,13 @@ func (w *Writer) tryWrite() {
 
 // drain writes until no output remains.
 func (w *Writer) drain() {
-	for len(*w.out) > 0 && !w.over {
+	for len(*w.out) > 0 && !w.ended {
 		out := *w.out
 		*w.out = w.spare[:0]
 		w.Unlock()
 		err := w.base.write(w.net, out)
 		w.Lock()
-		if w.spare = out; cap(out) > keepAt {
+		if w.spare = out; cap(out) > maxKeptBuffer {
 			w.spare = nil
 		}
 		if err != nil {
@@ -130,10 +130,10 @@ func (w *Writer) Reset() { *w.closing, w.reset = true, true }
 
 // finish closes the connection if closing is set. The caller calls it when all output is written.
 func (w *Writer) finish() {
-	if !*w.closing || w.over {
+	if !*w.closing || w.ended {
 		return
 	}
-	w.over = true
+	w.ended = true
 	if w.reset {
 		under := w.net
 		if t, ok := under.(*tls.Conn); ok {
@@ -154,7 +154,7 @@ func (w *Writer) finish() {
 
 // end closes the connection at once.
 func (w *Writer) end() {
-	w.over = true
+	w.ended = true
 	_ = w.net.Close()
 }
 
@@ -181,7 +181,7 @@ const readBuffer = 64 << 10
 // the connection ends or the function returns goesOn = false. If the function does not use all
 // bytes, Feed calls it again with the remaining bytes and further bytes, in a larger buffer if
 // necessary. The function must limit how many bytes it leaves unused.
-func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
+func (w *Writer) Feed(take func(in []byte) (used int, keepOpen bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0
 	for goesOn := true; goesOn; {

@@ -23,7 +23,7 @@ func mute(t *testing.T) (endpoint string) {
 	return l.Addr().String() // the kernel accepts connections to it
 }
 
-func served(t *testing.T, st store.NullServed) (endpoint string) {
+func served(t *testing.T, st store.NullServerProvider) (endpoint string) {
 	t.Helper()
 	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
@@ -35,7 +35,7 @@ func served(t *testing.T, st store.NullServed) (endpoint string) {
 func TestMuteMemberDelaysNoOther(t *testing.T) {
 	const given = time.Second
 	for _, st := range registry.All() {
-		null, ok := st.(store.NullServed)
+		null, ok := st.(store.NullServerProvider)
 		if !ok {
 			continue
 		}
@@ -52,7 +52,7 @@ func TestMuteMemberDelaysNoOther(t *testing.T) {
 			if err != nil || len(s.Members) != 2 {
 				t.Fatalf("status %+v, %v", s, err)
 			}
-			if m := s.Members[0]; m.Err == nil || m.Gone {
+			if m := s.Members[0]; m.Err == nil || m.ProcessEnded {
 				t.Errorf("the mute member is %+v", m)
 			}
 			if m := s.Members[1]; m.Err != nil {

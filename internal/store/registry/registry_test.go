@@ -34,7 +34,7 @@ func TestStoresAgreeWithTheirCapabilities(t *testing.T) {
 			t.Errorf("the name %q is empty or taken", s.Name())
 		}
 		seen[s.Name()] = true
-		t.Run(s.Name(), func(t *testing.T) { storetest.Agrees(t, s) })
+		t.Run(s.Name(), func(t *testing.T) { storetest.CheckCapabilities(t, s) })
 	}
 }
 
@@ -46,7 +46,7 @@ func TestCatalog(t *testing.T) {
 	for _, ok := range []struct {
 		k kv.Kind
 		c kv.Consistency
-	}{{kv.Put, kv.None}, {kv.Get, kv.Linearizable}, {kv.Range, kv.Local}, {kv.Delete, kv.None}} {
+	}{{kv.Put, kv.NoConsistency}, {kv.Get, kv.Linearizable}, {kv.Range, kv.Local}, {kv.Delete, kv.NoConsistency}} {
 		if err := c.Capabilities("etcd").CheckOperation("etcd", ok.k, ok.c); err != nil {
 			t.Error(err)
 		}
@@ -57,19 +57,19 @@ func TestCatalog(t *testing.T) {
 		c     kv.Consistency
 		want  string
 	}{
-		{"etcd", kv.Get, kv.Lease, "it supports linearizable (ReadIndex"},
+		{"etcd", kv.Get, kv.LeaderLease, "it supports linearizable (ReadIndex"},
 		{"etcd", kv.Put, kv.Local, "remove the consistency"},
-		{"etcd", kv.NumKinds, kv.None, "its operations are put, get, range"},
-		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
-		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
-		{"cetcd", kv.Get, kv.Lease, "has no lease reads"},
-		{"redis", kv.Put, kv.None, "has no operation put"},
+		{"etcd", kv.NumKinds, kv.NoConsistency, "its operations are put, get, range"},
+		{"etcdv2", kv.Txn, kv.NoConsistency, "no operation txn"},
+		{"cetcd", kv.Delete, kv.NoConsistency, "deletes nothing"},
+		{"cetcd", kv.Get, kv.LeaderLease, "has no lease reads"},
+		{"redis", kv.Put, kv.NoConsistency, "has no operation put"},
 	} {
 		if err := c.Capabilities(bad.store).CheckOperation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s %s %s: %v", bad.store, bad.k, bad.c, err)
 		}
 	}
-	if c.Capabilities("etcd").InFlight != 0 || c.Capabilities("consul").InFlight != 1 {
+	if c.Capabilities("etcd").MaxInFlight != 0 || c.Capabilities("consul").MaxInFlight != 1 {
 		t.Error("in flight")
 	}
 	settings, err := c.Settings("etcd", nil)

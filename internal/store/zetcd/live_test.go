@@ -19,7 +19,7 @@ func TestConform(t *testing.T) {
 	f := storetest.Fixture{
 		Store: New(), TxnNeedsKeys: true,
 		Start: func(t *testing.T, o storetest.Options) *storetest.Server {
-			c := proxied.Start(t, New(), servers.Installed(t, New()), max(o.Members, 1))
+			c := proxied.Start(t, New(), servers.InstalledServer(t, New()), max(o.Members, 1))
 			return &storetest.Server{Access: c.Access, Kill: func(i int) { c.EndServers(i) }}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
@@ -36,9 +36,9 @@ func TestConform(t *testing.T) {
 // TestLive checks properties of zetcd: a put of a new node needs a second request, a multi of new
 // nodes fails, and all Stats in the reply to a multi show the state after its last write.
 func TestLive(t *testing.T) {
-	c := proxied.Start(t, New(), servers.Installed(t, New()), 1)
+	c := proxied.Start(t, New(), servers.InstalledServer(t, New()), 1)
 	w := storetest.Dial(t, New(), c.Access)
-	if e := w.Want(kv.OK, storetest.Put("k", nil)); e.Extra == 0 {
+	if e := w.Want(kv.OK, storetest.Put("k", nil)); e.ExtraRequests == 0 {
 		t.Error("a put of a key that is not there took one request")
 	}
 	pairs := []store.Pair{{Key: []byte("t1"), Value: []byte("v1")}, {Key: []byte("t2"), Value: []byte("v2")}}
@@ -78,7 +78,7 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 	}
 	// If quorumbench did not start a proxy, only the proxy's availability is known.
 	a := c.Access
-	a.Behind = nil
+	a.Backends = nil
 	admin, err := New().Admin(a)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 		status, err = admin.Status(t.Context())
 		return err == nil
 	})
-	if status.Members[0].Role != kv.Unknown || status.Leader() != nil {
+	if status.Members[0].Role != kv.UnknownRole || status.Leader() != nil {
 		t.Errorf("status of a stranger %+v", status)
 	}
 }
@@ -99,7 +99,7 @@ const noQuorum = 3 * time.Second
 // TestLiveWithoutQuorum checks that, without a quorum, local reads succeed but writes and
 // linearizable reads do not.
 func TestLiveWithoutQuorum(t *testing.T) {
-	c := proxied.Start(t, New(), servers.Installed(t, New()), 3)
+	c := proxied.Start(t, New(), servers.InstalledServer(t, New()), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	other := storetest.Dial(t, New(), c.Access)
 	other.Ready() // wait for the session now, because opening it needs a write

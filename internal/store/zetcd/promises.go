@@ -20,13 +20,13 @@ const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guaran
 // zketcd.go). The codec then repeats a put, as that error requires.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
-		Of: map[history.Promise]string{
-			history.Order:    txns + "operations \"occur in a total order, consistent with real-time order of those operations\"; the revisions show this order",
-			history.Snapshot: txns + "the header of a response contains the revision of the store at which the response was created",
-			history.Durable:  txns + "\"Any completed operations are durable\"",
+		Sources: map[history.Promise]string{
+			history.RevisionOrder: txns + "operations \"occur in a total order, consistent with real-time order of those operations\"; the revisions show this order",
+			history.Snapshot:      txns + "the header of a response contains the revision of the store at which the response was created",
+			history.Durable:       txns + "\"Any completed operations are durable\"",
 		},
-		Own:     kv.Linearizable, // sync is a linearizable read in etcd; the read after it is local
-		Counted: true,
-		Unsure:  true,
+		MemberReadLevel:     kv.Linearizable, // sync is a linearizable read in etcd; the read after it is local
+		VersionsCountWrites: true,
+		AmbiguousResults:    true,
 	}
 }

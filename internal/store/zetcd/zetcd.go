@@ -42,12 +42,12 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Linearizable: "sync, then getData: sync is a linearizable read (ReadIndex) on zetcd's etcd member, and that member responds to getData from its applied state. A zetcd process with several etcd endpoints may send getData to another member",
 			kv.Local:        "getData: a serializable transaction on the proxy's etcd member, which responds from its applied state; the response may be stale",
 		},
-		ShortOf: map[kv.Consistency]string{
+		WeakerReads: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData: the proxy's etcd member executes the sync as a quorum read, but it responds to the getData from its applied state",
 		},
-		Ordered: true,
+		OrderedResponses: true,
 	})
-	can.Features[kv.Order] = "the zxid in each response, which is etcd's revision minus 1, and each node's mzxid and version"
+	can.Features[kv.WriteOrder] = "the zxid in each response, which is etcd's revision minus 1, and each node's mzxid and version"
 	return can
 }
 
@@ -103,11 +103,11 @@ type admin struct {
 // Tap implements store.Tapped.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return zookeeper.NewTap(cfg) }
 
-// Replays implements store.Replayer.
-func (*Store) Replays(r *call.Call) bool { return zookeeper.Replays(r) }
+// CanReplay implements store.Replayer.
+func (*Store) CanReplay(r *call.Call) bool { return zookeeper.CanReplay(r) }
 
-// Requires implements store.Replayer.
-func (*Store) Requires(p *call.Part) []byte { return zookeeper.Requires(p) }
+// RequiredKey implements store.Replayer.
+func (*Store) RequiredKey(p *call.Part) []byte { return zookeeper.RequiredKey(p) }
 
 // Codecs implements store.Store. It returns ZooKeeper's codecs, restricted to the requests that
 // zetcd supports (not setACL, getACL, users, TTL nodes and persistent watches).
@@ -117,4 +117,4 @@ func (*Store) Codecs(a store.Access) store.Codecs { return dialect.Codecs(a) }
 // of one etcd member, and a zetcd process with several endpoints may choose a member that lags.
 // The root's Stat counts an additional child, because in ZooKeeper the root contains ZooKeeper's
 // own node. zetcd reads the Stats for the reply to a multi after the whole transaction.
-var dialect = zookeeper.Dialect{GoesBack: true, HidesChild: true, LateStats: true}
+var dialect = zookeeper.Dialect{MayReadOlderState: true, MayHideChild: true, StatsAfterMulti: true}

@@ -54,7 +54,7 @@ func TestLaunch(t *testing.T) {
 	if p.Path != "/opt/zetcd" || !slices.Equal(p.Args, want) || p.Name != "m1" || p.Endpoint != "127.0.0.1:3" {
 		t.Errorf("the proxy: %+v", p)
 	}
-	b := p.Behind[0]
+	b := p.Backends[0]
 	if b.Name != "m1-etcd" || b.Path != "/self" || b.Endpoint != "127.0.0.1:1" || b.DataDir != p.DataDir || b.LogFile == p.LogFile {
 		t.Errorf("the server behind: %+v", b)
 	}

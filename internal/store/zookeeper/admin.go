@@ -28,7 +28,7 @@ func (*admin) Close() error { return nil }
 // Status implements store.Admin. It queries all endpoints concurrently. The dial timeout limits
 // each query.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
-	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.askOne(ctx, a.access.Endpoints[i]) })
+	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.queryMember(ctx, a.access.Endpoints[i]) })
 	if err != nil {
 		return s, err
 	}
@@ -36,25 +36,25 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	// an earlier term. Opening and closing a session at the leader creates a transaction in the new
 	// term.
 	l := s.Leader()
-	if l != nil && slices.ContainsFunc(s.Members, func(m store.Member) bool { return isBehind(m, l.Term) }) {
+	if l != nil && slices.ContainsFunc(s.Members, func(m store.Member) bool { return isLagging(m, l.Term) }) {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
-		if a.touch(asked, l.Endpoint) == nil {
-			a.askBehind(ctx, &s, l.Term)
+		if a.createTransactions(asked, l.Endpoint) == nil {
+			a.requeryLagging(ctx, &s, l.Term)
 		}
 	}
 	return s, nil
 }
 
-// askBehind repeats the query of each member whose newest transaction is from an earlier term. If
-// a member does not respond this time, askBehind keeps the member's previous response. (A silent
+// requeryLagging repeats the query of each member whose newest transaction is from an earlier term. If
+// a member does not respond this time, requeryLagging keeps the member's previous response. (A silent
 // member may have used up the time limit.)
-func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
+func (a *admin) requeryLagging(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
-		if m := &s.Members[i]; isBehind(*m, term) {
+		if m := &s.Members[i]; isLagging(*m, term) {
 			asked.Go(func() {
-				if now := a.askOne(ctx, m.Endpoint); now.Err == nil {
+				if now := a.queryMember(ctx, m.Endpoint); now.Err == nil {
 					*m = now
 				}
 			})
@@ -66,7 +66,7 @@ func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	}
 }
 
-func isBehind(m store.Member, term uint64) bool {
+func isLagging(m store.Member, term uint64) bool {
 	return m.Err == nil && (m.Role == kv.Follower || m.Role == kv.NonVoter) && m.Term < term
 }
 
@@ -75,24 +75,24 @@ func isBehind(m store.Member, term uint64) bool {
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	m := a.serve(ctx, a.access.Endpoints[i])
+	m := a.queryServing(ctx, a.access.Endpoints[i])
 	if m.Err == nil {
 		a.identify(ctx, &m)
 	}
 	return m
 }
 
-// askOne sends the four-letter words srvr, conf and dirs. It ignores an error from conf or dirs,
+// queryMember sends the four-letter words srvr, conf and dirs. It ignores an error from conf or dirs,
 // because a member may be configured not to answer them.
-func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
+func (a *admin) queryMember(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	m := a.serve(ctx, endpoint)
+	m := a.queryServing(ctx, endpoint)
 	if m.Err != nil {
 		return m
 	}
 	a.identify(ctx, &m)
-	if text, err := word(ctx, a.access, endpoint, "dirs"); err == nil {
+	if text, err := sendWord(ctx, a.access, endpoint, "dirs"); err == nil {
 		data, _ := strconv.ParseInt(field(text, "datadir_size:"), 10, 64)
 		logs, _ := strconv.ParseInt(field(text, "logdir_size:"), 10, 64)
 		if m.DBSize = data; logs != data { // if both are in the same folder, count it once
@@ -102,11 +102,11 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// serve sends the four-letter word srvr, which every member answers unless its configuration
+// queryServing sends the four-letter word srvr, which every member answers unless its configuration
 // forbids it. If a member reports that it is not serving requests, for example during an election,
 // serve still treats it as responding.
-func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
-	m, _ := a.serveAt(ctx, endpoint)
+func (a *admin) queryServing(ctx context.Context, endpoint string) store.Member {
+	m, _ := a.queryZxid(ctx, endpoint)
 	return m
 }
 
@@ -115,7 +115,7 @@ func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	m, zxid := a.serveAt(ctx, a.access.Endpoints[i])
+	m, zxid := a.queryZxid(ctx, a.access.Endpoints[i])
 	if m.Err == nil && zxid == 0 {
 		return 0, fmt.Errorf("%s is not serving requests at present", m.Endpoint)
 	}
@@ -142,11 +142,11 @@ func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	return newest, err
 }
 
-// serveAt does the same as serve, and also returns the zxid of the last transaction that the member
+// queryZxid does the same as serve, and also returns the zxid of the last transaction that the member
 // applied.
-func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
+func (a *admin) queryZxid(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
 	m.Endpoint = endpoint
-	text, err := word(ctx, a.access, endpoint, "srvr")
+	text, err := sendWord(ctx, a.access, endpoint, "srvr")
 	if errors.Is(err, errNotServing) {
 		return m, 0
 	}
@@ -154,7 +154,7 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 		err = errors.New("the response to the four-letter word srvr is not in ZooKeeper's format")
 	}
 	if err != nil {
-		m.Err, m.Gone = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.IsRefused(err)
+		m.Err, m.ProcessEnded = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.IsConnectionRefused(err)
 		return m, 0
 	}
 	m.Version, _, _ = strings.Cut(field(text, "Zookeeper version:"), "-")
@@ -183,7 +183,7 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 	known := a.identities[m.Endpoint]
 	a.mu.Unlock()
 	if known.id == 0 {
-		text, err := word(ctx, a.access, m.Endpoint, "conf")
+		text, err := sendWord(ctx, a.access, m.Endpoint, "conf")
 		switch {
 		case errors.Is(err, errNotServing):
 			return // ask again once the member serves requests
@@ -235,7 +235,7 @@ func peerAddresses(config string) (peers []string) {
 	return peers
 }
 
-// UserUnchecked implements store.Admin.
-func (*admin) UserUnchecked(context.Context) (string, error) {
+// UncheckedUserReason implements store.Admin.
+func (*admin) UncheckedUserReason(context.Context) (string, error) {
 	return "ZooKeeper has no list of users and accepts any name and password; the load's nodes are accessible only to that user", nil
 }

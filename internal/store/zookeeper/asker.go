@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// asker is a session with one member that sends one request at a time. It uses the load's
+// adminSession is a session with one member that sends one request at a time. It uses the load's
 // protocol code instead of the common Go library, because that library trusts the server. With
 // that library, quorumbench would crash if a server sent a session timeout of 0 ms or a list of
 // 2^31 names.
-type asker struct {
+type adminSession struct {
 	ctx     context.Context
 	timeout time.Duration // limit for one request
 	conn    net.Conn
@@ -27,11 +27,11 @@ type asker struct {
 	buf     []byte
 }
 
-// begin opens a session at the first endpoint that accepts one.
-func (a *admin) begin(ctx context.Context) (*asker, error) {
+// openSession opens a session at the first endpoint that accepts one.
+func (a *admin) openSession(ctx context.Context) (*adminSession, error) {
 	var errs []string
 	for _, e := range a.access.Endpoints {
-		s, err := a.beginAt(ctx, e)
+		s, err := a.openSessionAt(ctx, e)
 		if err == nil {
 			return s, nil
 		}
@@ -40,8 +40,8 @@ func (a *admin) begin(ctx context.Context) (*asker, error) {
 	return nil, fmt.Errorf("cannot open a session at the ZooKeeper cluster: %s", strings.Join(errs, "; "))
 }
 
-// beginAt opens a session at an endpoint. It authenticates if the access has a user.
-func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
+// openSessionAt opens a session at an endpoint. It authenticates if the access has a user.
+func (a *admin) openSessionAt(ctx context.Context, endpoint string) (*adminSession, error) {
 	dialing, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	conn, err := a.access.ConnectSecure(dialing, endpoint)
@@ -52,7 +52,7 @@ func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	if a.access.User != "" {
 		cfg.Auth = a.access.User + ":" + a.access.Password
 	}
-	s := &asker{ctx: ctx, timeout: a.timeout, conn: conn, c: jute.NewConn(cfg), buf: make([]byte, 4096)}
+	s := &adminSession{ctx: ctx, timeout: a.timeout, conn: conn, c: jute.NewConn(cfg), buf: make([]byte, 4096)}
 	s.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	if _, err := s.exchange(s.c.Ready); err != nil {
 		s.close()
@@ -62,7 +62,7 @@ func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 }
 
 // request sends a request and returns its reply.
-func (s *asker) request(send func(c *jute.Conn)) (jute.Reply, error) {
+func (s *adminSession) request(send func(c *jute.Conn)) (jute.Reply, error) {
 	send(s.c)
 	r, err := s.exchange(nil)
 	return r, explain(err)
@@ -70,7 +70,7 @@ func (s *asker) request(send func(c *jute.Conn)) (jute.Reply, error) {
 
 // exchange writes pending output and reads until the function ready returns true. If ready is nil,
 // it reads until the first reply and returns that reply.
-func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
+func (s *adminSession) exchange(ready func() bool) (jute.Reply, error) {
 	_ = s.conn.SetDeadline(time.Now().Add(s.timeout))
 	if err := s.ctx.Err(); err != nil { // ctx may have ended before the deadline was set
 		return jute.Reply{}, err
@@ -100,8 +100,8 @@ func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 	}
 }
 
-// end closes the session and waits for the member's confirmation.
-func (s *asker) end() error {
+// endSession closes the session and waits for the member's confirmation.
+func (s *adminSession) endSession() error {
 	defer s.close()
 	_, err := s.request(func(c *jute.Conn) { c.CloseSession(jute.Call{}) })
 	if errors.Is(err, io.EOF) { // the server may close the connection without a reply
@@ -110,19 +110,19 @@ func (s *asker) end() error {
 	return err
 }
 
-func (s *asker) close() {
+func (s *adminSession) close() {
 	s.stop()
 	_ = s.conn.Close() // ignore the error: the client has read everything it needs
 }
 
-// touch opens and closes a session at an endpoint. This creates two transactions that the leader
+// createTransactions opens and closes a session at an endpoint. This creates two transactions that the leader
 // replicates to every member.
-func (a *admin) touch(ctx context.Context, endpoint string) error {
-	s, err := a.beginAt(ctx, endpoint)
+func (a *admin) createTransactions(ctx context.Context, endpoint string) error {
+	s, err := a.openSessionAt(ctx, endpoint)
 	if err != nil {
 		return err
 	}
-	return s.end()
+	return s.endSession()
 }
 
 // admin implements store.Admin. It sends each four-letter word over a new connection. For other

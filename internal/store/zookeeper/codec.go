@@ -13,16 +13,16 @@ import (
 // the user, if any. It reports only half of the free slots, because an operation can need a second
 // request.
 func (c *codec) Room() int {
-	if !c.conn.Ready() || c.conn.Held() >= maxHeld {
+	if !c.conn.Ready() || c.conn.BufferedBytes() >= maxBufferedBytes {
 		return 0
 	}
-	return max(0, (maxOpen-c.conn.Open())/2)
+	return max(0, (maxUnanswered-c.conn.Open())/2)
 }
 
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	call := jute.Call{Tag: op.Tag}
-	c.load.sent++
+	c.activity.sent++
 	if op.Call != nil {
 		c.replay(call, op)
 		return
@@ -33,7 +33,7 @@ func (c *codec) Submit(op *store.Op) {
 	}
 	if op.Kind == kv.KeepAlive {
 		call.Sub = callPing
-		c.conn.AskPing(call)
+		c.conn.PingWithReply(call)
 		return
 	}
 	p, wrong := pathOf(op.Key)
@@ -98,24 +98,24 @@ func (c *codec) Cancel(tag uint32) bool {
 }
 
 // Feed implements store.Codec.
-func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+func (c *codec) Feed(in []byte, events []store.Event) ([]store.Event, error) {
 	replies, err := c.conn.Feed(in)
-	c.hearing.heard = true
+	c.silence.inputArrived = true
 	if errors.Is(err, jute.ErrExpired) {
-		to = append(to, store.Event{What: store.Expired})
+		events = append(events, store.Event{Type: store.SessionExpired})
 	}
 	for i := range replies {
 		r := &replies[i]
 		if r.End == jute.Notified {
-			to = c.notified(r, to)
+			events = c.handleNotification(r, events)
 			continue
 		}
 		var failed error
-		if to, failed = c.answer(r, to); failed != nil && err == nil {
+		if events, failed = c.handleReply(r, events); failed != nil && err == nil {
 			err = failed
 		}
 	}
-	return to, explain(err)
+	return events, explain(err)
 }
 
 // explain adds a hint about the cause or the effect to an error.
@@ -132,12 +132,12 @@ func explain(err error) error {
 }
 
 // Lost implements store.Codec.
-func (c *codec) Lost(to []store.Event) []store.Event {
+func (c *codec) Lost(events []store.Event) []store.Event {
 	replies := c.conn.Lost()
 	for i := range replies {
 		r := &replies[i]
 		switch r.Sub {
-		case callIgnored, callClose, callSync, callSetAgain, callExistsAgain, callProgress:
+		case callIgnored, callClose, callSync, callRearm, callRearmExists, callProgress:
 			continue
 		}
 		if r.Canceled {
@@ -151,9 +151,9 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 			e.Text = fmt.Appendf(nil, "the request has %d bytes; a server closes the connection if a request is larger than its jute.maxbuffer (default: %d bytes)",
 				len(r.Request), jute.DefaultMaxBuffer)
 		}
-		to = append(to, e)
+		events = append(events, e)
 	}
-	return c.watches.lostBare(to)
+	return c.watches.endPlain(events)
 }
 
 // Out implements store.Codec.

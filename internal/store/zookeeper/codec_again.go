@@ -13,16 +13,16 @@ import (
 // This file replays recorded calls; it is the inverse of tap_request.go. The parts of a call
 // determine the request to send. A session and its ephemeral nodes belong to one connection.
 
-// Replays implements store.Replayer.
-func (*Store) Replays(r *call.Call) bool { return Replays(r) }
+// CanReplay implements store.Replayer.
+func (*Store) CanReplay(r *call.Call) bool { return CanReplay(r) }
 
-// Requires implements store.Replayer.
-func (*Store) Requires(p *call.Part) []byte { return Requires(p) }
+// RequiredKey implements store.Replayer.
+func (*Store) RequiredKey(p *call.Part) []byte { return RequiredKey(p) }
 
-// Replays reports whether a codec can replay a recorded call. A codec does not replay watches that
+// CanReplay reports whether a codec can replay a recorded call. A codec does not replay watches that
 // were not set by a read, changes of access rights, or administration. It does not replay pings and
 // logins either, because it sends its own.
-func Replays(r *call.Call) bool {
+func CanReplay(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
 	}
@@ -40,14 +40,14 @@ func Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires returns the node that must exist before a part can be executed. If the part sets a
+// RequiredKey returns the node that must exist before a part can be executed. If the part sets a
 // node's data or lists its children, this is the node itself. If the part creates a node, it is
 // the node's parent.
-func Requires(p *call.Part) []byte {
+func RequiredKey(p *call.Part) []byte {
 	switch {
 	case p.Action == call.Read && p.Scope == call.Prefix:
 		return bytes.TrimSuffix(p.Key, []byte{'/'})
-	case p.Action == call.Write && p.Flags&call.Existing != 0:
+	case p.Action == call.Write && p.Flags&call.MustExist != 0:
 		return p.Key
 	case p.Action == call.Write:
 		if i := bytes.LastIndexByte(p.Key, '/'); i > 0 {
@@ -91,15 +91,15 @@ func (c *codec) replay(request jute.Call, op *store.Op) {
 		guard, p = p, &r.Parts[1]
 	}
 	if op.Range != nil {
-		c.heard = op.Range.Keys
+		c.keys = op.Range.Keys
 	}
 	path, wrong := keyPath(p)
-	request.Sub = callAgain
+	request.Sub = callReplayed
 	switch {
 	case wrong != "":
 		c.refuse(request, wrong)
 	case guard == nil && (p.Branch != call.Always || p.Action == call.Compare):
-		request.Sub = callAgainMulti
+		request.Sub = callReplayedMulti
 		c.submitMulti(request, r.Parts)
 	case p.Action == call.Revoke:
 		c.conn.CloseSession(request)
@@ -107,22 +107,22 @@ func (c *codec) replay(request jute.Call, op *store.Op) {
 	case p.Action == call.Remove:
 		c.conn.Delete(request, path, versionOf(guard))
 	case p.Action == call.Write && (p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0):
-		request.Sub = callAgainCreate
-		c.conn.Create(request, jute.NewNode{Path: path, Data: p.Value.Text, ACL: c.acl, Mode: modeOf(p)})
-	case p.Action == call.Write && guard == nil && p.Flags&call.Existing == 0: // may create the node
+		request.Sub = callReplayedCreate
+		c.conn.Create(request, jute.NewNode{Path: path, Data: p.Value.Text, ACL: c.acl, Mode: createMode(p)})
+	case p.Action == call.Write && guard == nil && p.Flags&call.MustExist == 0: // may create the node
 		request.Sub = callPut
 		c.conn.SetData(request, path, p.Value.Text, jute.AnyVersion)
 	case p.Action == call.Write:
-		request.Sub = callAgainSet
+		request.Sub = callReplayedSet
 		c.conn.SetData(request, path, p.Value.Text, versionOf(guard))
 	default:
 		watch := op.Watch != nil && guard == nil && len(r.Parts) == 2 && r.Parts[1].Action == call.Watch
 		if op.Range != nil && op.Range.KeysOnly {
-			request.Sub = callAgainNames
+			request.Sub = callReplayedNames
 		}
 		c.replayGet(request, path, p, watch)
 		if watch {
-			c.watches.setBare(op.Tag, op.Watch.Watcher, path)
+			c.watches.addPlain(op.Tag, op.Watch.Watcher, path)
 		}
 	}
 }
@@ -132,25 +132,25 @@ func (c *codec) replay(request jute.Call, op *store.Op) {
 func (c *codec) replayGet(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
 	case p.Scope == call.Prefix:
-		if request.Sub != callAgainNames {
-			request.Sub = callAgainList
+		if request.Sub != callReplayedNames {
+			request.Sub = callReplayedList
 		}
 		c.conn.GetChildren(request, path, false)
 	case p.Flags&call.Local == 0:
-		request.Sub = callAgainSync
+		request.Sub = callReplayedSync
 		c.conn.Sync(request, path)
 	case p.Flags&call.KeysOnly != 0:
-		request.Sub = callAgainExists
+		request.Sub = callReplayedExists
 		c.conn.Exists(request, path, watch)
 	default:
-		request.Sub = callAgainGet
+		request.Sub = callReplayedGet
 		c.conn.GetData(request, path, watch)
 	}
 }
 
-// modeOf returns the mode in which to create a node. Nodes with a time to live are created as
+// createMode returns the mode in which to create a node. Nodes with a time to live are created as
 // persistent nodes.
-func modeOf(p *call.Part) jute.Mode {
+func createMode(p *call.Part) jute.Mode {
 	switch p.Flags & (call.Sequential | call.Ephemeral) {
 	case call.Sequential:
 		return jute.PersistentSequential
@@ -187,21 +187,21 @@ func (c *codec) submitMulti(request jute.Call, parts []call.Part) {
 		case p.Action == call.Remove:
 			m.Op = jute.OpDelete
 		case p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0:
-			m.Op, m.ACL, m.Mode = jute.OpCreate, c.acl, modeOf(p)
+			m.Op, m.ACL, m.Mode = jute.OpCreate, c.acl, createMode(p)
 		}
 		c.multi = append(c.multi, m)
 	}
 	c.conn.Multi(request, c.multi)
 }
 
-// againDone handles the response to a recorded call.
-func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
-	e.At = r.Zxid
-	c.watches.bareDone(r.Tag, r.Code == jute.OK || r.Code == jute.NoNode && r.Sub == callAgainExists)
+// handleReplayReply handles the response to a recorded call.
+func (c *codec) handleReplayReply(r *jute.Reply, e *store.Event) (ok bool) {
+	e.StoreRevision = r.Zxid
+	c.watches.handlePlainSet(r.Tag, r.Code == jute.OK || r.Code == jute.NoNode && r.Sub == callReplayedExists)
 	switch r.Code {
 	case jute.OK:
 	case jute.NoNode:
-		if e.Outcome = kv.Conflict; r.Sub == callAgainGet || r.Sub == callAgainExists || r.Sub == callAgainList || r.Sub == callAgainNames || r.Sub == callAgainSync {
+		if e.Outcome = kv.Conflict; r.Sub == callReplayedGet || r.Sub == callReplayedExists || r.Sub == callReplayedList || r.Sub == callReplayedNames || r.Sub == callReplayedSync {
 			e.Outcome = kv.Miss
 		}
 		return true
@@ -209,31 +209,31 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 		e.Outcome = kv.Conflict
 		return true
 	case jute.APIError:
-		if r.Sub == callAgainMulti { // a proxy does not report which guard failed
+		if r.Sub == callReplayedMulti { // a proxy does not report which guard failed
 			e.Outcome = kv.Conflict
 			return true
 		}
 		fallthrough
 	default:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 		return true
 	}
 	b := jute.NewReader(r.Body)
 	switch r.Sub {
-	case callAgainGet:
+	case callReplayedGet:
 		e.Value, e.Count = b.Buffer(), 1
 		s := b.Stat()
-		e.Revision, e.Mod = int64(s.Version)+1, s.Mzxid
-	case callAgainExists, callAgainSet:
+		e.Revision, e.ModRevision = int64(s.Version)+1, s.Mzxid
+	case callReplayedExists, callReplayedSet:
 		s := b.Stat()
-		e.Count, e.Revision, e.Mod = 1, int64(s.Version)+1, s.Mzxid
-	case callAgainList:
+		e.Count, e.Revision, e.ModRevision = 1, int64(s.Version)+1, s.Mzxid
+	case callReplayedList:
 		e.Count = int64(b.Count(4))
-	case callAgainNames:
+	case callReplayedNames:
 		c.parseReplayedChildren(r, &b, e)
-	case callAgainCreate:
+	case callReplayedCreate:
 		e.Key, e.Count, e.Revision = b.Buffer(), 1, 1
-	case callAgainMulti:
+	case callReplayedMulti:
 		return c.parseReplayedMulti(r, &b, e)
 	default:
 		e.Count = 1
@@ -245,13 +245,13 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 func (c *codec) parseReplayedChildren(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	n := b.Count(4)
 	e.Count = int64(n)
-	if c.heard == nil {
+	if c.keys == nil {
 		return
 	}
-	c.heard.Begin(r.Tag)
+	c.keys.Begin(r.Tag)
 	for range n {
 		if name := b.Buffer(); b.OK() {
-			c.heard.Add(r.Tag, name, nil, 0)
+			c.keys.Add(r.Tag, name, nil, 0)
 		}
 	}
 }
@@ -262,8 +262,8 @@ func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return false
 	}
-	if c.heard != nil {
-		c.heard.Begin(r.Tag)
+	if c.keys != nil {
+		c.keys.Begin(r.Tag)
 	}
 	var result jute.MultiResult
 	for i := 0; jute.ReadMultiResults(b, &result); i++ {
@@ -272,25 +272,25 @@ func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event
 		}
 		switch e.Count++; {
 		case result.Op == jute.OpError:
-			partFailed(e, result.Code)
-		case c.heard == nil:
+			setMultiFailure(e, result.Code)
+		case c.keys == nil:
 		case result.Op == jute.OpSetData:
-			c.heard.Add(r.Tag, c.multi[i].Path.Rest, nil, int64(result.Stat.Version)+1)
+			c.keys.Add(r.Tag, c.multi[i].Path.Rest, nil, int64(result.Stat.Version)+1)
 		case result.Op == jute.OpCreate:
 			e.Key = result.Path
-			c.heard.Add(r.Tag, result.Path, nil, 1)
+			c.keys.Add(r.Tag, result.Path, nil, 1)
 		}
 	}
 	return b.OK()
 }
 
-// partFailed sets the outcome of a failed transaction from the error code of one of its
+// setMultiFailure sets the outcome of a failed transaction from the error code of one of its
 // operations. The code RuntimeInconsistency only means that another operation of the transaction
 // failed.
-func partFailed(e *store.Event, code jute.Code) {
+func setMultiFailure(e *store.Event, code jute.Code) {
 	switch {
 	case code != jute.OK && code != jute.RuntimeInconsistency && !guardFailed(jute.OpMulti, code):
-		failed(e, code)
+		setFailure(e, code)
 	case !e.Outcome.Failed():
 		e.Outcome = kv.Conflict
 	}

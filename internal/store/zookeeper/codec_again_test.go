@@ -26,17 +26,17 @@ func recorded() (ops []store.Op) {
 		{list},
 		{part(call.Compare, always, 0, 0), part(call.Write, then, call.Ephemeral, 0)},
 		{part(call.Write, always, call.Sequential, 0)},
-		{part(call.Compare, always, 0, 3), part(call.Write, then, call.Existing, 0)},
+		{part(call.Compare, always, 0, 3), part(call.Write, then, call.MustExist, 0)},
 		{part(call.Write, always, 0, 0)},
 		{part(call.Remove, always, 0, 0)},
-		{part(call.Compare, always, 0, 3), part(call.Write, then, call.Existing, 0), part(call.Remove, then, 0, 0)},
+		{part(call.Compare, always, 0, 3), part(call.Write, then, call.MustExist, 0), part(call.Remove, then, 0, 0)},
 		{part(call.Revoke, always, 0, 0)},
 	} {
 		request := &call.Call{Guarded: parts[0].Action == call.Compare, Parts: parts}
 		if len(parts) > 2 {
 			request.Method = methodMulti
 		}
-		op := store.Op{Call: request, Range: &store.RangeOp{Keys: passed{}}}
+		op := store.Op{Call: request, Range: &store.RangeOp{Keys: replayedKeys{}}}
 		if parts[0].Action == call.Read && len(parts) == 2 {
 			op.Watch = &store.WatchOp{Watcher: 3}
 		}
@@ -47,11 +47,11 @@ func recorded() (ops []store.Op) {
 	return ops
 }
 
-// passed is a store.Keys that discards the keys.
-type passed struct{}
+// replayedKeys is a store.Keys that discards the keys.
+type replayedKeys struct{}
 
-func (passed) Begin(uint32) bool                 { return true }
-func (passed) Add(uint32, []byte, []byte, int64) {}
+func (replayedKeys) Begin(uint32) bool                 { return true }
+func (replayedKeys) Add(uint32, []byte, []byte, int64) {}
 
 // TestAFailedTransactionSaysWhy checks that a failed transaction is a conflict only if a guard did
 // not hold.
@@ -108,7 +108,7 @@ func FuzzAgain(f *testing.F) {
 		ended := map[uint32]int{}
 		events, _ := s.c.Feed(in, nil)
 		for _, e := range append(events, s.c.Lost(nil)...) {
-			if e.What == store.Done {
+			if e.Type == store.OperationDone {
 				ended[e.Tag]++
 			}
 		}

@@ -14,76 +14,76 @@ import (
 // exists request sets the watch even if the node does not exist; a getData request sets it only
 // if the node exists.
 
-// setBare adds the watch that a read will set.
-func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
-	if len(w.bare) < cap(w.bare) {
-		w.bare = w.bare[:len(w.bare)+1] // reuse the memory of a watch that has fired
+// addPlain adds the watch that a read will set.
+func (w *watches) addPlain(tag, watcher uint32, p jute.Path) {
+	if len(w.plain) < cap(w.plain) {
+		w.plain = w.plain[:len(w.plain)+1] // reuse the memory of a watch that has fired
 	} else {
-		w.bare = append(w.bare, bareWatch{})
+		w.plain = append(w.plain, plainWatch{})
 	}
-	b := &w.bare[len(w.bare)-1]
+	b := &w.plain[len(w.plain)-1]
 	b.path = append(append(b.path[:0], p.Prefix...), p.Rest...)
 	b.tag, b.watcher, b.set = tag, watcher, false
 }
 
-// bareDone records whether the read with this tag set its watch. A session has at most one watch
+// handlePlainSet records whether the read with this tag set its watch. A session has at most one watch
 // per path, even if several reads set it. So if the same watcher has an earlier watch on the
-// path, bareDone drops the earlier watch.
-func (w *watches) bareDone(tag uint32, set bool) {
-	for i := range w.bare {
-		b := &w.bare[i]
+// path, handlePlainSet drops the earlier watch.
+func (w *watches) handlePlainSet(tag uint32, set bool) {
+	for i := range w.plain {
+		b := &w.plain[i]
 		if b.set || b.tag != tag {
 			continue
 		}
 		if b.set = set; set {
-			for k := range w.bare {
-				if o := &w.bare[k]; k != i && o.set && o.watcher == b.watcher && bytes.Equal(o.path, b.path) {
-					w.dropBare(k)
+			for k := range w.plain {
+				if o := &w.plain[k]; k != i && o.set && o.watcher == b.watcher && bytes.Equal(o.path, b.path) {
+					w.dropPlain(k)
 					return
 				}
 			}
 			return
 		}
-		w.dropBare(i)
+		w.dropPlain(i)
 		return
 	}
 }
 
-// dropBare removes a watch from the list and keeps its memory for reuse.
-func (w *watches) dropBare(i int) {
-	last := len(w.bare) - 1
-	w.bare[i], w.bare[last] = w.bare[last], w.bare[i]
-	w.bare = w.bare[:last]
+// dropPlain removes a watch from the list and keeps its memory for reuse.
+func (w *watches) dropPlain(i int) {
+	last := len(w.plain) - 1
+	w.plain[i], w.plain[last] = w.plain[last], w.plain[i]
+	w.plain = w.plain[:last]
 }
 
-// fireBare handles a change of the node at path: it appends an event for each watcher of the path
+// firePlain handles a change of the node at path: it appends an event for each watcher of the path
 // and removes the watches.
-func (w *watches) fireBare(what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
+func (w *watches) firePlain(what jute.WatchEvent, path []byte, zxid int64, events []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
-		return to
+		return events
 	}
-	for i := len(w.bare) - 1; i >= 0; i-- {
-		b := &w.bare[i]
+	for i := len(w.plain) - 1; i >= 0; i-- {
+		b := &w.plain[i]
 		if !b.set || !bytes.Equal(b.path, path) {
 			continue
 		}
-		e := store.Event{What: store.Notify, Watcher: b.watcher, Key: path, Version: -1, Revision: max(zxid, 0), At: max(zxid, 0)}
+		e := store.Event{Type: store.WatchChange, Watcher: b.watcher, Key: path, Version: -1, Revision: max(zxid, 0), StoreRevision: max(zxid, 0)}
 		if what == jute.NodeDeleted {
 			e.Version = 0
 		}
-		to = append(to, e)
-		w.dropBare(i)
+		events = append(events, e)
+		w.dropPlain(i)
 	}
-	return to
+	return events
 }
 
-// lostBare appends an Ended event for every watch, because a watch ends with its connection.
-func (w *watches) lostBare(to []store.Event) []store.Event {
-	for i := range w.bare {
-		if w.bare[i].set {
-			to = append(to, store.Event{What: store.Ended, Watcher: w.bare[i].watcher, Outcome: kv.ConnectionLost})
+// endPlain appends an Ended event for every watch, because a watch ends with its connection.
+func (w *watches) endPlain(events []store.Event) []store.Event {
+	for i := range w.plain {
+		if w.plain[i].set {
+			events = append(events, store.Event{Type: store.WatchEnded, Watcher: w.plain[i].watcher, Outcome: kv.ConnectionLost})
 		}
 	}
-	w.bare = w.bare[:0]
-	return to
+	w.plain = w.plain[:0]
+	return events
 }

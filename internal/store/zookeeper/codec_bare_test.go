@@ -47,7 +47,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 		t.Errorf("the watchers received %q, want %q", reported, want)
 	}
 	lost := s.c.Lost(nil)
-	if len(lost) != 1 || lost[0].What != store.Ended || lost[0].Watcher != 4 {
+	if len(lost) != 1 || lost[0].Type != store.WatchEnded || lost[0].Watcher != 4 {
 		t.Errorf("the connection's end ended %+v", lost)
 	}
 }
@@ -61,7 +61,7 @@ func TestAbandonedWatchIsSilent(t *testing.T) {
 	s.answer(jute.NoNode)
 	s.event(jute.NodeCreated, "/a", 11)
 	for _, e := range s.events() {
-		if e.What != store.Late {
+		if e.Type != store.LateResponse {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -51,22 +51,22 @@ func TestImpossibleAnswers(t *testing.T) {
 	}{
 		{"a put", put, 9, []reply{ownReply(nodeStat(1, 5, 0))}, nil},
 		{"a put without a transaction", put, 0, []reply{plain(nodeStat(1, 5, 9))}, noZxid},
-		{"a put of what was never made", put, 9, []reply{plain(nodeStat(1, 5, 0))}, notThisWrite},
-		{"a put of another transaction", put, 9, []reply{plain(nodeStat(1, 5, 8))}, otherTxn},
-		{"a put of a later transaction", put, 9, []reply{plain(nodeStat(1, 5, 10))}, otherTxn},
+		{"a put of what was never made", put, 9, []reply{plain(nodeStat(1, 5, 0))}, noMzxid},
+		{"a put of another transaction", put, 9, []reply{plain(nodeStat(1, 5, 8))}, wrongTxn},
+		{"a put of a later transaction", put, 9, []reply{plain(nodeStat(1, 5, 10))}, wrongTxn},
 		{"a put that makes version 0", put, 9, []reply{ownReply(nodeStat(0, 5, 0))}, neverWritten},
 		{"a put that makes version -1", put, 9, []reply{ownReply(nodeStat(-1, 5, 0))}, neverWritten},
 		{"a put of a node that was written 2^31 times", put, 9, []reply{ownReply(nodeStat(-1<<31, 5, 0))}, nil},
-		{"a put of another length", put, 9, []reply{ownReply(nodeStat(1, 4, 0))}, otherLength},
-		{"a put of -1 bytes", put, 9, []reply{ownReply(nodeStat(1, -1, 0))}, otherLength},
+		{"a put of another length", put, 9, []reply{ownReply(nodeStat(1, 4, 0))}, wrongLength},
+		{"a put of -1 bytes", put, 9, []reply{ownReply(nodeStat(1, -1, 0))}, wrongLength},
 		{"a put of nothing", store.Op{Kind: kv.Put}, 9, []reply{ownReply(nodeStat(1, 0, 0))}, nil},
-		{"a put of nothing that has -1 bytes", store.Op{Kind: kv.Put}, 9, []reply{ownReply(nodeStat(1, -1, 0))}, otherLength},
+		{"a put of nothing that has -1 bytes", store.Op{Kind: kv.Put}, 9, []reply{ownReply(nodeStat(1, -1, 0))}, wrongLength},
 
 		{"a create", put, 9, []reply{noNode, path(k)}, nil},
 		{"a create without a transaction", put, -1, []reply{noNode, path(k)}, noZxid},
-		{"a create of another node", put, 9, []reply{noNode, path("/l")}, otherNode},
-		{"a create of nothing", put, 9, []reply{noNode, {}}, otherNode},
-		{"a create of a path that is cut off", put, 9, []reply{noNode, plain([]byte("\x00\x00\x00\x03/k"))}, otherNode},
+		{"a create of another node", put, 9, []reply{noNode, path("/l")}, wrongNode},
+		{"a create of nothing", put, 9, []reply{noNode, {}}, wrongNode},
+		{"a create of a path that is cut off", put, 9, []reply{noNode, plain([]byte("\x00\x00\x00\x03/k"))}, wrongNode},
 
 		{"a delete", store.Op{Kind: kv.Delete}, 9, []reply{{}}, nil},
 		{"a delete without a transaction", store.Op{Kind: kv.Delete}, 0, []reply{{}}, noZxid},
@@ -74,42 +74,42 @@ func TestImpossibleAnswers(t *testing.T) {
 
 		{"a swap", cas, 9, []reply{ownReply(nodeStat(6, 5, 0))}, nil},
 		{"a swap without a transaction", cas, -1, []reply{plain(nodeStat(6, 5, 9))}, noZxid},
-		{"a swap that makes another version", cas, 9, []reply{ownReply(nodeStat(7, 5, 0))}, otherVersion},
-		{"a swap that changes no version", cas, 9, []reply{ownReply(nodeStat(5, 5, 0))}, otherVersion},
-		{"a swap of another length", cas, 9, []reply{ownReply(nodeStat(6, 6, 0))}, otherLength},
+		{"a swap that makes another version", cas, 9, []reply{ownReply(nodeStat(7, 5, 0))}, wrongVersion},
+		{"a swap that changes no version", cas, 9, []reply{ownReply(nodeStat(5, 5, 0))}, wrongVersion},
+		{"a swap of another length", cas, 9, []reply{ownReply(nodeStat(6, 6, 0))}, wrongLength},
 
 		{"a get", get, 9, []reply{plain(stat(1, []byte(value)))}, nil},
 		{"a get of what was never written", get, 9, []reply{plain(stat(0, nil))}, nil},
 		{"a get of a node that the server made for itself", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), nodeStat(1, 0, 0)...))}, nil},
-		{"a get of what was never made", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), nodeStat(1, 0, -1)...))}, neverMade},
-		{"a get of what was changed later", get, 4, []reply{plain(stat(1, []byte(value)))}, fromLater},
-		{"a get of another length", get, 9, []reply{plain(append(jute.AppendBuffer(nil, value), nodeStat(1, 4, 5)...))}, otherLength},
+		{"a get of what was never made", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), nodeStat(1, 0, -1)...))}, badMzxid},
+		{"a get of what was changed later", get, 4, []reply{plain(stat(1, []byte(value)))}, laterMzxid},
+		{"a get of another length", get, 9, []reply{plain(append(jute.AppendBuffer(nil, value), nodeStat(1, 4, 5)...))}, wrongLength},
 		{"a get behind a sync", linearizable, 9, []reply{path(k), plain(stat(1, []byte(value)))}, nil},
-		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), plain(stat(1, []byte(value)))}, otherSync},
-		{"a get behind an empty sync", linearizable, 9, []reply{{}, plain(stat(1, []byte(value)))}, otherSync},
+		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), plain(stat(1, []byte(value)))}, wrongSyncNode},
+		{"a get behind an empty sync", linearizable, 9, []reply{{}, plain(stat(1, []byte(value)))}, wrongSyncNode},
 		{"a get behind a sync of no node", linearizable, 9, []reply{noNode, plain(stat(1, []byte(value)))}, nil},
 
 		{"a list", list, 9, []reply{plain(children(2, "k", "l"))}, nil},
-		{"a list with a path", list, 9, []reply{plain(children(1, "k/l"))}, noName},
-		{"a list of no name", list, 9, []reply{plain(children(1, ""))}, noName},
-		{"a list with a name twice", list, 9, []reply{plain(children(3, "l", "k", "l"))}, twice},
-		{"a list with fewer names than children", list, 9, []reply{plain(children(3, "k", "l"))}, otherCount},
-		{"a list with more names than children", list, 9, []reply{plain(children(1, "k", "l"))}, otherCount},
-		{"a list behind an empty sync", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, 9, []reply{{}, plain(children(2, "k", "l"))}, otherSync},
+		{"a list with a path", list, 9, []reply{plain(children(1, "k/l"))}, invalidName},
+		{"a list of no name", list, 9, []reply{plain(children(1, ""))}, invalidName},
+		{"a list with a name twice", list, 9, []reply{plain(children(3, "l", "k", "l"))}, duplicateName},
+		{"a list with fewer names than children", list, 9, []reply{plain(children(3, "k", "l"))}, wrongCount},
+		{"a list with more names than children", list, 9, []reply{plain(children(1, "k", "l"))}, wrongCount},
+		{"a list behind an empty sync", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, 9, []reply{{}, plain(children(2, "k", "l"))}, wrongSyncNode},
 
 		{"a transaction", txn, 9, []reply{plain(stats(1, 2))}, nil},
 		{"a transaction without a number", txn, 0, []reply{plain(stats(1, 2))}, noZxid},
-		{"a transaction with one result", txn, 9, []reply{plain(stats(1))}, otherResults},
-		{"a transaction with three results", txn, 9, []reply{plain(stats(1, 2, 3))}, otherResults},
-		{"a transaction without results", txn, 9, []reply{plain(results())}, otherResults},
+		{"a transaction with one result", txn, 9, []reply{plain(stats(1))}, mismatchedResults},
+		{"a transaction with three results", txn, 9, []reply{plain(stats(1, 2, 3))}, mismatchedResults},
+		{"a transaction without results", txn, 9, []reply{plain(results())}, mismatchedResults},
 		{"a transaction that makes version 0", txn, 9, []reply{plain(stats(1, 0))}, neverWritten},
-		{"a transaction of another transaction's nodes", txn, 10, []reply{plain(stats(1, 2))}, otherTxn},
-		{"a transaction of other lengths", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), resultOf(jute.OpSetData, nodeStat(1, 5, 9))))}, otherLength},
-		{"a transaction of deletes", txn, 9, []reply{plain(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, otherResults},
-		{"a transaction of creates", txn, 9, []reply{plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, otherResults},
-		{"a transaction half of which failed", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
-		{"a transaction that failed for no reason", txn, 9, []reply{plain(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, otherResults},
-		{"a transaction that failed once of two", txn, 9, []reply{plain(results(failure(jute.NoNode)))}, otherResults},
+		{"a transaction of another transaction's nodes", txn, 10, []reply{plain(stats(1, 2))}, wrongTxn},
+		{"a transaction of other lengths", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), resultOf(jute.OpSetData, nodeStat(1, 5, 9))))}, wrongLength},
+		{"a transaction of deletes", txn, 9, []reply{plain(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, mismatchedResults},
+		{"a transaction of creates", txn, 9, []reply{plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, mismatchedResults},
+		{"a transaction half of which failed", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, nodeStat(1, 5, 9)), failure(jute.NoAuth)))}, mismatchedResults},
+		{"a transaction that failed for no reason", txn, 9, []reply{plain(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, mismatchedResults},
+		{"a transaction that failed once of two", txn, 9, []reply{plain(results(failure(jute.NoNode)))}, mismatchedResults},
 		{"a transaction with a create", txn, 9, []reply{
 			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
 			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, nodeStat(1, 1, 10)))),
@@ -117,7 +117,7 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"a transaction with a create of another node", txn, 9, []reply{
 			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
 			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, nodeStat(1, 1, 10)))),
-		}, otherNode},
+		}, wrongNode},
 	} {
 		s := granted(t)
 		if s.zxid = tc.zxid; tc.op.Kind != kv.Range {
@@ -140,7 +140,7 @@ func TestImpossibleAnswers(t *testing.T) {
 			}
 			events = append(events, more...)
 		}
-		if len(events) != 1 || string(events[0].Text) != string(tc.want) || (events[0].Outcome == kv.WrongAnswer) != (tc.want != nil) {
+		if len(events) != 1 || string(events[0].Text) != string(tc.want) || (events[0].Outcome == kv.WrongResponse) != (tc.want != nil) {
 			t.Errorf("%s: %v %q, want %q", tc.name, events[0].Outcome, events[0].Text, tc.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestImpossibleAnswers(t *testing.T) {
 
 // TestTransactionsGoOn checks that the codec requires a session's zxids to increase: a write must
 // have a higher zxid than all responses so far, and a read must not have a lower zxid than an
-// earlier response. With GoesBack in the dialect, a read may have a lower zxid.
+// earlier response. With MayReadOlderState in the dialect, a read may have a lower zxid.
 func TestTransactionsGoOn(t *testing.T) {
 	put := func(s *scripted) string {
 		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -172,14 +172,14 @@ func TestTransactionsGoOn(t *testing.T) {
 		want, proxy   string
 	}{
 		{"a write behind a write", put, put, -1, "ok", "ok"},
-		{"a write in another's transaction", put, put, 0, string(wentBack), string(wentBack)},
-		{"a write in a read's transaction", get, put, 0, string(wentBack), string(wentBack)},
-		{"a write before a read", get, put, 1, string(wentBack), string(wentBack)},
+		{"a write in another's transaction", put, put, 0, string(olderZxid), string(olderZxid)},
+		{"a write in a read's transaction", get, put, 0, string(olderZxid), string(olderZxid)},
+		{"a write before a read", get, put, 1, string(olderZxid), string(olderZxid)},
 		{"a read of the same state", put, get, 0, "ok", "ok"},
-		{"a read of an older state", put, get, 1, string(wentBack), "ok"},
-		{"a read of a key that was not there then", get, miss, 1, string(wentBack), "miss"},
+		{"a read of an older state", put, get, 1, string(olderZxid), "ok"},
+		{"a read of a key that was not there then", get, miss, 1, string(olderZxid), "miss"},
 	} {
-		for dialect, want := range map[Dialect]string{{}: tc.want, {GoesBack: true}: tc.proxy} {
+		for dialect, want := range map[Dialect]string{{}: tc.want, {MayReadOlderState: true}: tc.proxy} {
 			s := granted(t)
 			s.c.dialect = dialect
 			if got := tc.first(s); got != "ok" {
@@ -194,11 +194,11 @@ func TestTransactionsGoOn(t *testing.T) {
 	s := granted(t)
 	put(s)
 	s.c.Lost(nil)
-	next := newScripted(t, store.Access{}, store.Dialed{Previous: s.c})
+	next := newScripted(t, store.Access{}, store.ConnectionInfo{Previous: s.c})
 	next.grant(9000, 5)
 	next.feed()
 	next.zxid = s.zxid - 1
-	if got := put(next); got != string(wentBack) {
+	if got := put(next); got != string(olderZxid) {
 		t.Errorf("on the next connection: %s", got)
 	}
 }
@@ -211,7 +211,7 @@ func outcomes(s *scripted) string {
 	if err != nil || len(events) != 1 {
 		s.t.Fatalf("%+v, %v", events, err)
 	}
-	if events[0].Outcome == kv.WrongAnswer {
+	if events[0].Outcome == kv.WrongResponse {
 		return string(events[0].Text)
 	}
 	return events[0].Outcome.String()
@@ -227,11 +227,11 @@ func TestDialects(t *testing.T) {
 		record  []byte
 		want    string
 	}{
-		{"the root of ZooKeeper", Dialect{}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(otherCount)},
-		{"the root that hides a child", Dialect{HidesChild: true}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), "ok"},
-		{"another node", Dialect{HidesChild: true}, store.Op{Key: key("/p/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(otherCount)},
-		{"a multi of one key", Dialect{}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, string(otherLength)},
-		{"a multi with late Stats", Dialect{LateStats: true}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, "ok"},
+		{"the root of ZooKeeper", Dialect{}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(wrongCount)},
+		{"the root that hides a child", Dialect{MayHideChild: true}, store.Op{Key: key("/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), "ok"},
+		{"another node", Dialect{MayHideChild: true}, store.Op{Key: key("/p/k"), Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, children(3, "k", "l"), string(wrongCount)},
+		{"a multi of one key", Dialect{}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, string(wrongLength)},
+		{"a multi with late Stats", Dialect{StatsAfterMulti: true}, store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("k"), Value: []byte("1")}, {Key: key("k"), Value: []byte("333")}}}, late, "ok"},
 	} {
 		s := granted(t)
 		s.c.dialect, s.zxid = tc.dialect, 9
@@ -254,7 +254,7 @@ func TestNamesTwice(t *testing.T) {
 		}
 		return answer, at
 	}
-	found := func(d *names, of ...string) (n int) {
+	found := func(d *duplicateDetector, of ...string) (n int) {
 		answer, at := list(of...)
 		d.begin(len(of))
 		for i, name := range of {
@@ -265,17 +265,17 @@ func TestNamesTwice(t *testing.T) {
 		return n
 	}
 	d := newNames()
-	if n := found(d); n != 0 || d.skip != 0 {
-		t.Errorf("an empty list: %d names, %d to be passed over", n, d.skip)
+	if n := found(d); n != 0 || d.listsToSkip != 0 {
+		t.Errorf("an empty list: %d names, %d to be passed over", n, d.listsToSkip)
 	}
 	var many []string
 	for i := range 1000 {
 		many = append(many, fmt.Sprint(i))
 	}
-	if n := found(d, many...); n != 0 || d.skip != 999 {
-		t.Errorf("%d names, %d to be passed over", n, d.skip)
+	if n := found(d, many...); n != 0 || d.listsToSkip != 999 {
+		t.Errorf("%d names, %d to be passed over", n, d.listsToSkip)
 	}
-	for d.skip > 0 {
+	for d.listsToSkip > 0 {
 		if found(d, "a", "a") != 0 {
 			t.Fatal("a list that should be skipped is examined")
 		}
@@ -283,17 +283,17 @@ func TestNamesTwice(t *testing.T) {
 	if n := found(d, slices.Concat(many, []string{"7", "999", "0"})...); n != 3 {
 		t.Errorf("%d names of 3 were found", n)
 	}
-	d.skip = 0
-	long := slices.Repeat(many, mostNames/len(many)+2)
-	if n := found(d, long...); n != mostNames-len(many) || len(d.slots) > 4*mostNames || d.skip != mostNames-1 {
-		t.Errorf("of a list of %d names %d are there again; %d slots, %d to be passed over", len(long), n, len(d.slots), d.skip)
+	d.listsToSkip = 0
+	long := slices.Repeat(many, maxCheckedNames/len(many)+2)
+	if n := found(d, long...); n != maxCheckedNames-len(many) || len(d.slots) > 4*maxCheckedNames || d.listsToSkip != maxCheckedNames-1 {
+		t.Errorf("of a list of %d names %d are there again; %d slots, %d to be passed over", len(long), n, len(d.slots), d.listsToSkip)
 	}
 }
 
 // TestPingsHaveAFloor checks that a session timeout of one millisecond does not cause a thousand
 // pings per second.
 func TestPingsHaveAFloor(t *testing.T) {
-	s := newScripted(t, store.Access{}, store.Dialed{})
+	s := newScripted(t, store.Access{}, store.ConnectionInfo{})
 	s.grant(1, 5)
 	s.feed()
 	s.written()

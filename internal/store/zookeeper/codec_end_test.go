@@ -68,10 +68,10 @@ func TestSessionPassesToTheNextConnection(t *testing.T) {
 	s.set(1, 0)
 	s.feed()
 	s.c.Lost(nil)
-	next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
+	next := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: s.c}).(*codec)
 	// If a connection ends before it is granted the session, its successor must still continue the
 	// session.
-	last := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: next}).(*codec)
+	last := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)
 	}
@@ -117,7 +117,7 @@ func TestOutcomes(t *testing.T) {
 // continue the session.
 func TestSilentSessionIsNotResumed(t *testing.T) {
 	for _, alive := range []bool{true, false} {
-		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
+		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.ConnectionInfo{})
 		s.grant(9000, 5)
 		s.feed()
 		for now := second; now < 10*second; {
@@ -129,7 +129,7 @@ func TestSilentSessionIsNotResumed(t *testing.T) {
 			}
 		}
 		s.c.Lost(nil)
-		next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
+		next := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: s.c}).(*codec)
 		if got := next.conn.Session().ID; (got == 5) != alive {
 			t.Errorf("with pings: %v, the next connection has session %d", alive, got)
 		}
@@ -144,9 +144,9 @@ func TestASessionsEndHasItsTransaction(t *testing.T) {
 		step int64
 		want store.Event
 	}{
-		"done":           {want: store.Event{What: store.Closed, At: 3<<32 | 10}},
-		"no transaction": {step: -1, want: store.Event{What: store.Closed}},
-		"refused":        {code: jute.SystemError, want: store.Event{What: store.Closed, Outcome: kv.StoreError}},
+		"done":           {want: store.Event{Type: store.SessionClosed, StoreRevision: 3<<32 | 10}},
+		"no transaction": {step: -1, want: store.Event{Type: store.SessionClosed}},
+		"refused":        {code: jute.SystemError, want: store.Event{Type: store.SessionClosed, Outcome: kv.StoreError}},
 	} {
 		s := granted(t)
 		s.submit(store.Op{Kind: kv.Put, Key: key("a")})
@@ -160,7 +160,7 @@ func TestASessionsEndHasItsTransaction(t *testing.T) {
 		if err != nil || len(got) != 1 || s.c.Session() != 5 {
 			t.Fatalf("%s: %+v, %v of session %d", name, got, err, s.c.Session())
 		}
-		if got[0].Text = nil; got[0].What != c.want.What || got[0].At != c.want.At || got[0].Outcome != c.want.Outcome {
+		if got[0].Text = nil; got[0].Type != c.want.Type || got[0].StoreRevision != c.want.StoreRevision || got[0].Outcome != c.want.Outcome {
 			t.Errorf("%s: %+v", name, got[0])
 		}
 	}

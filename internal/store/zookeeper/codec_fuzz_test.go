@@ -39,7 +39,7 @@ func FuzzFeed(f *testing.F) {
 		ended := map[uint32]int{}
 		events, err := s.c.Feed(in, nil)
 		for _, e := range events {
-			if e.What == store.Done {
+			if e.Type == store.OperationDone {
 				ended[e.Tag]++
 			}
 		}

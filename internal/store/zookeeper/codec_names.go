@@ -8,32 +8,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// mostNames limits the number of names in one list that are checked for duplicates.
-const mostNames = 1 << 16
+// maxCheckedNames limits the number of names in one list that are checked for duplicates.
+const maxCheckedNames = 1 << 16
 
-// names detects duplicate names in lists of children. The lists are unordered, so names needs a
+// duplicateDetector detects duplicate names in lists of children. The lists are unordered, so names needs a
 // hash table. Filling the table takes longer than parsing the list. Therefore, after a list of n
 // names was checked, names skips the next n-1 lists. On average it inserts one name per list. All
 // codecs of an event loop share one names value.
-type names struct {
-	seed  maphash.Seed
-	slots []uint32 // offset of a name in the response, plus 1; 0 if the slot is empty
-	left  int      // how many names of the list may still be inserted
-	skip  int      // how many of the next lists to skip
+type duplicateDetector struct {
+	seed        maphash.Seed
+	slots       []uint32 // offset of a name in the response, plus 1; 0 if the slot is empty
+	insertsLeft int      // how many names of the list may still be inserted
+	listsToSkip int      // how many of the next lists to skip
 }
 
-func newNames() *names { return &names{seed: maphash.MakeSeed()} }
+func newNames() *duplicateDetector { return &duplicateDetector{seed: maphash.MakeSeed()} }
 
 // begin starts a list of n names and reports whether the caller must insert the names.
-func (d *names) begin(n int) bool {
-	d.left = 0
-	if d.skip > 0 {
-		d.skip--
+func (d *duplicateDetector) begin(n int) bool {
+	d.insertsLeft = 0
+	if d.listsToSkip > 0 {
+		d.listsToSkip--
 		return false
 	}
-	d.left = min(n, mostNames)
-	d.skip = max(d.left-1, 0)
-	if size := 2 << bits.Len(uint(d.left)); size > cap(d.slots) {
+	d.insertsLeft = min(n, maxCheckedNames)
+	d.listsToSkip = max(d.insertsLeft-1, 0)
+	if size := 2 << bits.Len(uint(d.insertsLeft)); size > cap(d.slots) {
 		d.slots = make([]uint32, size)
 	} else {
 		d.slots = d.slots[:size]
@@ -44,16 +44,16 @@ func (d *names) begin(n int) bool {
 
 // insert inserts a name and reports whether the list already had this name. The parameter `at` is
 // the offset in the response at which the name's length starts. The name follows its length.
-func (d *names) insert(answer []byte, at int, name []byte) bool {
-	if d.left == 0 {
+func (d *duplicateDetector) insert(answer []byte, offset int, name []byte) bool {
+	if d.insertsLeft == 0 {
 		return false
 	}
-	d.left--
+	d.insertsLeft--
 	mask := uint64(len(d.slots) - 1)
 	for i := maphash.Bytes(d.seed, name) & mask; ; i = (i + 1) & mask {
 		switch there := d.slots[i]; {
 		case there == 0:
-			d.slots[i] = uint32(at) + 1
+			d.slots[i] = uint32(offset) + 1
 			return false
 		case bytes.Equal(nameAt(answer, there-1), name):
 			return true
@@ -61,7 +61,7 @@ func (d *names) insert(answer []byte, at int, name []byte) bool {
 	}
 }
 
-func nameAt(answer []byte, place uint32) []byte {
-	b := jute.NewReader(answer[place:])
+func nameAt(answer []byte, offset uint32) []byte {
+	b := jute.NewReader(answer[offset:])
 	return b.Buffer()
 }

@@ -20,35 +20,35 @@ func pathOf(key []byte) (jute.Path, string) {
 	} else {
 		p.Prefix = "/"
 	}
-	return p, wrongWith(names)
+	return p, invalidPathReason(names)
 }
 
-// wrongWith returns the reason why names, which are separated by slashes, are not a valid ZooKeeper
+// invalidPathReason returns the reason why names, which are separated by slashes, are not a valid ZooKeeper
 // path, or "" if they are valid. The rules are from PathUtils.validatePath and from the
 // documentation of ZooKeeper's data model.
-func wrongWith(names []byte) string {
+func invalidPathReason(names []byte) string {
 	start := 0 // start of the current name
 	for i := 0; i < len(names); i++ {
 		switch b := names[i]; {
 		case b == '/':
-			if why := wrongName(names[start:i]); why != "" {
-				return why
+			if reason := invalidNameReason(names[start:i]); reason != "" {
+				return reason
 			}
 			start = i + 1
 		case b < 0x20, b == 0x7f:
 			return "a key with a control character cannot be a ZooKeeper path"
 		case b >= utf8.RuneSelf:
 			r, n := utf8.DecodeRune(names[i:])
-			if why := wrongRune(r, n); why != "" {
-				return why
+			if reason := invalidRuneReason(r, n); reason != "" {
+				return reason
 			}
 			i += n - 1
 		}
 	}
-	return wrongName(names[start:])
+	return invalidNameReason(names[start:])
 }
 
-func wrongName(name []byte) string {
+func invalidNameReason(name []byte) string {
 	switch {
 	case len(name) == 0:
 		return "a key that is empty, ends with a slash or contains two slashes in a row cannot be a ZooKeeper path"
@@ -58,7 +58,7 @@ func wrongName(name []byte) string {
 	return ""
 }
 
-func wrongRune(r rune, n int) string {
+func invalidRuneReason(r rune, n int) string {
 	switch {
 	case r == utf8.RuneError && n <= 1:
 		return "a key that is not UTF-8 cannot be a ZooKeeper path"
@@ -83,10 +83,10 @@ func parentOf(p jute.Path) jute.Path {
 	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
 }
 
-// ancestor finds the next ancestor in a complete path. It searches for the first slash at or
+// nextAncestor finds the next ancestor in a complete path. It searches for the first slash at or
 // after the index `from`. The result `end` is the index of this slash, where the ancestor ends.
 // The result `ok` is false if no slash follows.
-func ancestor(path []byte, from int) (end int, ok bool) {
+func nextAncestor(path []byte, from int) (end int, ok bool) {
 	i := bytes.IndexByte(path[min(from, len(path)):], '/')
 	return from + i, i >= 0
 }

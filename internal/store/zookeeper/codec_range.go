@@ -17,7 +17,7 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	}
 	parent := parentOf(p)
 	names := bytes.TrimPrefix(parent.Rest, []byte("/"))
-	if wrong := wrongWith(names); wrong != "" && len(names) > 0 {
+	if wrong := invalidPathReason(names); wrong != "" && len(names) > 0 {
 		c.refuse(call, wrong)
 		return
 	}
@@ -31,16 +31,16 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 		cut++
 	}
 	c.ranges.push(op.Key[cut:])
-	c.ranges.push(endWithin(op, cut))
+	c.ranges.push(childIntervalEnd(op, cut))
 	c.limits = append(c.limits, op.Range.Limit)
 	c.conn.GetChildren(call, parent, false)
 }
 
-// endWithin converts the end of a key interval to the end of an interval of child names. If only
+// childIntervalEnd converts the end of a key interval to the end of an interval of child names. If only
 // the key is requested, it returns nil. If the interval includes all later children of the
 // parent, it returns a zero byte. Otherwise it returns the part of End that follows the parent's
 // path.
-func endWithin(op *store.Op, cut int) []byte {
+func childIntervalEnd(op *store.Op, cut int) []byte {
 	switch end := op.Range.End; {
 	case len(end) == 0:
 		return nil
@@ -53,13 +53,13 @@ func endWithin(op *store.Op, cut int) []byte {
 // rangeDone handles the reply to a range.
 func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	code := r.Code
-	if r.Extra > 0 && c.synced != jute.OK {
-		code = c.synced
+	if r.Extra > 0 && c.syncCode != jute.OK {
+		code = c.syncCode
 	}
 	switch {
 	case code == jute.NoNode:
 	case code != jute.OK:
-		failed(e, code)
+		setFailure(e, code)
 	default:
 		return c.childrenDone(r, e, key, end)
 	}
@@ -80,17 +80,17 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 		}
 		switch {
 		case len(name) == 0 || bytes.IndexByte(name, '/') >= 0:
-			wrong(e, noName)
+			setWrongResponse(e, invalidName)
 		case look && c.names.insert(r.Body, at, name):
-			wrong(e, twice)
+			setWrongResponse(e, duplicateName)
 		}
 	}
-	hidden := c.dialect.HidesChild && isRoot(r)
+	hidden := c.dialect.MayHideChild && isRoot(r)
 	if s := b.Stat(); int(s.NumChildren) != n && !hidden && e.Outcome == kv.OK {
-		wrong(e, otherCount)
+		setWrongResponse(e, wrongCount)
 	}
 	if r.Extra > 0 {
-		wrong(e, c.syncWhy)
+		setWrongResponse(e, c.syncProblem)
 	}
 	return b.OK()
 }

@@ -6,131 +6,131 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// answer handles one reply: it appends the operation's event, or sends the operation's next
+// handleReply handles one reply: it appends the operation's event, or sends the operation's next
 // request.
-func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
-	before := c.advance(r)
+func (c *codec) handleReply(r *jute.Reply, events []store.Event) ([]store.Event, error) {
+	before := c.recordZxid(r)
 	switch r.Sub { // replies that do not complete an operation
 	case callIgnored:
-		return to, nil
+		return events, nil
 	case callClose:
-		return append(to, closed(r, before)), nil
-	case callSetAgain, callExistsAgain:
-		return c.parseReplayedSet(r, to)
+		return append(events, closedEvent(r, before)), nil
+	case callRearm, callRearmExists:
+		return c.handleRearm(r, events)
 	case callProgress:
 		if r.Code == jute.OK && r.Zxid > 0 {
-			to = c.reached(r.Zxid, to)
+			events = c.appendProgress(r.Zxid, events)
 		}
-		return to, nil
+		return events, nil
 	case callSync:
 		c.keepSync(r)
-		return to, nil
+		return events, nil
 	}
-	kept := c.takeAside(r)
-	to = append(to, store.Event{Tag: r.Tag, Extra: uint32(r.Extra)})
-	e := &to[len(to)-1]
+	data := c.takeSideData(r)
+	events = append(events, store.Event{Tag: r.Tag, ExtraRequests: uint32(r.Extra)})
+	e := &events[len(events)-1]
 	if r.Zxid > 0 {
 		e.Term = jute.Epoch(r.Zxid)
 	}
 	if r.Canceled {
 		delete(c.watches.creating, r.Tag)
-		c.watches.bareDone(r.Tag, false)
-		e.What = store.Late
-		return to, nil
+		c.watches.handlePlainSet(r.Tag, false)
+		e.Type = store.LateResponse
+		return events, nil
 	}
-	done, ok := c.finish(r, e, &kept)
+	done, ok := c.finish(r, e, &data)
 	switch r.Sub {
 	case callPing:
-		return to, nil
+		return events, nil
 	case callWatchRead, callWatchExists, callAddWatch:
 		if done && ok {
-			return to, nil
+			return events, nil
 		}
 	}
-	if r.Sub < callAgain && ok && done && !e.Outcome.Failed() {
-		e.At = r.Zxid
-		wrong(e, c.wrongZxid(r, e, before))
+	if r.Sub < callReplayed && ok && done && !e.Outcome.Failed() {
+		e.StoreRevision = r.Zxid
+		setWrongResponse(e, c.checkZxid(r, e, before))
 	}
 	if !ok {
 		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(jute.ErrMalformed.Error())}
-		return to, jute.ErrMalformed
+		return events, jute.ErrMalformed
 	}
 	if !done {
-		to = to[:len(to)-1]
+		events = events[:len(events)-1]
 	}
-	return to, nil
+	return events, nil
 }
 
 // keepSync stores the result of a sync for the read that follows the sync. A proxy implements
 // sync as a read of the node, so it returns NoNode if the node does not exist.
 func (c *codec) keepSync(r *jute.Reply) {
-	c.synced, c.syncWhy = r.Code, nil
+	c.syncCode, c.syncProblem = r.Code, nil
 	switch r.Code {
 	case jute.NoNode:
-		c.synced = jute.OK
+		c.syncCode = jute.OK
 	case jute.OK:
-		c.syncWhy = wrongPath(r, otherSync)
+		c.syncProblem = checkPath(r, wrongSyncNode)
 	}
 }
 
-// aside holds the data that the codec keeps for an operation until the reply arrives.
-type aside struct {
+// sideData holds the data that the codec keeps for an operation until the reply arrives.
+type sideData struct {
 	value, key, end []byte
 	limit           int64
 	reason          string
 }
 
-// takeAside removes and returns the data that the codec kept for the operation to which a reply
+// takeSideData removes and returns the data that the codec kept for the operation to which a reply
 // belongs.
-func (c *codec) takeAside(r *jute.Reply) (kept aside) {
+func (c *codec) takeSideData(r *jute.Reply) (data sideData) {
 	switch r.Sub {
 	case callRefused:
-		kept.reason, c.reasons = c.reasons[0], shifted(c.reasons)
+		data.reason, c.reasons = c.reasons[0], withoutFirst(c.reasons)
 	case callCASRead:
-		kept.value = c.values.pop()
+		data.value = c.values.pop()
 	case callRange:
-		kept.key, kept.end = c.ranges.pop(), c.ranges.pop()
-		kept.limit, c.limits = c.limits[0], shifted(c.limits)
+		data.key, data.end = c.ranges.pop(), c.ranges.pop()
+		data.limit, c.limits = c.limits[0], withoutFirst(c.limits)
 	}
-	return kept
+	return data
 }
 
 // finish fills in an operation's event. If the operation needs another request, finish sends this
 // request and returns done = false. The result `ok` is false if the reply is malformed.
-func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok bool) {
+func (c *codec) finish(r *jute.Reply, e *store.Event, data *sideData) (done, ok bool) {
 	done, ok = true, true
 	switch r.Sub {
 	case callRefused:
-		e.Outcome, e.Text = kv.BadRequest, []byte(kept.reason)
+		e.Outcome, e.Text = kv.BadRequest, []byte(data.reason)
 	case callPut:
 		done, ok = c.putDone(r, e)
-	case callPutCreate, callPutAgain:
+	case callPutCreate, callPutRetry:
 		done = c.createDone(r, e)
 	case callGet, callExists:
 		ok = c.getDone(r, e)
 	case callRange:
-		if ok = c.rangeDone(r, e, kept.key, kept.end); kept.limit > 0 {
-			e.Count = min(e.Count, kept.limit)
+		if ok = c.rangeDone(r, e, data.key, data.end); data.limit > 0 {
+			e.Count = min(e.Count, data.limit)
 		}
 	case callDelete:
 		c.deleteDone(r, e)
 	case callCAS:
 		ok = c.casDone(r, e)
 	case callCASRead:
-		done, ok = c.casRead(r, e, kept.value)
-	case callCASCreate, callCASAgain:
+		done, ok = c.casRead(r, e, data.value)
+	case callCASCreate, callCASRetry:
 		done = c.casCreateDone(r, e)
 	case callTxn:
 		done, ok = c.txnDone(r, e)
-	case callEphemeral, callEphemeralAgain:
+	case callEphemeral, callEphemeralRetry:
 		done = c.ephemeralDone(r, e)
 	case callPing:
 		c.pingDone(r, e)
 	case callWatchRead, callWatchExists, callAddWatch:
 		done, ok = c.watchDone(r, e)
 	}
-	if r.Sub >= callAgain {
-		ok = c.againDone(r, e)
+	if r.Sub >= callReplayed {
+		ok = c.handleReplayReply(r, e)
 	}
 	return done, ok
 }
@@ -140,16 +140,16 @@ func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok boo
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
 	case jute.OK:
-		return true, wrote(r, e)
+		return true, parseWriteStat(r, e)
 	case jute.NoNode:
-		if exhausted(r, e) {
+		if hasTooManyRequests(r, e) {
 			return true, true
 		}
-		path, data := written(r)
-		c.conn.Create(next(r, callPutCreate, 1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
+		path, data := writtenData(r)
+		c.conn.Create(nextCall(r, callPutCreate, 1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 		return false, true
 	}
-	failed(e, r.Code)
+	setFailure(e, r.Code)
 	return true, true
 }
 
@@ -157,52 +157,52 @@ func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
-		created(r, e)
-	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created the node in the meantime
-		path, data := written(r)
-		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
+		checkCreatedPath(r, e)
+	case r.Code == jute.NodeExists && !hasTooManyRequests(r, e): // another client has created the node in the meantime
+		path, data := writtenData(r)
+		c.conn.SetData(nextCall(r, callPut, 1), path, data, jute.AnyVersion)
 		return false
 	case r.Code == jute.NoNode && r.Sub == callPutCreate:
-		c.parseReplayedCreate(r, callPutAgain)
+		c.createWithParents(r, callPutRetry)
 		return false
 	case e.Outcome == kv.OK:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 	}
 	return true
 }
 
-// parseReplayedCreate sends requests that create the parents of a node and then the node.
-func (c *codec) parseReplayedCreate(r *jute.Reply, sub uint8) {
-	path, data := written(r)
+// createWithParents sends requests that create the parents of a node and then the node.
+func (c *codec) createWithParents(r *jute.Reply, sub uint8) {
+	path, data := writtenData(r)
 	n := c.createParents(r, path.Rest)
-	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
+	c.conn.Create(nextCall(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 }
 
-// wrote reads and checks the Stat in the reply to a setData.
-func wrote(r *jute.Reply, e *store.Event) bool {
+// parseWriteStat reads and checks the Stat in the reply to a setData.
+func parseWriteStat(r *jute.Reply, e *store.Event) bool {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	s := answer.Stat()
 	request.Buffer()
 	length, asked := len(request.Buffer()), request.Int()
 	e.Revision = int64(s.Version) + 1
-	if wrong(e, wrongWrite(&s, r.Zxid, length)); e.Outcome == kv.OK && !follows(s.Version, asked) {
-		wrong(e, otherVersion)
+	if setWrongResponse(e, checkWrite(&s, r.Zxid, length)); e.Outcome == kv.OK && !isNextVersion(s.Version, asked) {
+		setWrongResponse(e, wrongVersion)
 	}
 	return answer.OK()
 }
 
-// created checks that a create returned the requested path.
-func created(r *jute.Reply, e *store.Event) {
+// checkCreatedPath checks that a create returned the requested path.
+func checkCreatedPath(r *jute.Reply, e *store.Event) {
 	e.Revision = 1
-	wrong(e, wrongPath(r, otherNode))
+	setWrongResponse(e, checkPath(r, wrongNode))
 }
 
 // getDone handles the reply to a get or an exists. The reply to an exists contains no data. A
 // linearizable read fails if the sync before it failed.
 func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	code := r.Code
-	if r.Extra > 0 && c.synced != jute.OK {
-		code = c.synced
+	if r.Extra > 0 && c.syncCode != jute.OK {
+		code = c.syncCode
 	}
 	switch {
 	case code == jute.OK:
@@ -215,16 +215,16 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 		if r.Sub == callExists {
 			length = int(s.DataLength) // the response has no data to compare
 		}
-		e.Revision, e.Mod, e.Count = int64(s.Version)+1, s.Mzxid, 1
-		if wrong(e, wrongRead(&s, r.Zxid, length)); r.Extra > 0 {
-			wrong(e, c.syncWhy)
+		e.Revision, e.ModRevision, e.Count = int64(s.Version)+1, s.Mzxid, 1
+		if setWrongResponse(e, checkRead(&s, r.Zxid, length)); r.Extra > 0 {
+			setWrongResponse(e, c.syncProblem)
 		}
-		wrong(e, c.beforeItsEvent(r, s.Mzxid))
+		setWrongResponse(e, c.checkEventOrder(r, s.Mzxid))
 		return b.OK()
 	case code == jute.NoNode && r.Code == jute.NoNode:
 		e.Outcome = kv.Miss
 	default:
-		failed(e, code)
+		setFailure(e, code)
 	}
 	return true
 }
@@ -235,10 +235,10 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 		e.Count = 1
 	case jute.NoNode: // nothing to delete; a success, as in the other stores
 	case jute.NotEmpty:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 		e.Text = []byte("ZooKeeper does not delete a node that has children (NotEmpty)")
 	default:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 	}
 }
 
@@ -247,13 +247,13 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	switch r.Code {
 	case jute.OK:
-		return wrote(r, e)
+		return parseWriteStat(r, e)
 	case jute.BadVersion:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case jute.NoNode:
 		e.Outcome = kv.Conflict
 	default:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 	}
 	return true
 }
@@ -270,13 +270,13 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 		if !b.OK() {
 			return true, false
 		}
-		c.conn.SetData(next(r, callCAS, 0), path, value, version)
+		c.conn.SetData(nextCall(r, callCAS, 0), path, value, version)
 		return false, true
 	case jute.NoNode:
-		c.conn.Create(next(r, callCASCreate, 0), jute.NewNode{Path: path, Data: value, ACL: c.acl})
+		c.conn.Create(nextCall(r, callCASCreate, 0), jute.NewNode{Path: path, Data: value, ACL: c.acl})
 		return false, true
 	}
-	failed(e, r.Code)
+	setFailure(e, r.Code)
 	return true, true
 }
 
@@ -284,16 +284,16 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
-		created(r, e)
+		checkCreatedPath(r, e)
 	case r.Code == jute.NodeExists:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case r.Code == jute.NoNode && r.Sub == callEphemeral:
-		path, data := written(r)
+		path, data := writtenData(r)
 		n := c.createParents(r, path.Rest)
-		c.conn.Create(next(r, callEphemeralAgain, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl, Mode: jute.Ephemeral})
+		c.conn.Create(nextCall(r, callEphemeralRetry, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl, Mode: jute.Ephemeral})
 		return false
 	default:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 	}
 	return true
 }
@@ -303,14 +303,14 @@ func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
-		created(r, e)
+		checkCreatedPath(r, e)
 	case r.Code == jute.NodeExists:
 		e.Outcome, e.Revision = kv.Conflict, -1
 	case r.Code == jute.NoNode && r.Sub == callCASCreate:
-		c.parseReplayedCreate(r, callCASAgain)
+		c.createWithParents(r, callCASRetry)
 		return false
 	default:
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 	}
 	return true
 }

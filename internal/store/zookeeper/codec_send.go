@@ -21,8 +21,8 @@ func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 // refuse rejects an operation that cannot be sent. A codec returns events only from Feed, and in
 // order. So refuse sends a request without effect, and the codec reports the reason when the reply
 // arrives.
-func (c *codec) refuse(call jute.Call, why string) {
-	c.reasons = append(c.reasons, why)
+func (c *codec) refuse(call jute.Call, reason string) {
+	c.reasons = append(c.reasons, reason)
 	call.Sub = callRefused
 	c.conn.Exists(call, jute.Path{Prefix: "/"}, false)
 }
@@ -31,23 +31,23 @@ func (c *codec) refuse(call jute.Call, why string) {
 // finish, because other clients may keep creating and removing the node.
 const maxExtra = 200
 
-// failed sets the outcome and text of an event from an error code.
-func failed(e *store.Event, code jute.Code) {
+// setFailure sets the outcome and text of an event from an error code.
+func setFailure(e *store.Event, code jute.Code) {
 	e.Outcome = outcomeOf(code)
 	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
-// next returns the Call for the next request of the operation to which a reply belongs. It adds n
+// nextCall returns the Call for the next request of the operation to which a reply belongs. It adds n
 // to the operation's number of additional requests.
-func next(r *jute.Reply, sub uint8, n int) jute.Call {
+func nextCall(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
 	return call
 }
 
-// exhausted reports whether an operation has reached the limit of additional requests. If so, it
+// hasTooManyRequests reports whether an operation has reached the limit of additional requests. If so, it
 // sets the outcome to Refused, because no request has changed anything.
-func exhausted(r *jute.Reply, e *store.Event) bool {
+func hasTooManyRequests(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
 	}
@@ -59,28 +59,28 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 // number of these requests. The codec ignores their results, because some ancestors may already
 // exist. Only the result of the next request matters.
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
-	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
+	for end, more := nextAncestor(path, 1); more; end, more = nextAncestor(path, end+1) {
 		n++
-		c.conn.Create(next(r, callIgnored, 0), jute.NewNode{Path: jute.Path{Rest: path[:end]}, ACL: c.acl})
+		c.conn.Create(nextCall(r, callIgnored, 0), jute.NewNode{Path: jute.Path{Rest: path[:end]}, ACL: c.acl})
 	}
 	return n
 }
 
-// written returns the path and data in a setData or create request.
-func written(r *jute.Reply) (jute.Path, []byte) {
+// writtenData returns the path and data in a setData or create request.
+func writtenData(r *jute.Reply) (jute.Path, []byte) {
 	b := jute.NewReader(r.Request)
 	return jute.Path{Rest: b.Buffer()}, b.Buffer()
 }
 
 // fifo is a queue of byte strings that reuses its memory.
 type fifo struct {
-	b  []byte
-	at int // start of the oldest string
+	b     []byte
+	start int // start of the oldest string
 }
 
 func (f *fifo) push(p []byte) {
-	if f.at > 1<<16 && f.at > len(f.b)/2 || f.at == len(f.b) {
-		f.b, f.at = f.b[:copy(f.b, f.b[f.at:])], 0
+	if f.start > 1<<16 && f.start > len(f.b)/2 || f.start == len(f.b) {
+		f.b, f.start = f.b[:copy(f.b, f.b[f.start:])], 0
 	}
 	f.b = binary.LittleEndian.AppendUint32(f.b, uint32(len(p)))
 	f.b = append(f.b, p...)
@@ -88,12 +88,12 @@ func (f *fifo) push(p []byte) {
 
 // pop removes and returns the oldest string. The result is valid until the next push.
 func (f *fifo) pop() []byte {
-	n := int(binary.LittleEndian.Uint32(f.b[f.at:]))
-	p := f.b[f.at+4 : f.at+4+n]
-	f.at += 4 + n
+	n := int(binary.LittleEndian.Uint32(f.b[f.start:]))
+	p := f.b[f.start+4 : f.start+4+n]
+	f.start += 4 + n
 	return p
 }
 
-// shifted removes the first element of a slice. It moves all other elements, so the slice should be
+// withoutFirst removes the first element of a slice. It moves all other elements, so the slice should be
 // short.
-func shifted[T any](list []T) []T { return list[:copy(list, list[1:])] }
+func withoutFirst[T any](list []T) []T { return list[:copy(list, list[1:])] }

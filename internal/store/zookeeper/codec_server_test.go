@@ -21,7 +21,7 @@ type scripted struct {
 	in   []byte
 }
 
-func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
+func newScripted(t testing.TB, a store.Access, d store.ConnectionInfo) *scripted {
 	t.Helper()
 	s := &scripted{t: t, c: newCodecs(a, Dialect{})(d).(*codec), xid: 1, zxid: 3<<32 | 9}
 	s.written()
@@ -32,7 +32,7 @@ func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
 // s.
 func granted(t testing.TB) *scripted {
 	t.Helper()
-	s := newScripted(t, store.Access{}, store.Dialed{})
+	s := newScripted(t, store.Access{}, store.ConnectionInfo{})
 	s.grant(9000, 5)
 	s.feed()
 	return s
@@ -116,11 +116,11 @@ func (s *scripted) feed() string {
 func eventText(events []store.Event) string {
 	var out []string
 	for _, e := range events {
-		if e.What == store.Done && !e.Outcome.Failed() && e.Term != 3 {
+		if e.Type == store.OperationDone && !e.Outcome.Failed() && e.Term != 3 {
 			return fmt.Sprintf("no term in %+v", e)
 		}
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%d:%s%v r%d n%d +%d %s",
-			e.Tag, [...]string{"", "late ", "notify "}[e.What], e.Outcome, e.Revision, e.Count, e.Extra, e.Value)))
+			e.Tag, [...]string{"", "late ", "notify "}[e.Type], e.Outcome, e.Revision, e.Count, e.ExtraRequests, e.Value)))
 	}
 	return strings.Join(out, ", ")
 }

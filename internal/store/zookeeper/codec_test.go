@@ -13,8 +13,8 @@ import (
 )
 
 func TestRoomComesWithTheSession(t *testing.T) {
-	s := newScripted(t, store.Access{User: "u", Password: "p"}, store.Dialed{})
-	if s.c.Room() != 0 || s.c.Tick(5) != 5+lookAgain {
+	s := newScripted(t, store.Access{User: "u", Password: "p"}, store.ConnectionInfo{})
+	if s.c.Room() != 0 || s.c.Tick(5) != 5+tickInterval {
 		t.Error("room before the session")
 	}
 	s.grant(9000, 5)
@@ -25,7 +25,7 @@ func TestRoomComesWithTheSession(t *testing.T) {
 	s.xid = jute.XidAuth
 	s.answer(jute.OK)
 	s.feed()
-	if s.c.Room() != maxOpen/2 || s.c.Draining() {
+	if s.c.Room() != maxUnanswered/2 || s.c.Draining() {
 		t.Errorf("room %d", s.c.Room())
 	}
 }
@@ -36,14 +36,14 @@ func TestRoomEnds(t *testing.T) {
 	for ; s.c.Room() > 0; n++ {
 		s.c.Submit(&store.Op{Kind: kv.Get, Key: key("k")})
 	}
-	if n != maxOpen/2 {
+	if n != maxUnanswered/2 {
 		t.Errorf("%d operations fit", n)
 	}
 	s = granted(t)
 	for n = 0; s.c.Room() > 0; n++ {
 		s.c.Submit(&store.Op{Kind: kv.Put, Key: key("k"), Value: make([]byte, 1<<20)})
 	}
-	if n != maxHeld>>20 {
+	if n != maxBufferedBytes>>20 {
 		t.Errorf("%d operations of 1 MiB fit", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestPings(t *testing.T) {
 	if got, want := s.ticks(second, 14*second, true), []int64{4 * second, 7 * second, 10 * second, 13 * second}; !slices.Equal(got, want) {
 		t.Errorf("pings at %d, want %d", got, want)
 	}
-	if next := s.c.Tick(20 * second); next > 20*second+3*second/looks {
+	if next := s.c.Tick(20 * second); next > 20*second+3*second/checksPerThird {
 		t.Errorf("next at %d", next)
 	}
 	s.expect("11")
@@ -91,16 +91,16 @@ func TestPings(t *testing.T) {
 // renew its session itself but sends nothing, no reply is due, so the codec must keep the
 // connection.
 func TestMuteConnectionIsAbandoned(t *testing.T) {
-	const look = 3 * second / looks
+	const look = 3 * second / checksPerThird
 	s := granted(t)
 	s.ticks(second, 10*second, true)
 	heard := 10 * second // time of the reply to the latest ping
 	s.ticks(10*second+1, heard+6*second-1, false)
-	if s.c.Mute() != nil {
+	if s.c.CheckAlive() != nil {
 		t.Error("it is given up before two thirds of the timeout are over")
 	}
 	s.ticks(heard+6*second, heard+6*second+2*look, false)
-	if why := s.c.Mute(); why == nil || s.c.Mute().Error() != "the server has sent nothing for two thirds of the session's timeout" {
+	if why := s.c.CheckAlive(); why == nil || s.c.CheckAlive().Error() != "the server has sent nothing for two thirds of the session's timeout" {
 		t.Errorf("it is given up for %v", why)
 	}
 
@@ -114,22 +114,22 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 		s.feed()
 		now += 2 * second
 	}
-	if s.c.Mute() != nil {
+	if s.c.CheckAlive() != nil {
 		t.Error("it is given up although operations are answered")
 	}
 
 	// The load renews the session, so only replies to the load's requests are due.
-	s = newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
+	s = newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.ConnectionInfo{})
 	s.grant(9000, 5)
 	s.feed()
-	if s.ticks(second, 60*second, false); s.c.Mute() != nil {
+	if s.ticks(second, 60*second, false); s.c.CheckAlive() != nil {
 		t.Error("it is given up although nothing was asked")
 	}
 	s.submit(store.Op{Kind: kv.KeepAlive})
-	if s.ticks(60*second+1, 63*second-look-1, false); s.c.Mute() != nil {
+	if s.ticks(60*second+1, 63*second-look-1, false); s.c.CheckAlive() != nil {
 		t.Error("it is given up as soon as something was asked")
 	}
-	if s.ticks(63*second-look, 63*second+look, false); s.c.Mute() == nil {
+	if s.ticks(63*second-look, 63*second+look, false); s.c.CheckAlive() == nil {
 		t.Error("it is not given up")
 	}
 }

@@ -32,26 +32,26 @@ func (c *codec) submitTxn(call jute.Call, op *store.Op) {
 // multi again.
 func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	if len(r.Body) == 0 && r.Code != jute.OK {
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 		return true, true
 	}
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return true, false
 	}
-	at, code, why, ok := c.results(r)
+	at, code, reason, ok := c.results(r)
 	switch {
 	case !ok:
 		return true, false
-	case why != nil:
-		wrong(e, why)
+	case reason != nil:
+		setWrongResponse(e, reason)
 		return true, true
 	case code == jute.OK:
 		e.Count = int64(len(c.multi))
 		return true, true
 	case at < 0 || code != jute.NoNode && code != jute.NodeExists:
-		failed(e, code)
+		setFailure(e, code)
 		return true, true
-	case exhausted(r, e):
+	case hasTooManyRequests(r, e):
 		return true, true
 	}
 	parents := 0
@@ -63,10 +63,10 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	case m.Op == jute.OpCreate && code == jute.NoNode:
 		parents = c.createParents(r, m.Path.Rest)
 	default:
-		failed(e, code)
+		setFailure(e, code)
 		return true, true
 	}
-	c.conn.Multi(next(r, callTxn, parents+1), c.multi)
+	c.conn.Multi(nextCall(r, callTxn, parents+1), c.multi)
 	return false, true
 }
 
@@ -75,7 +75,7 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 // operation. If the results are impossible, the result `why` is the reason. There must be one
 // result per operation. Either no result is an error, or all results are errors, with the code OK
 // for the operations before the failed operation.
-func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
+func (c *codec) results(r *jute.Reply) (at int, code jute.Code, reason []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult
 	n, errors := 0, 0
@@ -83,11 +83,11 @@ func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok b
 	for ; jute.ReadMultiResults(&b, &result); n++ {
 		switch {
 		case n >= len(c.multi):
-			return -1, jute.OK, otherResults, true
+			return -1, jute.OK, mismatchedResults, true
 		case result.Op == jute.OpError:
 			errors++
-		case why == nil:
-			why = c.wrongResult(&c.multi[n], &result, r.Zxid)
+		case reason == nil:
+			reason = c.checkResult(&c.multi[n], &result, r.Zxid)
 		}
 		if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency && code == jute.OK {
 			at, code = n, result.Code
@@ -97,7 +97,7 @@ func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok b
 	case code == jute.OK && r.Code != jute.OK:
 		code = r.Code
 	case errors > 0 && (errors < n || code == jute.OK), n != len(c.multi):
-		why = otherResults
+		reason = mismatchedResults
 	}
-	return at, code, why, b.OK()
+	return at, code, reason, b.OK()
 }

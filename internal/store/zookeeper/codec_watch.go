@@ -31,7 +31,7 @@ func pathText(p jute.Path) string { return p.Prefix + string(p.Rest) }
 func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	w := &c.watches
 	switch {
-	case op.Watch.Progress:
+	case op.Watch.RequestProgress:
 		c.progress()
 		return
 	case op.Watch.PrevKV:
@@ -43,7 +43,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	}
 	mode := op.Watch.Mode
 	if mode == kv.AnyWatch {
-		mode = usualWatch
+		mode = defaultWatch
 	}
 	of := creation{watcher: op.Watch.Watcher, key: bytes.Clone(op.Key), end: bytes.Clone(op.Watch.End), mode: mode}
 	switch {
@@ -70,23 +70,23 @@ func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
 
-// reached appends an event for each watcher. The event reports that all changes up to zxid have
+// appendProgress appends an event for each watcher. The event reports that all changes up to zxid have
 // arrived.
-func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
+func (c *codec) appendProgress(zxid int64, events []store.Event) []store.Event {
 	for _, w := range c.watches.once {
 		if w.reading { // the read after the watch event is still in progress
 			continue
 		}
 		for i := range w.watchers {
-			to = append(to, store.Event{What: store.Seen, Watcher: w.watchers[i].number, Revision: zxid})
+			events = append(events, store.Event{Type: store.WatchProgress, Watcher: w.watchers[i].number, Revision: zxid})
 		}
 	}
 	for _, w := range c.watches.recursive {
 		for i := range w.watchers {
-			to = append(to, store.Event{What: store.Seen, Watcher: w.watchers[i].number, Revision: zxid})
+			events = append(events, store.Event{Type: store.WatchProgress, Watcher: w.watchers[i].number, Revision: zxid})
 		}
 	}
-	return to
+	return events
 }
 
 // watchDone handles the reply to a request that creates a watcher.
@@ -109,7 +109,7 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	case r.Code == jute.NoNode && r.Sub == callWatchExists:
 	case r.Code != jute.OK:
 		delete(w.creating, r.Tag)
-		if failed(e, r.Code); r.Code == jute.Unimplemented || r.Code == jute.MarshallingError {
+		if setFailure(e, r.Code); r.Code == jute.Unimplemented || r.Code == jute.MarshallingError {
 			e.Outcome, e.Text = kv.BadRequest, []byte("the server does not support persistent watches, which need ZooKeeper 3.6 or later; use the watch mode \"once\"")
 		}
 		return true, true
@@ -123,77 +123,77 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 		}
 	}
 	delete(w.creating, r.Tag)
-	e.Revision, e.Version, e.Mod = max(r.Zxid, 0), -1, s.Mzxid
+	e.Revision, e.Version, e.ModRevision = max(r.Zxid, 0), -1, s.Mzxid
 	if r.Sub == callAddWatch {
 		w.addRecursive(path, &of)
 		return true, true
 	}
 	if e.Version = 0; r.Code == jute.OK {
-		e.Version = writes(s.Version)
+		e.Version = writeCount(s.Version)
 	}
 	w.addOnce(path, &of, r.Zxid, s.Mzxid)
 	return true, true
 }
 
-// writes converts a node version to the number of writes, as in store.Event.Version. Node
+// writeCount converts a node version to the number of writes, as in store.Event.Version. Node
 // versions rise to 2^31-1 and continue at -2^31. For a negative version, writes returns -1
 // (unknown). It never returns 0, which means deleted.
-func writes(version int32) int64 {
+func writeCount(version int32) int64 {
 	if version < 0 {
 		return -1
 	}
 	return int64(version) + 1
 }
 
-func (w *watches) addRecursive(path jute.Path, of *creation) {
+func (w *watches) addRecursive(path jute.Path, created *creation) {
 	at := pathText(path)
 	t := w.recursive[at]
 	if t == nil {
-		t = &recursive{slash: len(of.key) > 0 && of.key[0] == '/'}
+		t = &recursive{slash: len(created.key) > 0 && created.key[0] == '/'}
 		w.recursive[at] = t
 	}
-	t.watchers = append(t.watchers, treeWatcher{number: of.watcher, key: of.key, end: of.end})
+	t.watchers = append(t.watchers, treeWatcher{number: created.watcher, key: created.key, end: created.end})
 }
 
-func (w *watches) addOnce(path jute.Path, of *creation, zxid, mzxid int64) {
+func (w *watches) addOnce(path jute.Path, created *creation, zxid, mzxid int64) {
 	at := pathText(path)
 	o := w.once[at]
 	if o == nil {
-		o = &oneShot{key: of.key}
+		o = &oneShot{key: created.key}
 		w.once[at] = o
 	}
 	if !o.reading {
-		o.at = mzxid
+		o.lastMzxid = mzxid
 	}
-	o.watchers = append(o.watchers, onceWatcher{number: of.watcher, since: zxid})
+	o.watchers = append(o.watchers, onceWatcher{number: created.watcher, since: zxid})
 }
 
-// notified handles a watch event from the server.
-func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
+// handleNotification handles a watch event from the server.
+func (c *codec) handleNotification(r *jute.Reply, events []store.Event) []store.Event {
 	what, path, ok := r.Notification()
 	if !ok || len(path) == 0 {
-		return to
+		return events
 	}
 	w := &c.watches
 	if o := w.once[string(path)]; o != nil {
-		if o.deleted = 0; what == jute.NodeDeleted && r.Zxid > 0 {
-			o.deleted = r.Zxid
+		if o.deletionZxid = 0; what == jute.NodeDeleted && r.Zxid > 0 {
+			o.deletionZxid = r.Zxid
 		}
-		if o.again = o.reading; !o.reading {
+		if o.firedAgain = o.reading; !o.reading {
 			o.reading = true
-			c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
+			c.conn.GetData(jute.Call{Sub: callRearm}, jute.Path{Rest: path}, true)
 		}
 	}
-	to = w.fireBare(what, path, r.Zxid, to)
+	events = w.firePlain(what, path, r.Zxid, events)
 	if len(w.recursive) == 0 {
-		return to
+		return events
 	}
 	for end := len(path); ; { // the node and all its ancestors
 		if t := w.recursive[string(path[:max(end, 1)])]; t != nil {
-			to = c.appendTreeEvents(t, what, path, r.Zxid, to)
+			events = c.appendTreeEvents(t, what, path, r.Zxid, events)
 		}
 		if end <= 1 {
-			return to
+			return events
 		}
 		end = bytes.LastIndexByte(path[:end], '/')
 	}
@@ -201,9 +201,9 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 
 // appendTreeEvents handles the change of the node at path: it appends an event for each watcher in
 // t that watches the path.
-func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
+func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte, zxid int64, events []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
-		return to
+		return events
 	}
 	key := path
 	if !t.slash {
@@ -217,86 +217,86 @@ func (c *codec) appendTreeEvents(t *recursive, what jute.WatchEvent, path []byte
 		switch n := t.watchers[i].number; {
 		case !t.watchers[i].watches(key):
 		case zxid <= 0:
-			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: kv.BadRequest, Text: missingZxid})
+			events = append(events, store.Event{Type: store.WatchEnded, Watcher: n, Outcome: kv.BadRequest, Text: missingZxid})
 		default:
-			to = append(to, store.Event{What: store.Notify, Watcher: n, Key: key, Version: version, Revision: zxid, At: zxid})
+			events = append(events, store.Event{Type: store.WatchChange, Watcher: n, Key: key, Version: version, Revision: zxid, StoreRevision: zxid})
 		}
 	}
-	return to
+	return events
 }
 
 var missingZxid = []byte("a watch event contains no zxid, so the revision of the change is unknown; use the watch mode \"once\", or ZooKeeper 3.9 or later")
 
-// parseReplayedSet handles the reply to the read that sets a watch again after it fired, and
+// handleRearm handles the reply to the read that sets a watch again after it fired, and
 // reports the result to the watchers.
-func (c *codec) parseReplayedSet(r *jute.Reply, to []store.Event) ([]store.Event, error) {
+func (c *codec) handleRearm(r *jute.Reply, events []store.Event) ([]store.Event, error) {
 	b := jute.NewReader(r.Request)
 	path := b.Buffer()
 	o := c.watches.once[string(path)]
 	if o == nil {
-		return to, nil
+		return events, nil
 	}
 	switch {
-	case r.Code == jute.NoNode && r.Sub == callSetAgain:
-		c.conn.Exists(jute.Call{Sub: callExistsAgain}, jute.Path{Rest: path}, true)
-		return to, nil
-	case r.Code == jute.OK && r.Sub == callExistsAgain: // created since the getData
-		c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
-		return to, nil
+	case r.Code == jute.NoNode && r.Sub == callRearm:
+		c.conn.Exists(jute.Call{Sub: callRearmExists}, jute.Path{Rest: path}, true)
+		return events, nil
+	case r.Code == jute.OK && r.Sub == callRearmExists: // created since the getData
+		c.conn.GetData(jute.Call{Sub: callRearm}, jute.Path{Rest: path}, true)
+		return events, nil
 	case r.Code != jute.OK && r.Code != jute.NoNode:
 		var e store.Event
-		failed(&e, r.Code)
+		setFailure(&e, r.Code)
 		for i := range o.watchers {
-			to = append(to, store.Event{What: store.Ended, Watcher: o.watchers[i].number, Outcome: e.Outcome, Text: e.Text})
+			events = append(events, store.Event{Type: store.WatchEnded, Watcher: o.watchers[i].number, Outcome: e.Outcome, Text: e.Text})
 		}
 		delete(c.watches.once, string(path))
-		return to, nil
+		return events, nil
 	}
 	o.reading = false
-	spare := o.spare
-	if o.spare, o.again = o.again, false; o.spare {
+	spare := o.extraRead
+	if o.extraRead, o.firedAgain = o.firedAgain, false; o.extraRead {
 		o.reading = true
-		c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
+		c.conn.GetData(jute.Call{Sub: callRearm}, jute.Path{Rest: path}, true)
 	}
-	e := store.Event{What: store.Notify, Key: o.key, At: r.Zxid}
+	e := store.Event{Type: store.WatchChange, Key: o.key, StoreRevision: r.Zxid}
 	if r.Code == jute.NoNode {
-		if e.Revision = o.deleted; e.Revision == 0 {
-			e.Revision, e.Mod = r.Zxid, -1
+		if e.Revision = o.deletionZxid; e.Revision == 0 {
+			e.Revision, e.ModRevision = r.Zxid, -1
 		}
 	} else {
 		answer := jute.NewReader(r.Body)
 		e.Value = answer.Buffer()
 		s := answer.Stat()
 		if !answer.OK() {
-			return to, jute.ErrMalformed
+			return events, jute.ErrMalformed
 		}
-		e.Revision, e.Version = s.Mzxid, writes(s.Version)
+		e.Revision, e.Version = s.Mzxid, writeCount(s.Version)
 	}
-	if spare && (e.Revision == o.at || e.Mod < 0) {
-		return to, nil
+	if spare && (e.Revision == o.lastMzxid || e.ModRevision < 0) {
+		return events, nil
 	}
-	o.at, o.deleted = e.Revision, 0
+	o.lastMzxid, o.deletionZxid = e.Revision, 0
 	for i := range o.watchers {
 		if w := &o.watchers[i]; e.Revision > w.since { // otherwise the change is older than the watcher
 			e.Watcher = w.number
-			to = append(to, e)
+			events = append(events, e)
 		}
 	}
-	return to, nil
+	return events, nil
 }
 
-var newsFirst = []byte("ZooKeeper returned new data before the watch event, but it guarantees the opposite order")
+var dataBeforeEvent = []byte("ZooKeeper returned new data before the watch event, but it guarantees the opposite order")
 
-// beforeItsEvent checks a read of a node that the session watches. If the read returns a change
-// whose watch event has not yet arrived, beforeItsEvent returns the reason why the response is
+// checkEventOrder checks a read of a node that the session watches. If the read returns a change
+// whose watch event has not yet arrived, checkEventOrder returns the reason why the response is
 // wrong.
-func (c *codec) beforeItsEvent(r *jute.Reply, mzxid int64) []byte {
+func (c *codec) checkEventOrder(r *jute.Reply, mzxid int64) []byte {
 	if len(c.watches.once) == 0 {
 		return nil
 	}
 	b := jute.NewReader(r.Request)
-	if o := c.watches.once[string(b.Buffer())]; o != nil && !o.reading && mzxid > o.at {
-		return newsFirst
+	if o := c.watches.once[string(b.Buffer())]; o != nil && !o.reading && mzxid > o.lastMzxid {
+		return dataBeforeEvent
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s.zxid = 3<<32 | 20
 	s.answer(jute.OK, nodeData("v0", 3<<32|12, 4)...)
 	e := s.events()
-	if len(e) != 1 || e[0].Outcome != kv.OK || e[0].Watcher != 7 || e[0].Version != 5 || e[0].Mod != 3<<32|12 || e[0].Revision < 3<<32|20 {
+	if len(e) != 1 || e[0].Outcome != kv.OK || e[0].Watcher != 7 || e[0].Version != 5 || e[0].ModRevision != 3<<32|12 || e[0].Revision < 3<<32|20 {
 		t.Fatalf("created: %+v", e)
 	}
 	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
@@ -70,7 +70,7 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
 	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
 	e = s.events()
-	if len(e) != 2 || e[0].What != store.Notify || e[0].Watcher != 7 || string(e[0].Value) != "v3" || e[0].Version != 8 || e[0].Revision != 3<<32|32 || e[1].What != store.Done {
+	if len(e) != 2 || e[0].Type != store.WatchChange || e[0].Watcher != 7 || string(e[0].Value) != "v3" || e[0].Version != 8 || e[0].Revision != 3<<32|32 || e[1].Type != store.OperationDone {
 		t.Fatalf("told: %+v", e)
 	}
 	if got := s.requests(); got != "4 /a" {
@@ -90,7 +90,7 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	}
 	s.answer(jute.NoNode)
 	e = s.events()
-	if len(e) != 2 || e[0].Version != 0 || e[0].Revision != 3<<32|40 || e[0].Mod != 0 || e[1].Watcher != 8 {
+	if len(e) != 2 || e[0].Version != 0 || e[0].Revision != 3<<32|40 || e[0].ModRevision != 0 || e[1].Watcher != 8 {
 		t.Fatalf("deleted: %+v", e)
 	}
 }
@@ -109,7 +109,7 @@ func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
 	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
 	s.answer(jute.OK, nodeData("v1", 3<<32|30, 5)...)
 	e := s.events()
-	if len(e) != 2 || e[0].Outcome != kv.WrongAnswer || string(e[0].Text) != string(newsFirst) || e[1].Outcome != kv.OK {
+	if len(e) != 2 || e[0].Outcome != kv.WrongResponse || string(e[0].Text) != string(dataBeforeEvent) || e[1].Outcome != kv.OK {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -133,7 +133,7 @@ func TestPersistentWatch(t *testing.T) {
 	s.event(jute.NodeDeleted, "/dir/c", 3<<32|33)
 	var got []string
 	for _, e := range s.events() {
-		if e.What != store.Notify || e.At != e.Revision {
+		if e.Type != store.WatchChange || e.StoreRevision != e.Revision {
 			t.Fatalf("%+v", e)
 		}
 		got = append(got, string(e.Key))
@@ -142,15 +142,15 @@ func TestPersistentWatch(t *testing.T) {
 		t.Fatalf("got events of %q", got)
 	}
 	progress := watchOf("dir/b", "", kv.AnyWatch, 0)
-	progress.Watch.Progress = true
+	progress.Watch.RequestProgress = true
 	s.submit(progress)
 	s.zxid = 3<<32 | 50
 	s.answer(jute.OK, nodeStat(1, 0, 5)...)
-	if e := s.events(); len(e) != 2 || e[0].What != store.Seen || e[1].What != store.Seen || e[0].Revision != e[1].Revision || e[0].Revision < 3<<32|50 {
+	if e := s.events(); len(e) != 2 || e[0].Type != store.WatchProgress || e[1].Type != store.WatchProgress || e[0].Revision != e[1].Revision || e[0].Revision < 3<<32|50 {
 		t.Fatalf("progress: %+v", e)
 	}
 	s.event(jute.NodeDataChanged, "/dir/c", -1)
-	if e := s.events(); len(e) != 1 || e[0].What != store.Ended || e[0].Outcome != kv.BadRequest {
+	if e := s.events(); len(e) != 1 || e[0].Type != store.WatchEnded || e[0].Outcome != kv.BadRequest {
 		t.Fatalf("an event without its transaction: %+v", e)
 	}
 }
@@ -180,7 +180,7 @@ func TestKeepAlive(t *testing.T) {
 	xid := jute.XidPing
 	jute.PutInt(jute.PutLong(jute.PutInt(b[4:], xid), 3<<32|11), 0)
 	s.in = append(s.in, b...)
-	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Count != 9 || e[0].At != 3<<32|11 {
+	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Count != 9 || e[0].StoreRevision != 3<<32|11 {
 		t.Fatalf("%+v", e)
 	}
 }
@@ -190,10 +190,10 @@ func TestKeepAlive(t *testing.T) {
 func TestExpiredSessionIsReported(t *testing.T) {
 	s := granted(t)
 	s.c.Lost(nil)
-	next := newScripted(t, store.Access{}, store.Dialed{Previous: s.c})
+	next := newScripted(t, store.Access{}, store.ConnectionInfo{Previous: s.c})
 	next.grant(0, 0)
 	events, err := next.tryFeed()
-	if !errors.Is(err, jute.ErrExpired) || len(events) != 1 || events[0].What != store.Expired {
+	if !errors.Is(err, jute.ErrExpired) || len(events) != 1 || events[0].Type != store.SessionExpired {
 		t.Fatalf("%+v, %v", events, err)
 	}
 }
@@ -209,7 +209,7 @@ func TestEphemeral(t *testing.T) {
 	s.expect("1 /a, 1 /a/b")
 	s.answer(jute.OK, jute.AppendBuffer(nil, "/a")...)
 	s.answer(jute.OK, jute.AppendBuffer(nil, "/a/b")...)
-	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 2 || e[0].At <= 0 {
+	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].ExtraRequests != 2 || e[0].StoreRevision <= 0 {
 		t.Fatalf("%+v", e)
 	}
 	s.submit(store.Op{Kind: kv.Ephemeral, Key: key("a/b")})

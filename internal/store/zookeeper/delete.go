@@ -21,14 +21,14 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if path == "/" {
 		return 0, errors.New("an empty prefix or / would delete every node of the ZooKeeper cluster")
 	}
-	s, err := a.begin(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = s.end() }() // if this fails, the session expires
+	defer func() { _ = s.endSession() }() // if this fails, the session expires
 	i := strings.LastIndexByte(path, '/')
 	d := deletion{s: s}
-	if err = d.children(path[:i], path[i+1:], 0); err != nil {
+	if err = d.removeChildren(path[:i], path[i+1:], 0); err != nil {
 		return d.deleted, fmt.Errorf("ZooKeeper did not delete the keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
 	return d.deleted, nil
@@ -40,7 +40,7 @@ const maxDepth = 1000
 
 // deletion removes nodes in batches, the deepest first.
 type deletion struct {
-	s       *asker
+	s       *adminSession
 	deleted int64
 }
 
@@ -49,13 +49,13 @@ type refused jute.Code
 
 func (r refused) Error() string { return "the server returned " + jute.Code(r).String() }
 
-// children removes the children of `parent` whose names begin with `prefix`, and their
+// removeChildren removes the children of `parent` whose names begin with `prefix`, and their
 // descendants. It skips ZooKeeper's own nodes.
-func (d *deletion) children(parent, prefix string, depth int) error {
+func (d *deletion) removeChildren(parent, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nodes are nested more than %d levels deep", maxDepth)
 	}
-	r, err := d.s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
+	r, err := d.s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, toPath(cmp.Or(parent, "/")), false) })
 	switch {
 	case err != nil:
 		return err
@@ -96,13 +96,13 @@ func (d *deletion) removeAll(paths []string, depth int) error {
 	}
 	ops := make([]jute.MultiOp, len(paths))
 	for i, path := range paths {
-		ops[i] = jute.MultiOp{Op: jute.OpDelete, Path: pathTo(path), Version: jute.AnyVersion}
+		ops[i] = jute.MultiOp{Op: jute.OpDelete, Path: toPath(path), Version: jute.AnyVersion}
 	}
 	r, err := d.s.request(func(c *jute.Conn) { c.Multi(jute.Call{}, ops) })
 	if err != nil {
 		return err
 	}
-	if r.Code == jute.OK && allDone(r.Body) {
+	if r.Code == jute.OK && allSucceeded(r.Body) {
 		d.deleted += int64(len(paths))
 		return nil
 	}
@@ -114,8 +114,8 @@ func (d *deletion) removeAll(paths []string, depth int) error {
 	return nil
 }
 
-// allDone reports whether all operations of a multi succeeded.
-func allDone(answer []byte) bool {
+// allSucceeded reports whether all operations of a multi succeeded.
+func allSucceeded(answer []byte) bool {
 	b := jute.NewReader(answer)
 	for result := (jute.MultiResult{}); jute.ReadMultiResults(&b, &result); {
 		if result.Op == jute.OpError && result.Code != jute.OK {
@@ -128,12 +128,12 @@ func allDone(answer []byte) bool {
 // removeNode removes a node. If the node has descendants, it removes them first.
 func (d *deletion) removeNode(path string, depth int) error {
 	remove := func() (jute.Code, error) {
-		r, err := d.s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
+		r, err := d.s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, toPath(path), jute.AnyVersion) })
 		return r.Code, err
 	}
 	code, err := remove()
 	if err == nil && code == jute.NotEmpty {
-		if err := d.children(path, "", depth+1); err != nil {
+		if err := d.removeChildren(path, "", depth+1); err != nil {
 			return err
 		}
 		code, err = remove()
@@ -150,5 +150,5 @@ func (d *deletion) removeNode(path string, depth int) error {
 	return nil
 }
 
-// pathTo converts a path to the form that requests use.
-func pathTo(path string) jute.Path { return jute.Path{Prefix: path} }
+// toPath converts a path to the form that requests use.
+func toPath(path string) jute.Path { return jute.Path{Prefix: path} }

@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// KeysOf implements store.Cleaner. It returns the nodes whose paths begin with the prefix,
+// KeysWithPrefix implements store.Cleaner. It returns the nodes whose paths begin with the prefix,
 // without nodes that are nested deeper.
-func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')
 	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // the prefix up to its last slash
-	s, err := a.begin(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = s.end() }() // if this fails, the session expires
-	r, err := s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
+	defer func() { _ = s.endSession() }() // if this fails, the session expires
+	r, err := s.request(func(c *jute.Conn) { c.GetChildren(jute.Call{}, toPath(cmp.Or(path[:at], "/")), false) })
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -36,7 +36,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 		name := string(b.Buffer())
 		switch {
 		case !strings.HasPrefix(name, path[at+1:]):
-		case len(names) == most:
+		case len(names) == limit:
 			return names, true, nil
 		default:
 			names = append(names, spelt+name)
@@ -66,13 +66,13 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 	if len(all) == 0 {
 		return nil, nil
 	}
-	s, err := a.begin(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.end() }() // if this fails, the session expires
+	defer func() { _ = s.endSession() }() // if this fails, the session expires
 	for i, node := range all {
-		r, err := s.request(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
+		r, err := s.request(func(c *jute.Conn) { c.Exists(jute.Call{}, toPath(node), false) })
 		switch {
 		case err != nil:
 			return nil, err
@@ -87,13 +87,13 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 
 // RemoveFolders implements store.FolderKeeper.
 func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
-	s, err := a.begin(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.end() }() // if this fails, the session expires
+	defer func() { _ = s.endSession() }() // if this fails, the session expires
 	for _, node := range slices.Backward(folders) {
-		r, err := s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
+		r, err := s.request(func(c *jute.Conn) { c.Delete(jute.Call{}, toPath(node), jute.AnyVersion) })
 		switch {
 		case err != nil:
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxWords limits the size of the response to a four-letter word, in bytes.
-const maxWords = 1 << 20
+// maxWordResponse limits the size of the response to a four-letter word, in bytes.
+const maxWordResponse = 1 << 20
 
 // notInWhitelist is part of a member's response to a four-letter word that it is configured not to
 // answer.
@@ -26,9 +26,9 @@ var errNotAllowed = errors.New("add the word to 4lw.commands.whitelist in the se
 // errNotServing means that a member does not serve requests because it knows no leader.
 var errNotServing = errors.New("the member is not serving requests, because it knows no leader")
 
-// word sends a four-letter word, such as srvr, to a member and returns the text response. The
+// sendWord sends a four-letter word, such as srvr, to a member and returns the text response. The
 // member closes the connection after its response.
-func word(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
+func sendWord(ctx context.Context, a store.Access, endpoint, sendWord string) (string, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
 		return "", err
@@ -36,10 +36,10 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err = conn.Write([]byte(word)); err != nil {
+	if _, err = conn.Write([]byte(sendWord)); err != nil {
 		return "", err
 	}
-	b, err := io.ReadAll(io.LimitReader(conn, maxWords))
+	b, err := io.ReadAll(io.LimitReader(conn, maxWordResponse))
 	text := string(b)
 	switch {
 	case err != nil && len(b) == 0:
@@ -47,7 +47,7 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	case len(b) == 0:
 		return "", errors.New("the server closed the connection without a response; check that the endpoint is a ZooKeeper client port without TLS")
 	case strings.Contains(text, notInWhitelist):
-		return "", fmt.Errorf("the member is not configured to answer the four-letter word %s: %w", word, errNotAllowed)
+		return "", fmt.Errorf("the member is not configured to answer the four-letter word %s: %w", sendWord, errNotAllowed)
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
 		return "", errNotServing
 	}
@@ -72,7 +72,7 @@ func reason(ctx context.Context, err error) string {
 		return "the request was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no response within the time limit"
-	case store.IsRefused(err):
+	case store.IsConnectionRefused(err):
 		return "no process listens at this address"
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)

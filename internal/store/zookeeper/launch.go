@@ -65,7 +65,7 @@ func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 		source.Tools = nil // the settings already specify the java command, so do not search for one
 	}
 	dir, err := install.ExecutableForLaunch(spec, source)
-	if err != nil || spec.Exec == "" || spec.Elsewhere {
+	if err != nil || spec.Exec == "" || spec.Remote {
 		return dir, err
 	}
 	if jars, _ := filepath.Glob(filepath.Join(dir, "lib", "zookeeper-*.jar")); len(jars) == 0 {
@@ -191,15 +191,15 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 		Files: serverFiles, Args: []string{"-Dzookeeper.version={version}"},
 		Tools: []store.Tool{
 			{
-				Name: "java", Running: true,
-				Missing: "ZooKeeper needs Java 11 or newer; install Java, for example Debian's package default-jre-headless",
+				Name: "java", NeededToRun: true,
+				MissingMessage: "ZooKeeper needs Java 11 or newer; install Java, for example Debian's package default-jre-headless",
 			},
 			{
-				Name:    "mvn",
-				Missing: "to install ZooKeeper, quorumbench needs Maven; install Maven, for example Debian's package maven, or specify with --exec a folder that contains the server's jars in lib",
+				Name:           "mvn",
+				MissingMessage: "to install ZooKeeper, quorumbench needs Maven; install Maven, for example Debian's package maven, or specify with --exec a folder that contains the server's jars in lib",
 			},
 		},
-		Check: store.ServerCheck{Holds: []string{
+		Check: store.ServerCheck{RequiredFiles: []string{
 			"lib/zookeeper-{version}.jar", "lib/zookeeper-jute-{version}.jar", metricsJar, "lib/logback-classic-1.3.15.jar",
 		}},
 		License: "Apache License 2.0",

@@ -67,15 +67,15 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 // request, and a linearizable read sends a sync first.
 func TestLiveRequests(t *testing.T) {
 	w := dialWire(t, server(t), nil)
-	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra == 0 || e.Revision != 1 {
+	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.ExtraRequests == 0 || e.Revision != 1 {
 		t.Errorf("a node was made without a second request: %+v", e)
 	}
-	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra != 0 || e.Revision != 2 {
+	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.ExtraRequests != 0 || e.Revision != 2 {
 		t.Errorf("put again is %+v", e)
 	}
 	for level, extra := range map[kv.Consistency]uint32{kv.Linearizable: 1, kv.Local: 0} {
-		if e := w.Want(kv.OK, storetest.Get("requests/a/b", level)); e.Extra != extra {
-			t.Errorf("%v read with %d requests more", level, e.Extra)
+		if e := w.Want(kv.OK, storetest.Get("requests/a/b", level)); e.ExtraRequests != extra {
+			t.Errorf("%v read with %d requests more", level, e.ExtraRequests)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func agreeOnTransactions(t *testing.T, w *storetest.Wire, client *zk.Conn) {
 	check := func(extra uint32) {
 		t.Helper()
 		e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
-		if e.Count != 4 || e.Extra != extra {
+		if e.Count != 4 || e.ExtraRequests != extra {
 			t.Errorf("a transaction of 4 keys says %+v", e)
 		}
 		for _, p := range pairs {

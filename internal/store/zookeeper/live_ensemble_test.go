@@ -96,7 +96,7 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	_ = w.Conn.Close()
 	w.Codec.Lost(nil)
 	for i := range 6 {
-		w = atMember(t, endpoints[(i+1)%3], w.Codec)
+		w = dialMember(t, endpoints[(i+1)%3], w.Codec)
 		e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
 		if got := zookeeper.SessionID(w.Codec); got != id || e.Revision != 1 {
 			t.Fatalf("at member %d the session is 0x%x, and was 0x%x", (i+1)%3+1, got, id)
@@ -106,10 +106,10 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// atMember continues a session at a member, and retries if the member closes the connection without
+// dialMember continues a session at a member, and retries if the member closes the connection without
 // a response. A member does so if it has no leader or if it has not applied a transaction that the
 // session has seen ("Refusing session request for client as it has seen zxid").
-func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
+func dialMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		w := dialWire(t, store.Access{Endpoints: []string{endpoint}}, session)
@@ -143,7 +143,7 @@ func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
 		t.Fatalf("the connection to a dead member: %v", err)
 	}
 	w.Codec.Lost(nil)
-	w = atMember(t, endpoints[(place+1)%3], w.Codec)
+	w = dialMember(t, endpoints[(place+1)%3], w.Codec)
 	e := w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
 	if got := zookeeper.SessionID(w.Codec); got != id || e.Term != 2 || e.Revision != 2 {
 		t.Fatalf("session 0x%x, was 0x%x; put %+v", got, id, e)

@@ -60,7 +60,7 @@ func installed(t testing.TB) string {
 	}
 	for _, tool := range source.Tools {
 		if _, err := exec.LookPath(tool.Name); err != nil {
-			t.Skip(tool.Missing)
+			t.Skip(tool.MissingMessage)
 		}
 	}
 	root, err := install.Ensure(t.Context(), source, nil)

@@ -202,15 +202,15 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	// reply, so try again.
 	err = io.EOF
 	for err == io.EOF {
-		err = takeUp(t, a, r.c.Session())
+		err = resumeSession(t, a, r.c.Session())
 	}
 	if !errors.Is(err, jute.ErrExpired) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// takeUp tries once to continue a session, and returns the error if the server does not grant it.
-func takeUp(t *testing.T, a store.Access, s jute.Session) error {
+// resumeSession tries once to continue a session, and returns the error if the server does not grant it.
+func resumeSession(t *testing.T, a store.Access, s jute.Session) error {
 	t.Helper()
 	nc, err := net.Dial("tcp", a.Endpoints[0])
 	if err != nil {

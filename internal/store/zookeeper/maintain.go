@@ -24,7 +24,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	for _, e := range a.access.Endpoints {
 		asking, cancel := context.WithTimeout(ctx, a.timeout)
 		var text string
-		text, err = word(asking, a.access, e, "conf")
+		text, err = sendWord(asking, a.access, e, "conf")
 		cancel()
 		if err == nil {
 			return a.membersOr(clientAddresses(text)), nil
@@ -42,12 +42,12 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 
 // config reads configNode.
 func (a *admin) config(ctx context.Context) (string, error) {
-	s, err := a.begin(ctx)
+	s, err := a.openSession(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = s.end() }() // if this fails, the session expires
-	r, err := s.request(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
+	defer func() { _ = s.endSession() }() // if this fails, the session expires
+	r, err := s.request(func(c *jute.Conn) { c.GetData(jute.Call{}, toPath(configNode), false) })
 	switch {
 	case err != nil:
 		return "", err

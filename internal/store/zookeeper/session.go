@@ -14,13 +14,13 @@ import (
 // short pause of a member. The server may grant a shorter timeout.
 const sessionTimeout = 30 * time.Second
 
-// lookAgain is the time in nanoseconds after which Tick must be called again if the codec has no
+// tickInterval is the time in nanoseconds after which Tick must be called again if the codec has no
 // session yet.
-const lookAgain = int64(100 * time.Millisecond)
+const tickInterval = int64(100 * time.Millisecond)
 
-// leastPing is the minimum time between two pings, in nanoseconds. If the server grants a session
-// timeout shorter than three times leastPing, the session may expire.
-const leastPing = int64(100 * time.Millisecond)
+// minPingInterval is the minimum time between two pings, in nanoseconds. If the server grants a session
+// timeout shorter than three times minPingInterval, the session may expire.
+const minPingInterval = int64(100 * time.Millisecond)
 
 // newCodecs returns the codecs of one event loop. Each connection has its own session, because a
 // session delivers its replies in order. A codec that replaces another codec continues the other
@@ -32,12 +32,12 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
 	}
 	names, timeout := newNames(), cmp.Or(a.SessionTimeout, sessionTimeout)
-	return func(d store.Dialed) store.Codec {
-		cfg := jute.Config{Timeout: int32(min(timeout/time.Millisecond, math.MaxInt32)), Auth: auth, Parts: d.Parts}
-		if before, ok := d.Previous.(*codec); ok && !before.closed && !before.load.over {
+	return func(d store.ConnectionInfo) store.Codec {
+		cfg := jute.Config{Timeout: int32(min(timeout/time.Millisecond, math.MaxInt32)), Auth: auth, BufferBudget: d.BufferBudget}
+		if before, ok := d.Previous.(*codec); ok && !before.closed && !before.activity.sessionOver {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}
-		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names, quiet: a.SessionTimeout > 0}
+		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names, noPings: a.SessionTimeout > 0}
 	}
 }
 
@@ -45,14 +45,14 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 // itself keeps the session alive.
 func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
-		return now + lookAgain
+		return now + tickInterval
 	}
-	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, leastPing)
-	c.hearing.look(now, third, c.conn.Open() > 0)
+	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, minPingInterval)
+	c.silence.check(now, third, c.conn.Open() > 0)
 	switch {
 	case now < c.pingAt:
-	case c.quiet:
-		c.load.look(now, third)
+	case c.noPings:
+		c.activity.check(now, third)
 		c.pingAt = now + third
 	default:
 		if c.pingAt != 0 {
@@ -60,60 +60,60 @@ func (c *codec) Tick(now int64) int64 {
 		}
 		c.pingAt = now + third
 	}
-	step := third / looks
+	step := third / checksPerThird
 	return min(c.pingAt, (now/step+1)*step)
 }
 
-// looks is the number of times that a codec checks for input in each third of the session
+// checksPerThird is the number of times that a codec checks for input in each third of the session
 // timeout. The checks of all connections are due at the same times, because an event loop calls
 // all its codecs whenever one codec must act.
-const looks = 8
+const checksPerThird = 8
 
-// look checks whether input arrived since the previous call. If no reply is due (`awaits` is
+// check checks whether input arrived since the previous call. If no reply is due (`awaits` is
 // false), the connection cannot expect input. Then look counts at most a third of the session
 // timeout as time without input. After two thirds of the session timeout without input, the
 // connection is mute.
-func (h *hearing) look(now, third int64, awaits bool) {
+func (h *silenceDetector) check(now, third int64, expectsReply bool) {
 	switch {
-	case h.heard || h.at == 0:
-		h.at, h.heard = now, false
-	case !awaits:
-		h.at = max(h.at, now-third)
-	case now-h.at >= 2*third:
+	case h.inputArrived || h.lastInput == 0:
+		h.lastInput, h.inputArrived = now, false
+	case !expectsReply:
+		h.lastInput = max(h.lastInput, now-third)
+	case now-h.lastInput >= 2*third:
 		h.mute = true
 	}
 }
 
 var errMute = errors.New("the server has sent nothing for two thirds of the session's timeout")
 
-// Mute implements store.SessionCodec.
-func (c *codec) Mute() error {
-	if c.hearing.mute {
+// CheckAlive implements store.SessionCodec.
+func (c *codec) CheckAlive() error {
+	if c.silence.mute {
 		return errMute
 	}
 	return nil
 }
 
-// look checks whether the load has sent an operation since the previous call. It must be called
+// check checks whether the load has sent an operation since the previous call. It must be called
 // every third of the session timeout. If the load has sent nothing for two thirds of the timeout,
 // look sets the field `over`: by then a live client would have sent a ping, but the session has not
 // expired yet.
-func (s *signs) look(now, third int64) {
-	if s.sent != s.seen || s.at == 0 {
-		s.seen, s.at = s.sent, now
+func (s *loadActivity) check(now, third int64) {
+	if s.sent != s.lastSent || s.lastActive == 0 {
+		s.lastSent, s.lastActive = s.sent, now
 	}
-	s.over = now-s.at >= 2*third
+	s.sessionOver = now-s.lastActive >= 2*third
 }
 
 // pingDone handles the reply to a ping, which renews the session for another session timeout.
 func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	if r.Code != jute.OK {
-		failed(e, r.Code)
+		setFailure(e, r.Code)
 		return
 	}
 	e.Count = int64(c.conn.Timeout()) / 1000
 	if r.Zxid > 0 {
-		e.Revision, e.At = r.Zxid, r.Zxid
+		e.Revision, e.StoreRevision = r.Zxid, r.Zxid
 	}
 }
 
@@ -126,16 +126,16 @@ func (c *codec) Close() {
 	}
 }
 
-// closed returns the event for the reply to Close. The member replies after it has applied the
+// closedEvent returns the event for the reply to Close. The member replies after it has applied the
 // transaction that ends the session, so the zxid is higher than every zxid that the session saw.
 // If the zxid is not higher, only that member knew the session, and the event has no revision.
-func closed(r *jute.Reply, before int64) store.Event {
-	e := store.Event{What: store.Closed}
+func closedEvent(r *jute.Reply, before int64) store.Event {
+	e := store.Event{Type: store.SessionClosed}
 	switch {
 	case r.Code != jute.OK:
-		failed(&e, r.Code)
+		setFailure(&e, r.Code)
 	case r.Zxid > before:
-		e.At = r.Zxid
+		e.StoreRevision = r.Zxid
 	}
 	return e
 }

@@ -168,4 +168,4 @@ var (
 	_ store.Cleaner      = (*admin)(nil)
 )
 
-var _ store.NullServed = (*Store)(nil)
+var _ store.NullServerProvider = (*Store)(nil)

@@ -13,7 +13,7 @@ import (
 // logback.xml defines, or from the Java virtual machine, in the format that gcLogging defines.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if bytes.HasPrefix(line, []byte("[")) {
-		return ofJava(line)
+		return parseJavaLine(line)
 	}
 	stamp, rest, ok := bytes.Cut(line, []byte(" "))
 	if !ok {
@@ -28,7 +28,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !ok {
 		return store.Signal{}, false
 	}
-	s, ok := ofServer(head, msg)
+	s, ok := parseServerLine(head, msg)
 	s.Time = at.UTC()
 	return s, ok
 }
@@ -37,18 +37,18 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 // field `ends` is not empty, the text between `begins` and `ends` is a duration in whole
 // milliseconds.
 type pattern struct {
-	logger       string // simple name of the class that logs the message
-	begins, ends string
-	kind         store.SignalKind
+	logger         string // simple name of the class that logs the message
+	prefix, suffix string
+	kind           store.SignalKind
 }
 
-// startsUp is the beginning of the line that a new leader logs after a majority has received its
+// quorumMessage is the beginning of the line that a new leader logs after a majority has received its
 // state.
-const startsUp = "Have quorum of supporters, sids: "
+const quorumMessage = "Have quorum of supporters, sids: "
 
-// epochOf returns the epoch of a new leader, from the zxid at the end of the line that begins with
-// startsUp. It returns 0 if the line has no zxid.
-func epochOf(msg []byte) uint64 {
+// parseEpoch returns the epoch of a new leader, from the zxid at the end of the line that begins with
+// quorumMessage. It returns 0 if the line has no zxid.
+func parseEpoch(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" zxid: 0x"))
 	if i < 0 {
 		return 0
@@ -60,7 +60,7 @@ func epochOf(msg []byte) uint64 {
 // serverMessages lists messages in the log of ZooKeeper 3.9.
 var serverMessages = [...]pattern{
 	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
-	{"Leader", startsUp, "", store.Elected}, // the leader serves no client before it logs this line
+	{"Leader", quorumMessage, "", store.Elected}, // the leader serves no client before it logs this line
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
 	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
 	{"QuorumPeer", "Peer state changed: leading - broadcast", "", store.Serving},
@@ -73,7 +73,7 @@ var serverMessages = [...]pattern{
 	{"Learner", "Getting a snapshot from leader ", "", store.FullStateReceived},
 }
 
-func ofServer(head, msg []byte) (store.Signal, bool) {
+func parseServerLine(head, msg []byte) (store.Signal, bool) {
 	logger := head[bytes.LastIndexByte(head, '.')+1:]
 	if string(logger) == "FileTxnLog" && bytes.HasPrefix(msg, []byte("fsync-ing the write ahead log in ")) {
 		_, took, found := bytes.Cut(msg, []byte(" took "))
@@ -85,17 +85,17 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 	}
 	for i := range serverMessages {
 		t := &serverMessages[i]
-		if string(logger) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
+		if string(logger) != t.logger || !bytes.HasPrefix(msg, []byte(t.prefix)) {
 			continue
 		}
 		s := store.Signal{Kind: t.kind}
 		if t.kind == store.Elected {
-			s.Term = epochOf(msg)
+			s.Term = parseEpoch(msg)
 		}
-		if t.ends == "" {
+		if t.suffix == "" {
 			return s, true
 		}
-		number, found := bytes.CutSuffix(bytes.TrimSpace(msg[len(t.begins):]), []byte(t.ends))
+		number, found := bytes.CutSuffix(bytes.TrimSpace(msg[len(t.prefix):]), []byte(t.suffix))
 		if found {
 			s.Duration = milliseconds(number)
 		}
@@ -104,13 +104,13 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ofJava parses a line such as
+// parseJavaLine parses a line such as
 //
 //	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
 //
 // The Java virtual machine writes one line per pause, at the end of the pause. Concurrent phases
 // of the collector are not pauses.
-func ofJava(line []byte) (store.Signal, bool) {
+func parseJavaLine(line []byte) (store.Signal, bool) {
 	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))
 	if !ok || !bytes.Contains(rest, []byte("[gc")) {
 		return store.Signal{}, false

@@ -16,12 +16,12 @@ import (
 const adminGuide = "ZooKeeper Administrator's Guide"
 
 const (
-	nodeBytes  = 300     // estimated heap bytes per node, in addition to its path and data
-	mostBuffer = 1 << 20 // default of jute.maxbuffer, in bytes
+	nodeBytes        = 300     // estimated heap bytes per node, in addition to its path and data
+	defaultMaxBuffer = 1 << 20 // default of jute.maxbuffer, in bytes
 )
 
 // Size implements store.Sizer.
-func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {
 	var s Settings
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
@@ -29,11 +29,11 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 		}
 	}
 	data := l.Data() + nodeBytes*float64(l.Keys)
-	var fills []store.Filling
+	var fills []store.ResourceUsage
 	if l.Settings != nil {
 		heap := heapBytes(cmp.Or(s.Heap, DefaultHeap))
-		fills = append(fills, store.Filling{What: "Java heap", Used: data, Limit: heap, Source: adminGuide + " (Java Heap Size)",
-			Text: fmt.Sprintf("%s nodes in memory, each with its path, its data and an estimated %d bytes of overhead, in a heap of %s; requests need additional memory", text.Count(l.Keys), nodeBytes, text.Bytes(uint64(heap)))})
+		fills = append(fills, store.ResourceUsage{Resource: "Java heap", Used: data, Limit: heap, Source: adminGuide + " (Java Heap Size)",
+			Explanation: fmt.Sprintf("%s nodes in memory, each with its path, its data and an estimated %d bytes of overhead, in a heap of %s; requests need additional memory", text.Count(l.Keys), nodeBytes, text.Bytes(uint64(heap)))})
 	}
 	heap := store.Advice{Topic: "Java heap", Source: adminGuide + " (Java Heap Size)",
 		Text: "A member must not swap, because all its data is read from memory: keep the heap smaller than the machine's memory, and determine its size in load tests."}
@@ -42,7 +42,7 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	}
 	advice := []store.Advice{heap, {Topic: "disk", Source: adminGuide + " (Things to Avoid, Incorrect placement of transaction log)",
 		Text: "A member syncs the transaction log before it acknowledges a write, so the log needs its own device (dataLogDir)."}}
-	if buffer := cmp.Or(s.MaxBuffer, mostBuffer); l.ValueSize >= buffer {
+	if buffer := cmp.Or(s.MaxBuffer, defaultMaxBuffer); l.ValueSize >= buffer {
 		advice = append(advice, store.Advice{Topic: "request size", Source: adminGuide + " (jute.maxbuffer)",
 			Text: fmt.Sprintf("A node's data must be smaller than %s (jute.maxbuffer), but the load's values have a size of %s.", text.Bytes(uint64(buffer)), text.Bytes(uint64(l.ValueSize)))})
 	}

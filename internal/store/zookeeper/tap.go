@@ -23,8 +23,8 @@ const (
 	methodOther   = "other"
 )
 
-// maxTapped limits how many requests without a reply the decoder tracks on one connection.
-const maxTapped = 100_000
+// maxObservedRequests limits how many requests without a reply the decoder tracks on one connection.
+const maxObservedRequests = 100_000
 
 // Tap implements store.Tapped.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
@@ -32,26 +32,26 @@ func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
 // NewTap returns a passive decoder for a connection to a server that speaks ZooKeeper's protocol.
 func NewTap(cfg store.TapConfig) store.Tap {
 	t := &tap{cfg: cfg}
-	t.heard = jute.NewOverhearer(t)
+	t.decoder = jute.NewPassiveDecoder(t)
 	return t
 }
 
 // Feed implements store.Tap.
-func (t *tap) Feed(ofClient bool, at int64, b []byte) error {
+func (t *tap) Feed(fromClient bool, at int64, b []byte) error {
 	t.now = at
-	return t.heard.Feed(ofClient, b)
+	return t.decoder.Feed(fromClient, b)
 }
 
 // Open implements store.Tap.
-func (t *tap) Open() int { return len(t.open) }
+func (t *tap) Open() int { return len(t.unanswered) }
 
 // End implements store.Tap.
 func (t *tap) End(at int64) {
 	t.now = at
-	for _, open := range t.open {
+	for _, open := range t.unanswered {
 		t.record(open.request)
 	}
-	t.open = nil
+	t.unanswered = nil
 }
 
 func (t *tap) record(c *call.Call) {
@@ -68,22 +68,22 @@ func (t *tap) begin(method string, size int) *call.Call {
 		c, t.free = t.free[n-1], t.free[:n-1]
 		*c = call.Call{Parts: c.Parts[:0]}
 	}
-	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, method, size
+	c.At, c.Duration, c.Conn, c.Method, c.RequestSize = t.now, -1, t.cfg.Conn, method, size
 	return c
 }
 
-func (t *tap) gap(why string) {
-	t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: why})
+func (t *tap) gap(reason string) {
+	t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: reason})
 }
 
-// Frame implements jute.Heard.
-func (t *tap) Frame(ofClient, first bool, body []byte, size int) {
+// OnFrame implements jute.Heard.
+func (t *tap) OnFrame(fromClient, first bool, body []byte, size int) {
 	switch {
 	case body == nil:
 		t.gap("frames were skipped because they were too large")
-	case ofClient && first:
+	case fromClient && first:
 		t.connect(body, size)
-	case ofClient:
+	case fromClient:
 		t.decodeRequest(body, size)
 	case first:
 		t.connected(body, size)
@@ -101,19 +101,19 @@ func (t *tap) connect(body []byte, size int) {
 	p := part(c, call.Grant, call.Always)
 	p.Number = int64(r.Int()+999) / 1000
 	p.Lease = r.Long() // the session that the client continues, or 0
-	t.open = append(t.open, tapped{op: jute.OpError, request: c})
+	t.unanswered = append(t.unanswered, observedRequest{op: jute.OpError, request: c})
 }
 
 // connected reads a ConnectResponse{protocolVersion int, timeOut int, sessionId long,
 // passwd buffer}.
 func (t *tap) connected(body []byte, size int) {
-	if len(t.open) == 0 || t.open[0].op != jute.OpError {
+	if len(t.unanswered) == 0 || t.unanswered[0].op != jute.OpError {
 		return
 	}
 	r := jute.NewReader(body)
 	_, _ = r.Int(), r.Int()
 	c := t.removeRequest(0)
-	c.Took, c.Got, c.Lease = t.now-c.At, size, r.Long()
+	c.Duration, c.ReplySize, c.Lease = t.now-c.At, size, r.Long()
 	if c.Lease == 0 { // the session has expired
 		c.Code = uint16(-jute.SessionExpired)
 	}
@@ -122,8 +122,8 @@ func (t *tap) connected(body []byte, size int) {
 
 // removeRequest removes the request with index i from the open requests and returns its call.
 func (t *tap) removeRequest(i int) *call.Call {
-	c := t.open[i].request
-	t.open = append(t.open[:i], t.open[i+1:]...)
+	c := t.unanswered[i].request
+	t.unanswered = append(t.unanswered[:i], t.unanswered[i+1:]...)
 	return c
 }
 
@@ -139,14 +139,14 @@ func (t *tap) decodeRequest(body []byte, size int) {
 	q := tapRequest{t: t, c: c}
 	if !q.read(op, &r) || len(c.Parts) > call.MaxParts {
 		t.gap("requests of " + method + " are malformed or have too many parts")
-		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
+		c.Parts = append(c.Parts[:0], call.Part{Action: call.OtherAction})
 		c.Guarded = false
 	}
-	if len(t.open) >= maxTapped {
+	if len(t.unanswered) >= maxObservedRequests {
 		t.gap("requests were not recorded because too many earlier requests had no reply yet")
 		return
 	}
-	t.open = append(t.open, tapped{xid, op, c})
+	t.unanswered = append(t.unanswered, observedRequest{xid, op, c})
 }
 
 // answered decodes a reply: ReplyHeader{xid int, zxid long, err int} and the reply's record.
@@ -158,16 +158,16 @@ func (t *tap) answered(body []byte, size int) {
 	}
 	if xid == jute.XidNotification {
 		c := t.begin(methodEvent, 0)
-		c.Pushed, c.Took, c.Got, c.Keys = true, 0, size, 1
+		c.Pushed, c.Duration, c.ReplySize, c.KeyCount = true, 0, size, 1
 		t.record(c)
 		return
 	}
-	for i, one := range t.open {
+	for i, one := range t.unanswered {
 		if one.xid != xid || one.op == jute.OpError {
 			continue
 		}
 		c := t.removeRequest(i)
-		c.Took, c.Got, c.Revision = t.now-c.At, size, max(zxid, 0)
+		c.Duration, c.ReplySize, c.Revision = t.now-c.At, size, max(zxid, 0)
 		a := tapAnswer{t: t, c: c, r: r}
 		a.read(one.op, code)
 		t.record(c)

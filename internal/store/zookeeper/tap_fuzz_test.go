@@ -12,6 +12,6 @@ import (
 func FuzzTap(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3}, []byte{0, 0, 0, 1, 1}, uint8(3))
 	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
-		storetest.Tapped(t, zookeeper.New(), client, server, piece)
+		storetest.CheckTap(t, zookeeper.New(), client, server, piece)
 	})
 }

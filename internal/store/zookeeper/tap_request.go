@@ -51,7 +51,7 @@ func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	case jute.OpPing:
 		part(q.c, call.KeepAlive, call.Always)
 	default:
-		part(q.c, call.Other, call.Always)
+		part(q.c, call.OtherAction, call.Always)
 	}
 	return r.OK()
 }
@@ -97,7 +97,7 @@ func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool
 	p := part(q.c, action, branch)
 	p.Key = q.t.key(m.Path.Rest)
 	if action == call.Write {
-		p.Flags, p.Value = call.Existing, q.t.cfg.Redactor.RedactValue(m.Data)
+		p.Flags, p.Value = call.MustExist, q.t.cfg.Redactor.RedactValue(m.Data)
 	}
 }
 
@@ -129,7 +129,7 @@ func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 		q.versioned(m, call.Write, inMulti)
 	case jute.OpCheck:
 		if m.Version == jute.AnyVersion { // the check requires only that the node exists
-			part(q.c, call.Other, call.Then)
+			part(q.c, call.OtherAction, call.Then)
 		} else {
 			q.guard(m.Path.Rest, int64(m.Version)+1)
 		}
@@ -151,7 +151,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 		}
 	}
 	if len(t.multi) == 0 {
-		part(q.c, call.Other, call.Always)
+		part(q.c, call.OtherAction, call.Always)
 	}
 	return true
 }
@@ -173,33 +173,33 @@ func (a *tapAnswer) read(op jute.Op, code jute.Code) {
 		}
 		return
 	}
-	c.Held = c.Guarded
+	c.GuardsHeld = c.Guarded
 	last := &c.Parts[len(c.Parts)-1]
 	switch op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		c.Keys = 1
-		a.created(last, a.r.Buffer())
+		c.KeyCount = 1
+		a.setCreatedVersion(last, a.r.Buffer())
 	case jute.OpSetData:
-		c.Keys, last.Version = 1, int64(a.r.Stat().Version)+1
+		c.KeyCount, last.Version = 1, int64(a.r.Stat().Version)+1
 	case jute.OpDelete, jute.OpSync:
-		c.Keys = 1
+		c.KeyCount = 1
 	case jute.OpGetData:
 		p := &c.Parts[0]
-		c.Keys, p.Value.Size = 1, len(a.r.Buffer())
+		c.KeyCount, p.Value.Size = 1, len(a.r.Buffer())
 		p.Version = int64(a.r.Stat().Version) + 1
 	case jute.OpExists:
-		c.Keys, c.Parts[0].Version = 1, int64(a.r.Stat().Version)+1
+		c.KeyCount, c.Parts[0].Version = 1, int64(a.r.Stat().Version)+1
 	case jute.OpGetChildren, jute.OpGetChildren2:
-		c.Keys = int64(a.r.Count(4))
+		c.KeyCount = int64(a.r.Count(4))
 	case jute.OpMulti:
-		a.results()
+		a.decodeResults()
 	}
 }
 
-// failed marks a multi as failed. The reply header of a failed multi may still report success.
-func (a *tapAnswer) failed(code jute.Code) {
+// setFailure marks a multi as failed. The reply header of a failed multi may still report success.
+func (a *tapAnswer) setFailure(code jute.Code) {
 	c := a.c
-	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
+	c.GuardsHeld, c.KeyCount, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
 	if c.Guarded && guardFailed(jute.OpMulti, code) {
 		c.Code = 0
 	}
@@ -218,22 +218,22 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 	return op == jute.OpMulti && code == jute.APIError
 }
 
-// created stores the version of a node that was created. For a sequential node it also stores the
+// setCreatedVersion stores the version of a node that was created. For a sequential node it also stores the
 // path.
-func (a *tapAnswer) created(p *call.Part, path []byte) {
+func (a *tapAnswer) setCreatedVersion(p *call.Part, path []byte) {
 	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)
 	}
 }
 
-// results decodes the results in the reply to a multi, one per operation.
-func (a *tapAnswer) results() {
+// decodeResults decodes the results in the reply to a multi, one per operation.
+func (a *tapAnswer) decodeResults() {
 	parts := a.c.Parts
 	var result jute.MultiResult
 	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
 		if result.Op == jute.OpError { // only one of the error results contains the reason
 			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
-				a.failed(result.Code)
+				a.setFailure(result.Code)
 				return
 			}
 			continue
@@ -246,25 +246,25 @@ func (a *tapAnswer) results() {
 		case result.Op == jute.OpSetData:
 			p.Version = int64(result.Stat.Version) + 1
 		default:
-			a.created(p, result.Path)
+			a.setCreatedVersion(p, result.Path)
 		}
-		a.c.Keys++
+		a.c.KeyCount++
 	}
 }
 
 // tap is the passive decoder for one client connection to a member (store.Tap). It does not record
 // the session's password or authentication data.
 type tap struct {
-	cfg   store.TapConfig
-	heard *jute.Overhearer
-	now   int64
-	open  []tapped // requests without a reply, in the order in which they were sent
-	free  []*call.Call
-	multi []jute.MultiOp
+	cfg        store.TapConfig
+	decoder    *jute.PassiveDecoder
+	now        int64
+	unanswered []observedRequest // requests without a reply, in the order in which they were sent
+	free       []*call.Call
+	multi      []jute.MultiOp
 }
 
-// tapped is a request without a reply.
-type tapped struct {
+// observedRequest is a request without a reply.
+type observedRequest struct {
 	xid     int32
 	op      jute.Op
 	request *call.Call

@@ -25,7 +25,7 @@ func (*Store) Name() string { return Name }
 // Capabilities implements store.Store.
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
-		SlowAtFirst: "its Java virtual machine interprets the server's code at first, and needs some load before it has compiled frequently executed code and enlarged its heap",
+		SlowStartReason: "its Java virtual machine interprets the server's code at first, and needs some load before it has compiled frequently executed code and enlarged its heap",
 		Operations: map[kv.Kind]string{
 			kv.Put:       "setData; if the node does not exist, create follows (a second request, which the operation's time includes)",
 			kv.Get:       "getData",
@@ -42,10 +42,10 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Linearizable: "sync, then getData: a follower first catches up with its leader. This is not a quorum read: no quorum confirms the leader, so a leader that was deposed but does not know it yet can return an old value. At the leader, sync does nothing, so a read may miss a write that a follower has just acknowledged",
 			kv.Local:        "getData: the contacted member responds from its applied state, which may be stale",
 		},
-		ShortOf: map[kv.Consistency]string{
+		WeakerReads: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData: no quorum confirms the leader, so a leader that was deposed but does not know it yet can return an old value",
 		},
-		Watches: watchesOf(),
+		Watches: watchCapabilities(),
 		Features: map[kv.Feature]string{
 			kv.TLS:          "TLS at the secure client port",
 			kv.Users:        "the digest scheme; nodes are accessible only to their creator",
@@ -55,7 +55,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.LogSignals:   "the server's log, and Java's garbage collection log",
 			kv.NullServer:   "sessions, and the requests that operations send",
 			kv.SessionNodes: "create of ephemeral and of sequential nodes, getChildren, and getData with a watch that fires once",
-			kv.Order:        "the zxid in each response, and each node's mzxid and version",
+			kv.WriteOrder:   "the zxid in each response, and each node's mzxid and version",
 			kv.Replacement:  "no request is needed: a member with the same number and no data gets the data from the leader",
 		},
 		NoFeatures: map[kv.Feature]string{
@@ -64,11 +64,11 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.LeaderTransfer:  "ZooKeeper cannot transfer leadership: stop or restart the leader, and another member is elected",
 			kv.Snapshots:       "ZooKeeper's members write snapshots automatically (snap-count); they write a snapshot on request only through the admin server, which is disabled in clusters that quorumbench starts",
 		},
-		InFlight:    0,
-		Ordered:     true,
-		OwnSessions: true,
-		NonVoters:   kv.NonVoters{Name: "observer", Forwards: true},
-		Durability:  "a write is acknowledged once a majority of the members have synced it to their transaction logs (fdatasync), unless forceSync is no",
+		MaxInFlight:          0,
+		OrderedResponses:     true,
+		SessionPerConnection: true,
+		NonVoters:            kv.NonVoters{Name: "observer", ForwardsRequests: true},
+		Durability:           "a write is acknowledged once a majority of the members have synced it to their transaction logs (fdatasync), unless forceSync is no",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: time.Second,
 			Source: "ZooKeeper logs a warning if a sync of its log takes more than 1 s (fsync.warningthresholdms), because every write waits for the sync",
@@ -76,18 +76,18 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// usualWatch is the default watch mode.
-const usualWatch = kv.PersistentWatch
+// defaultWatch is the default watch mode.
+const defaultWatch = kv.PersistentWatch
 
-// watchesOf describes the kinds of watches that a session supports.
-func watchesOf() kv.Watches {
+// watchCapabilities describes the kinds of watches that a session supports.
+func watchCapabilities() kv.Watches {
 	return kv.Watches{
 		Modes: map[kv.WatchMode]string{
 			kv.PersistentWatch: "persistent recursive watches: an event contains the key and the transaction of a change, but not the value (ZooKeeper 3.9 and newer)",
 			kv.OnceWatch:       "one-shot watches: after each event, a read of the new data sets the watch again",
 		},
-		Usual:  usualWatch,
-		Shared: true,
+		Default:     defaultWatch,
+		SharedByKey: true,
 	}
 }
 
@@ -102,6 +102,6 @@ func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{
 // Codecs returns the codecs for a server that speaks the dialect.
 func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }
 
-// NullServer implements store.NullServed. It ignores MaxStreams, because a server cannot announce a
+// NullServer implements store.NullServerProvider. It ignores MaxStreams, because a server cannot announce a
 // limit in ZooKeeper's protocol.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

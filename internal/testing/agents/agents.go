@@ -16,8 +16,8 @@ import (
 // AgentVersion is the version of these agents and of the controllers that AgentTarget configures.
 const AgentVersion = "test"
 
-// calm is a heartbeat interval that is long enough for a busy machine.
-const calm = 20 * time.Second
+// longHeartbeat is a heartbeat interval that is long enough for a busy machine.
+const longHeartbeat = 20 * time.Second
 
 // Certificates creates the certificates for an agent at 127.0.0.1 and for a controller.
 func Certificates(t testing.TB) agent.Certificates {
@@ -48,8 +48,8 @@ func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 		t.Fatal(err)
 	}
 	o := agent.Options{
-		Folder: filepath.Join(t.TempDir(), "agent"), Version: AgentVersion, Stores: registry.Lookup, TLS: config, Heartbeat: calm,
-		Say: func(format string, args ...any) { t.Logf("agent: "+format, args...) },
+		Folder: filepath.Join(t.TempDir(), "agent"), Version: AgentVersion, Stores: registry.Lookup, TLS: config, Heartbeat: longHeartbeat,
+		Logf: func(format string, args ...any) { t.Logf("agent: "+format, args...) },
 	}
 	if change != nil {
 		change(&o)

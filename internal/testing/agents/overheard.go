@@ -13,27 +13,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Overheard is a worker that also adds up its own one-second results.
-type Overheard struct {
+// CountingWorker is a worker that also adds up its own one-second results.
+type CountingWorker struct {
 	load.Worker
 	mu       sync.Mutex
 	Response *measure.Histogram // response times from all one-second results
 	Due      uint64             // number of operations due, from all one-second results
 }
 
-// Overhear wraps workers. It returns the wrapped workers twice: as load.Workers and with their
+// CountResults wraps workers. It returns the wrapped workers twice: as load.Workers and with their
 // concrete type.
-func Overhear(all load.Workers) (load.Workers, []*Overheard) {
-	heard, ears := make(load.Workers, len(all)), make([]*Overheard, len(all))
+func CountResults(all load.Workers) (load.Workers, []*CountingWorker) {
+	wrapped, counters := make(load.Workers, len(all)), make([]*CountingWorker, len(all))
 	for i := range all {
-		ears[i] = &Overheard{Worker: all[i]}
-		heard[i] = ears[i]
+		counters[i] = &CountingWorker{Worker: all[i]}
+		wrapped[i] = counters[i]
 	}
-	return heard, ears
+	return wrapped, counters
 }
 
 // Prepare implements load.Worker.
-func (o *Overheard) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
+func (o *CountingWorker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
 	second := to.Second
 	to.Second = func(s *measure.Second) {
 		o.mu.Lock()
@@ -47,17 +47,17 @@ func (o *Overheard) Prepare(ctx context.Context, a *load.Assignment, to load.Rep
 	return o.Worker.Prepare(ctx, a, to)
 }
 
-// PutsSeen returns how many puts the members of an etcd cluster served, according to the members'
+// ServedPuts returns how many puts the members of an etcd cluster served, according to the members'
 // metrics.
-func PutsSeen(t testing.TB, endpoints []string) (n uint64) {
+func ServedPuts(t testing.TB, endpoints []string) (n uint64) {
 	t.Helper()
 	for _, endpoint := range endpoints {
-		n += putsSeen(t, endpoint)
+		n += servedPuts(t, endpoint)
 	}
 	return n
 }
 
-func putsSeen(t testing.TB, endpoint string) (n uint64) {
+func servedPuts(t testing.TB, endpoint string) (n uint64) {
 	t.Helper()
 	r, err := http.Get("http://" + endpoint + "/metrics")
 	if err != nil {

@@ -22,9 +22,9 @@ type Browser struct {
 	T   *testing.T
 	Ctx context.Context
 
-	mu       sync.Mutex
-	wrong    []string // errors that the browser reported
-	requests []string // all requests, including those for pages
+	mu            sync.Mutex
+	browserErrors []string // errors that the browser reported
+	requests      []string // all requests, including those for pages
 }
 
 // limit is the time limit for everything that a test does with a browser.
@@ -68,11 +68,11 @@ func (b *Browser) handleEvent(ev any) {
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, e.Request.URL)
 	case *runtime.EventExceptionThrown:
-		b.wrong = append(b.wrong, fmt.Sprintf("%+v", e.ExceptionDetails))
+		b.browserErrors = append(b.browserErrors, fmt.Sprintf("%+v", e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
-		b.wrong = append(b.wrong, fmt.Sprintf("the page called console.%s", e.Type))
+		b.browserErrors = append(b.browserErrors, fmt.Sprintf("the page called console.%s", e.Type))
 	case *browserlog.EventEntryAdded:
-		b.wrong = append(b.wrong, e.Entry.Text)
+		b.browserErrors = append(b.browserErrors, e.Entry.Text)
 	}
 }
 
@@ -129,7 +129,7 @@ func (b *Browser) CheckErrors() {
 	b.T.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, w := range b.wrong {
+	for _, w := range b.browserErrors {
 		b.T.Errorf("the browser reported: %s", w)
 	}
 }

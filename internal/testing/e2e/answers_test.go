@@ -30,9 +30,9 @@ func TestPreloadReachesEveryMember(t *testing.T) {
 				args = append(args, "--put-weight", "1", "--get-weight", "9")
 			}
 			trial := w.bench(t, endpoints, exitDone, args...)
-			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable+trial.Errors > 0 || trial.Operations != 3000 {
+			if trial.Misses+trial.WrongResponses+trial.Stale+trial.Unverifiable+trial.Errors > 0 || trial.Operations != 3000 {
 				t.Errorf("%s after %v: %d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
-					kind, before, trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorsByKind)
+					kind, before, trial.Operations, trial.Misses, trial.WrongResponses, trial.Stale, trial.Unverifiable, trial.ErrorsByKind)
 			}
 		}
 	}
@@ -58,8 +58,8 @@ func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 		w.bench(t, endpoints, exitDone, append(strings.Fields("put --total 500 --key-space-size 500 --sequential-keys --val-size"), strings.Fields(test.wrote)...)...)
 		for _, level := range []string{"l", "s"} {
 			trial := w.bench(t, endpoints, exitDone, append(strings.Fields("get --no-preload --total 500 --key-space-size 500 --consistency "+level+" --val-size"), strings.Fields(test.read)...)...)
-			if trial.Operations != 500 || trial.WrongAnswers > 0 || trial.Stale != test.stale || trial.Unverifiable != test.unverified {
-				t.Errorf("values of %s read as %s at %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongAnswers)
+			if trial.Operations != 500 || trial.WrongResponses > 0 || trial.Stale != test.stale || trial.Unverifiable != test.unverified {
+				t.Errorf("values of %s read as %s at %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongResponses)
 			}
 			if notes := strings.Join(trial.Notes, " "); (test.stale > 0) != strings.Contains(notes, "500 reads were stale") ||
 				(test.unverified > 0) != strings.Contains(notes, "cannot verify it") {
@@ -75,8 +75,8 @@ func TestDamagedValuesAreWrong(t *testing.T) {
 	w := newWorld(t)
 	endpoints := []string{w.nullServer(t, "--script", "wrong=value every 701")}
 	trial := w.bench(t, endpoints, exitFailed, strings.Fields("get --total 5000 --conns 2 --clients 2 --key-space-size 300")...)
-	if trial.WrongAnswers < 6 || trial.WrongAnswers > 8 || trial.ErrorTexts["wrong_response"] != "a value that was never written to this key" {
-		t.Errorf("%d wrong answers, %v", trial.WrongAnswers, trial.ErrorTexts)
+	if trial.WrongResponses < 6 || trial.WrongResponses > 8 || trial.ErrorTexts["wrong_response"] != "a value that was never written to this key" {
+		t.Errorf("%d wrong answers, %v", trial.WrongResponses, trial.ErrorTexts)
 	}
 	file := w.file(t, "ranges.yaml", `
 name: ranges
@@ -91,7 +91,7 @@ trials:
 		t.Fatal(err)
 	}
 	for i := range run.Trials {
-		if n := run.Trials[i].WrongAnswers; n < 6 || n > 8 {
+		if n := run.Trials[i].WrongResponses; n < 6 || n > 8 {
 			t.Errorf("%s: %d wrong answers", run.Trials[i].Name, n)
 		}
 	}
@@ -105,8 +105,8 @@ func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "wrong=value every 1000")
 	trial := w.bench(t, []string{endpoint}, exitFailed, strings.Fields("get --conns 2 --rate 1000 --warmup 1200ms --duration 500ms --key-space-size 100")...)
-	if trial.WrongAnswers > 0 || rule(trial, 3) == "" {
-		t.Errorf("%d wrong answers in the window, and the verdict is %+v", trial.WrongAnswers, trial.Verdict)
+	if trial.WrongResponses > 0 || rule(trial, 3) == "" {
+		t.Errorf("%d wrong answers in the window, and the verdict is %+v", trial.WrongResponses, trial.Verdict)
 	}
 }
 
@@ -188,9 +188,9 @@ trials:
 			checkByRole(t, &run.Trials[0])
 			checkByRole(t, &run.Trials[1])
 			trial := &run.Trials[1]
-			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
+			if trial.Misses+trial.WrongResponses+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
 				t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
-					trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
+					trial.Operations, trial.Misses, trial.WrongResponses, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
 			}
 		})
 	})
@@ -215,8 +215,8 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 				t.Fatal(err)
 			}
 			trial := &run.Trials[0]
-			if n := trial.Answers.Wrong["wrong response"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
-				t.Errorf("%d wrong responses in the window, %d in the record of the verification", trial.WrongAnswers, n)
+			if n := trial.Verification.WrongByKind["wrong response"]; n < trial.WrongResponses || trial.WrongResponses == 0 {
+				t.Errorf("%d wrong responses in the window, %d in the record of the verification", trial.WrongResponses, n)
 			}
 			w.run(t, "verify", w.path("run")).exits(t, exitFailed)
 		})

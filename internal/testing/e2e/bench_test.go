@@ -68,7 +68,7 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 		if trial.Operation != test.operation || trial.Consistency != test.consistency {
 			t.Errorf("%s: the result says %s, %q", test.args, trial.Operation, trial.Consistency)
 		}
-		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
+		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongResponses > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
 		}
 		// If the number of operations is given, the window ends with the last operation.

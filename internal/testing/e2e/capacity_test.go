@@ -138,7 +138,7 @@ func TestCapacityOverAParameter(t *testing.T) {
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := openRun(t, dir, record.Interrupted)
-	over := run.CapacityOver
+	over := run.CapacityByParameter
 	if run.Capacity != nil || over == nil || over.Parameter != "value-size" || len(over.Searches) != 2 {
 		t.Fatalf("the record has %+v, %+v", run.Capacity, over)
 	}

@@ -20,8 +20,8 @@ func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	by = map[string]int{}
 	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Gap != nil {
-			if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {
-				gaps = append(gaps, r.Gap.Why)
+			if !strings.Contains(r.Gap.Reason, "does not speak HTTP/2") {
+				gaps = append(gaps, r.Gap.Reason)
 			}
 		} else if r.Call.OK() {
 			by[r.Call.Method]++

@@ -55,11 +55,11 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	run := openRun(t, dir, record.Complete)
 	for _, name := range []string{"counted", "several", "ranges", "transacted", "locked", "locked-rpc", "shaken", "broken"} {
 		trial := byName(t, run, name)
-		a := trial.Answers
+		a := trial.Verification
 		if a == nil {
 			t.Fatalf("the answers of %s were not checked", name)
 		}
-		if len(a.Wrong) > 0 || a.Failure != "" || len(a.Undecided) > 0 || rule(trial, 33) != "" {
+		if len(a.WrongByKind) > 0 || a.Failure != "" || len(a.Undecided) > 0 || rule(trial, 33) != "" {
 			t.Errorf("%s is accused: %+v", name, a)
 		}
 		if len(a.Members) != 3 {
@@ -72,11 +72,11 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 		}
 		// Only two trials must meet the limit. In the other trials, a transaction takes one part
 		// per key, or the history is short and consists mostly of framing.
-		if each, ok := a.BytesEach(); !ok || each > 24 && (name == "counted" || name == "several") {
+		if each, ok := a.BytesPerRecord(); !ok || each > 24 && (name == "counted" || name == "several") {
 			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
 		}
 		if strings.HasPrefix(name, "locked") {
-			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
+			if l := a.Locks; l == nil || l.Locks != 1 || l.Acquisitions != 100 || l.OverlappingHolds > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
 				t.Errorf("the locks are %+v", l)
 			}
 			continue
@@ -86,17 +86,17 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"counted", "ranges", "broken"} {
-		if w := byName(t, run, name).Answers.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
+		if w := byName(t, run, name).Verification.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
 			t.Errorf("the watchers of %s received %+v", name, w)
 		}
 	}
-	broken := byName(t, run, "broken").Answers
-	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
+	broken := byName(t, run, "broken").Verification
+	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.Renewals == 0 || broken.Leases.EndedLeases > 0 {
 		t.Errorf("where the leader was killed, watchers received %+v, and the leases are %+v", broken.Watches, broken.Leases)
 	}
 	// Every operation that became due was recorded, and every key was read from every member.
-	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
-		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
+	if counted := byName(t, run, "counted"); counted.Verification.Operations != counted.Due+3*200 || counted.Due != 4000 {
+		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Verification.Operations, counted.Due)
 	}
 	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
@@ -132,7 +132,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 		"cas":    {"compare-and-set on wrong version"},
 	}
 	for _, st := range registry.All() {
-		if _, ok := st.(store.NullServed); !ok {
+		if _, ok := st.(store.NullServerProvider); !ok {
 			continue
 		}
 		lies, conns := ofOthers, "8"
@@ -149,10 +149,10 @@ func TestPlantedLiesAreFound(t *testing.T) {
 						"--key-space-size", "40", "--verify", "--seed", fmt.Sprint(seed))
 					found := uint64(0)
 					for _, kind := range want {
-						found += trial.Answers.Wrong[kind]
+						found += trial.Verification.WrongByKind[kind]
 					}
-					if found == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee") || len(trial.Answers.Violations) == 0 {
-						t.Errorf("seed %d: found %v, and none of %q", seed, trial.Answers.Wrong, want)
+					if found == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee") || len(trial.Verification.Violations) == 0 {
+						t.Errorf("seed %d: found %v, and none of %q", seed, trial.Verification.WrongByKind, want)
 					}
 				}
 			})
@@ -196,7 +196,7 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 				wrong := map[string]uint64{}
 				run := openRun(t, dir, record.Complete)
 				for i := range run.Trials {
-					for kind, n := range run.Trials[i].Answers.Wrong {
+					for kind, n := range run.Trials[i].Verification.WrongByKind {
 						wrong[kind] += n
 					}
 				}
@@ -233,9 +233,9 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 				code = exitDone
 			}
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
-			a := byName(t, openRun(t, w.path("run"), record.Complete), "locked").Answers
-			if want == "" && len(a.Wrong) > 0 || want != "" && a.Wrong[want] == 0 || a.Locks == nil || a.Locks.Granted == 0 {
-				t.Errorf("found %v of %+v, want %q", a.Wrong, a.Locks, want)
+			a := byName(t, openRun(t, w.path("run"), record.Complete), "locked").Verification
+			if want == "" && len(a.WrongByKind) > 0 || want != "" && a.WrongByKind[want] == 0 || a.Locks == nil || a.Locks.Acquisitions == 0 {
+				t.Errorf("found %v of %+v, want %q", a.WrongByKind, a.Locks, want)
 			}
 		})
 	}
@@ -256,7 +256,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 		if err != nil || set.Read(func([]checked.Op) error { return nil }) != nil {
 			return false
 		}
-		return set.Until() > int64(500*time.Millisecond) && set.Until() < math.MaxInt64
+		return set.CompleteUntil() > int64(500*time.Millisecond) && set.CompleteUntil() < math.MaxInt64
 	})
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended

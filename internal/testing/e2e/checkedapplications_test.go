@@ -44,7 +44,7 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"duplicate": {"watch=duplicate every %d", []string{"duplicate watch event"}},
 		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
 		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
-	}, func(a *record.Answers) bool {
+	}, func(a *record.Verification) bool {
 		// The null server keeps no history of changes, so a watcher that must be created again
 		// ends.
 		return a.Watches.Events > 0 && (a.Watches.Progress > 0 || a.Watches.Ended > 0) && len(a.Members) == 1 && a.Members[0].Keys >= 1000
@@ -62,7 +62,7 @@ type lies struct {
 // testLies runs an application's load against null servers with each kind of lie. A script with %d
 // contains about one lie per `every` responses. CI runs three of the kinds. The function `reported`
 // returns whether verification checked enough.
-func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, reported func(*record.Answers) bool) {
+func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, reported func(*record.Verification) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
 	for _, name := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {
 		script, want := all[name].script, all[name].want
@@ -80,13 +80,13 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 				file := w.file(t, "application.yaml", strings.ReplaceAll(scenario, "ENDPOINT", w.nullServer(t, "--protocol", protocol, "--script", rules)))
 				dir := w.path(fmt.Sprint("run", seed))
 				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
-				a := byName(t, openRun(t, dir, record.Complete), trial).Answers
-				if want == nil && len(a.Wrong) > 0 {
-					t.Errorf("seed %d: found %v", seed, a.Wrong)
+				a := byName(t, openRun(t, dir, record.Complete), trial).Verification
+				if want == nil && len(a.WrongByKind) > 0 {
+					t.Errorf("seed %d: found %v", seed, a.WrongByKind)
 				}
 				for _, kinds := range want {
-					if !slices.ContainsFunc(strings.Split(kinds, "|"), func(kind string) bool { return a.Wrong[kind] > 0 }) {
-						t.Errorf("seed %d: found %v, want one of %q", seed, a.Wrong, kinds)
+					if !slices.ContainsFunc(strings.Split(kinds, "|"), func(kind string) bool { return a.WrongByKind[kind] > 0 }) {
+						t.Errorf("seed %d: found %v, want one of %q", seed, a.WrongByKind, kinds)
 					}
 				}
 				if a.Watches == nil || !reported(a) {
@@ -123,7 +123,7 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 			t.Errorf("%d operations of %d keys were checked, and %d calls were due", a.Operations, a.Keys, trial.Due)
 		}
 	}
-	if a := byName(t, run, "broken").Answers; a.Watches.Resumed == 0 || a.Indefinite < 2 {
+	if a := byName(t, run, "broken").Verification; a.Watches.Resumed == 0 || a.Indefinite < 2 {
 		t.Errorf("where the leader was killed, %d writes may have been executed, and watchers received %+v", a.Indefinite, a.Watches)
 	}
 	w.run(t, "verify", dir).exits(t, exitDone)
@@ -154,7 +154,7 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
 		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 		"outlive":   {"lie=outlive every 2", []string{"key outlived its session"}},
-	}, func(a *record.Answers) bool {
+	}, func(a *record.Verification) bool {
 		return a.Watches.Events > 200 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 300
 	})
 }
@@ -177,7 +177,7 @@ func TestLiesToACatalogAreFound(t *testing.T) {
 	testLies(t, "catalog", catalogScenario, 13, map[string]lies{
 		"closing": {closes, nil},
 		"lost":    {"lie=lost every 7", []string{"lost write", "resurrected write"}},
-	}, func(a *record.Answers) bool {
+	}, func(a *record.Verification) bool {
 		return a.Watches.Events > 100 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Members[0].Keys > 400 && a.Operations > 800
 	})
 }

@@ -47,7 +47,7 @@ func sampled(all map[string]lies, some ...string) map[string]lies {
 }
 
 // watched reports whether verification checked events of waiting candidates.
-func watched(a *record.Answers) bool {
+func watched(a *record.Verification) bool {
 	return a.Watches.Events >= 10 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
 }
 
@@ -192,7 +192,7 @@ func endsIn(t *testing.T, dir, trial string) (n int) {
 	}
 	err = set.Read(func(all []ops.Op) error {
 		for i := range all {
-			if all[i].Kind == kv.Ephemeral && all[i].At > 0 {
+			if all[i].Kind == kv.Ephemeral && all[i].Revision > 0 {
 				n++
 			}
 		}

@@ -74,10 +74,10 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	endpoint := w.nullServer(t, "--protocol", "zookeeper", "--script", "lie=outlive every 1")
 	file := w.file(t, "application.yaml", strings.ReplaceAll(lyingPatroni("zookeeper", "4s", "0", "4s"), "ENDPOINT", endpoint))
 	w.run(t, "run", file, "--out", w.path("run")).exits(t, exitFailed)
-	a := byName(t, openRun(t, w.path("run"), record.Complete), "patroni").Answers
+	a := byName(t, openRun(t, w.path("run"), record.Complete), "patroni").Verification
 	const leaders, members = 8, 8 * 3
-	if n := a.Wrong["key outlived its session"]; n <= leaders || n > leaders+members || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
-		t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
+	if n := a.WrongByKind["key outlived its session"]; n <= leaders || n > leaders+members || len(a.WrongByKind) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
+		t.Errorf("found are %v, and members were read as %+v", a.WrongByKind, a.Members)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 		"closing": {patroniClosings, nil},
 		"lost":    {"lie=lost every %d", []string{"lost write"}},
 		"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
-	}, "closing", "lost", "damaged"), func(a *record.Answers) bool {
+	}, "closing", "lost", "damaged"), func(a *record.Verification) bool {
 		return len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
 	})
 }

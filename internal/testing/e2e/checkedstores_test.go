@@ -35,7 +35,7 @@ func checkedMix(can kv.Capabilities) string {
 		"{operation: put, weight: 30}", "{operation: cas, weight: 20}", "{operation: get, weight: 20, consistency: linearizable}",
 		"{operation: get, weight: 20, consistency: local}",
 	}
-	if can.Reads[kv.Lease] != "" {
+	if can.Reads[kv.LeaderLease] != "" {
 		weights = append(weights, "{operation: get, weight: 5, consistency: lease}")
 	}
 	if can.Operations[kv.Delete] != "" {
@@ -84,11 +84,11 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 
 // unaccused fails the test if a trial has violations, or if one of the three members was not read
 // completely.
-func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
+func unaccused(t *testing.T, run *record.Run, name string) *record.Verification {
 	t.Helper()
 	trial := byName(t, run, name)
-	a := trial.Answers
-	if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || rule(trial, 33) != "" {
+	a := trial.Verification
+	if a == nil || len(a.WrongByKind) > 0 || a.Failure != "" || len(a.Members) != 3 || rule(trial, 33) != "" {
 		t.Fatalf("the answers of %s are %+v", name, a)
 	}
 	for _, m := range a.Members {
@@ -101,7 +101,7 @@ func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 
 // sameKeys fails the test unless quorumbench read the same number of keys from all members, and the
 // number is above 0.
-func sameKeys(t *testing.T, a *record.Answers) {
+func sameKeys(t *testing.T, a *record.Verification) {
 	t.Helper()
 	for _, m := range a.Members {
 		if m.Keys == 0 || m.Keys != a.Members[0].Keys {
@@ -127,7 +127,7 @@ func checkRight(t *testing.T, run *record.Run) {
 	t.Helper()
 	a := unaccused(t, run, "broken")
 	sameKeys(t, a)
-	if a.Operations <= 3*100 || a.Judged != a.Operations {
+	if a.Operations <= 3*100 || a.VerifiedOperations != a.Operations {
 		t.Fatalf("the answers were checked so: %+v", a)
 	}
 	for _, why := range a.Undecided {
@@ -138,7 +138,7 @@ func checkRight(t *testing.T, run *record.Run) {
 	if len(a.Staleness) == 0 || a.Staleness[0].Reads == 0 {
 		t.Errorf("the staleness of local reads is %+v", a.Staleness)
 	}
-	t.Logf("%d operations, %d indefinite, %d resolved, not promised %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotPromised, a.Seconds, a.Bytes)
+	t.Logf("%d operations, %d indefinite, %d resolved, not promised %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotGuaranteed, a.Seconds, a.Bytes)
 }
 
 const nodesScenario = `
@@ -165,9 +165,9 @@ func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 			}
 			file := w.file(t, "nodes.yaml", strings.ReplaceAll(nodesScenario, "ENDPOINT", w.nullServer(t, "--protocol", "zookeeper", "--script", script)))
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
-			a := byName(t, openRun(t, w.path("run"), record.Complete), "nodes").Answers
-			if n := a.Wrong["key outlived its session"]; n > 0 != want || len(a.Wrong) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
-				t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
+			a := byName(t, openRun(t, w.path("run"), record.Complete), "nodes").Verification
+			if n := a.WrongByKind["key outlived its session"]; n > 0 != want || len(a.WrongByKind) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
+				t.Errorf("found are %v, and members were read as %+v", a.WrongByKind, a.Members)
 			}
 			if !want && endsIn(t, w.path("run"), "nodes") == 0 {
 				t.Error("of no node it is known when its session ended")

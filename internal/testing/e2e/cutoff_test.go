@@ -88,7 +88,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	if !e.Outcome.Failed() || len(e.Value) > 0 {
 		t.Errorf("cut off, a linearizable read ends in %v with %q", e.Outcome, e.Value)
 	}
-	_, sessions := st.Codecs(c.access)(store.Dialed{Endpoint: alone}).(store.SessionCodec)
+	_, sessions := st.Codecs(c.access)(store.ConnectionInfo{Endpoint: alone}).(store.SessionCodec)
 	w.askAlone(t, st, alone, sessions)
 }
 
@@ -125,12 +125,12 @@ func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions
 		case sessions: // without a quorum no session starts, whatever the consistency
 			p.exits(t, exitFailed).oneSentence(t, endpoint)
 		case level == "local":
-			if trial := result(t, p.exits(t, exitDone)); trial.Operations != 4 || trial.Errors+trial.WrongAnswers > 0 {
-				t.Errorf("of 4 local reads %d had the old value, %d another; the errors %v", trial.Operations, trial.WrongAnswers, trial.ErrorsByKind)
+			if trial := result(t, p.exits(t, exitDone)); trial.Operations != 4 || trial.Errors+trial.WrongResponses > 0 {
+				t.Errorf("of 4 local reads %d had the old value, %d another; the errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
 			}
 		default:
-			if trial := result(t, p.exits(t, exitFailed)); trial.Errors != 4 || trial.Operations+trial.WrongAnswers > 0 {
-				t.Errorf("of 4 linearizable reads %d had an old value, %d another; the errors %v", trial.Operations, trial.WrongAnswers, trial.ErrorsByKind)
+			if trial := result(t, p.exits(t, exitFailed)); trial.Errors != 4 || trial.Operations+trial.WrongResponses > 0 {
+				t.Errorf("of 4 linearizable reads %d had an old value, %d another; the errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ type spread struct {
 func (w *world) spread(t *testing.T, st store.Store, exec string) *spread {
 	t.Helper()
 	const members = 3
-	c := &spread{hub: newHub(t, members), access: store.Access{DialTimeout: 2 * time.Second, Behind: map[string]string{}}}
+	c := &spread{hub: newHub(t, members), access: store.Access{DialTimeout: 2 * time.Second, Backends: map[string]string{}}}
 	spec := store.LaunchSpec{Cluster: "spread", Exec: exec, Self: os.Getenv(binaryEnv)}
 	for i := range members {
 		name := string(rune('a' + i))
@@ -168,9 +168,9 @@ func (w *world) spread(t *testing.T, st store.Store, exec string) *spread {
 		t.Fatal(err)
 	}
 	for i, p := range launch.Processes {
-		for _, b := range p.Behind {
+		for _, b := range p.Backends {
 			c.start(t, i, b)
-			c.access.Behind[p.Endpoint] = b.Endpoint
+			c.access.Backends[p.Endpoint] = b.Endpoint
 		}
 		c.start(t, i, p)
 		c.access.Endpoints = append(c.access.Endpoints, p.Endpoint)
@@ -226,7 +226,7 @@ func (c *spread) leads(t *testing.T) (leader, follower int) {
 		leader, follower = -1, -1
 		for i, m := range status.Members {
 			switch {
-			case m.Err != nil || m.Role == kv.Unknown || m.Term != status.Term:
+			case m.Err != nil || m.Role == kv.UnknownRole || m.Term != status.Term:
 				return false
 			case m.Role == kv.Leader:
 				leader = i

@@ -33,7 +33,7 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, "--exec", servers.Installed(t, st))
+		args = append(args, "--exec", servers.InstalledServer(t, st))
 	}
 	up := w.run(t, args...).exits(t, exitDone)
 	t.Cleanup(func() { w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone) })

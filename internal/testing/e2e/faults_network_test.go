@@ -65,7 +65,7 @@ func TestNetworkFaults(t *testing.T) {
 			}
 			for _, f := range trial.Faults {
 				t.Logf("%+v", f)
-				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+				if f.Failure != "" || f.BeganAt == nil || f.HealedAt == nil || f.RecoveredAt == nil {
 					r.Errorf("the fault had no effect: %+v", f)
 				}
 			}

@@ -52,18 +52,18 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 			}
 			for i, f := range trial.Faults {
 				t.Logf("%+v", f)
-				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+				if f.Failure != "" || f.BeganAt == nil || f.HealedAt == nil || f.RecoveredAt == nil {
 					t.Errorf("the fault had no effect: %+v", f)
 					continue
 				}
-				if f.Role != "leader" || f.Member == "" || (f.Ended != nil) != (i == 1) {
+				if f.Role != "leader" || f.Member == "" || (f.EndedAt != nil) != (i == 1) {
 					t.Errorf("the fault was injected on %s %s", f.Role, f.Member)
 				}
-				if lasted := *f.Healed - *f.Began; lasted < []float64{0.7, 0.5}[i] || *f.Began < f.Asked {
-					t.Errorf("the outage lasted %g s, beginning at %g s", lasted, *f.Began)
+				if lasted := *f.HealedAt - *f.BeganAt; lasted < []float64{0.7, 0.5}[i] || *f.BeganAt < f.ScheduledAt {
+					t.Errorf("the outage lasted %g s, beginning at %g s", lasted, *f.BeganAt)
 				}
-				if f.LongestBefore != nil && !strings.Contains(table, "\n"+f.What+" ") {
-					t.Errorf("the table has no %s:\n%s", f.What, p.stdout.String())
+				if f.LongestGapBefore != nil && !strings.Contains(table, "\n"+f.Description+" ") {
+					t.Errorf("the table has no %s:\n%s", f.Description, p.stdout.String())
 				}
 				if c := f.Clients; c == nil || c.Clients != 6 || c.Worst < c.Median || c.Worst > 0 && f.Outage != nil && c.Worst < *f.Outage-0.01 {
 					t.Errorf("its clients' outages are %+v, the whole outage is %v", c, f.Outage)
@@ -115,16 +115,16 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 		t.Fatalf("the faults are %+v", trial.Faults)
 	}
 	for _, f := range trial.Faults {
-		if f.Failure != "" || f.Watch == nil || f.Watch.Latest == nil || f.Watch.LatestBefore == nil || f.Watch.Lost == nil {
+		if f.Failure != "" || f.Watch == nil || f.Watch.MaxDelay == nil || f.Watch.MaxDelayBefore == nil || f.Watch.Lost == nil {
 			t.Fatalf("the fault is %+v, its watch events are %+v", f, f.Watch)
 		}
-		late, before := lateClass(*f.Watch.Latest), lateClass(*f.Watch.LatestBefore)
-		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.What, *f.Watch.Latest, *f.Watch.LatestBefore, f.Watch.Late)
-		if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
-			t.Errorf("the events and leases of %s are %+v and %+v", f.What, f.Watch, f.Leases)
+		late, before := lateClass(*f.Watch.MaxDelay), lateClass(*f.Watch.MaxDelayBefore)
+		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.Description, *f.Watch.MaxDelay, *f.Watch.MaxDelayBefore, f.Watch.Late)
+		if *f.Watch.Lost != 0 || f.Watch.EndedWatchers != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
+			t.Errorf("the events and leases of %s are %+v and %+v", f.Description, f.Watch, f.Leases)
 		}
 	}
-	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
+	if latest := *trial.Faults[0].Watch.MaxDelay; latest < 0.5 {
 		t.Errorf("a follower was paused for 0.7 s, and the latest event arrived after %g s", latest)
 	}
 	// While no writes succeed, there are no events, either.
@@ -140,7 +140,7 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 // or -1 if the event was not late.
 func lateClass(seconds float64) int {
 	ms := int64(math.Round(seconds * 1000))
-	if ms < measure.LeastWait {
+	if ms < measure.MinWait {
 		return -1
 	}
 	return measure.LateClass(ms)
@@ -179,7 +179,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 					return
 				}
 				first := byName(t, openRun(t, dir, record.Interrupted), "first")
-				if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
+				if len(first.Faults) != 1 || first.Faults[0].HealedAt == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
 					t.Errorf("the fault that was cut short is %+v, and the verdict is %v", first.Faults, first.Verdict)
 				}
 			})

@@ -85,8 +85,8 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 		t.Fatalf("p90 is %v ns, and the stops did not move it", p90)
 	}
 	for _, name := range []string{"p90", "p95", "mean"} {
-		if trial.Verdict.StateOf(name) != verdict.Suspect {
-			t.Errorf("%s is %s: %+v", name, trial.Verdict.StateOf(name), trial.Verdict)
+		if trial.Verdict.FigureState(name) != verdict.Suspect {
+			t.Errorf("%s is %s: %+v", name, trial.Verdict.FigureState(name), trial.Verdict)
 		}
 	}
 	checkBetween(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)

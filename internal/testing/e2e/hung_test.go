@@ -144,13 +144,13 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 		if !ok {
 			return
 		}
-		longest := time.Duration(first.HeldLongestNS)
-		checkBetween(t, "clients that were held", first.HeldClients, 1, 24)
+		longest := time.Duration(first.LongestStrandedNS)
+		checkBetween(t, "clients that were held", first.StrandedClients, 1, 24)
 		checkBetween(t, "the longest of that", longest, 0, lifetime)
 		checkBetween(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
-		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.HeldClients, longest)
+		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.StrandedClients, longest)
 		report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
-		if says := fmt.Sprintf("%d clients waited for a member for up to ", first.HeldClients); !strings.Contains(report, says) || !strings.Contains(report, ", although the load had already moved to another member") {
+		if says := fmt.Sprintf("%d clients waited for a member for up to ", first.StrandedClients); !strings.Contains(report, says) || !strings.Contains(report, ", although the load had already moved to another member") {
 			t.Errorf("the report does not say %q:\n%s", says, report)
 		}
 	})

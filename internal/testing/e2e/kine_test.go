@@ -64,10 +64,10 @@ func TestKineIsNotAccused(t *testing.T) {
 	run := openRun(t, dir, record.Complete)
 	for _, name := range []string{"kubernetes", "one-client", "each-key-once", "watch"} {
 		trial := byName(t, run, name)
-		if a := trial.Answers; a == nil || len(a.Wrong) > 0 || trial.Errors > 0 {
+		if a := trial.Verification; a == nil || len(a.WrongByKind) > 0 || trial.Errors > 0 {
 			t.Errorf("%s: found are %+v, and %d errors: %v", name, a, trial.Errors, trial.ErrorTexts)
 		}
-		if watches := trial.Answers.Watches; (name == "kubernetes" || name == "watch") && (watches == nil || watches.Events == 0) {
+		if watches := trial.Verification.Watches; (name == "kubernetes" || name == "watch") && (watches == nil || watches.Events == 0) {
 			t.Errorf("%s: watchers received %+v", name, watches)
 		}
 	}

@@ -73,7 +73,7 @@ func TestZooKeeperThatAllowsFewCommands(t *testing.T) {
 	for _, path := range []string{"/zookeeper", "/zookeeper/config", "/zookeeper/quota"} {
 		for _, kind := range []kv.Kind{kv.Get, kv.Exists} {
 			op := store.Op{Kind: kind, Consistency: kv.Local, Key: []byte(path)}
-			ev, err := load.Dialer(st, access).Ask(t.Context(), endpoint, st.Codecs(access), &op)
+			ev, err := load.Dialer(st, access).RunOperation(t.Context(), endpoint, st.Codecs(access), &op)
 			if err != nil || ev.Outcome != kv.OK {
 				t.Errorf("%v %s: %v, %v: %s", kind, path, err, ev.Outcome, ev.Text)
 			}
@@ -112,7 +112,7 @@ func oneServer(t *testing.T, name string, change func(path, text string) string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := store.LaunchSpec{Cluster: "one", Exec: server(t, st), Self: os.Getenv(binaryEnv), Members: servers.Places(t, 1)}
+	spec := store.LaunchSpec{Cluster: "one", Exec: server(t, st), Self: os.Getenv(binaryEnv), Members: servers.ReservePlaces(t, 1)}
 	if spec.Settings, err = st.DecodeSettings(nil); err != nil {
 		t.Fatal(err)
 	}

@@ -163,5 +163,5 @@ func isProxy(st store.Store) bool {
 	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/none"},
 	}})
-	return err == nil && len(l.Processes[0].Behind) > 0
+	return err == nil && len(l.Processes[0].Backends) > 0
 }

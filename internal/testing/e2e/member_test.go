@@ -211,9 +211,9 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 
 		run = openRun(t, dir, record.Complete)
 		first := byName(t, run, "first")
-		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
+		if first.InFlightAtStart == 0 || first.OldestInFlightAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
 			// On a busy machine, the pause may have ended before the window opened.
-			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
+			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.InFlightAtStart, time.Duration(first.OldestInFlightAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
 			t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)

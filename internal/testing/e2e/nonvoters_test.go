@@ -22,7 +22,7 @@ import (
 // It returns the endpoints of all four.
 func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	t.Helper()
-	places := servers.Places(t, 4)
+	places := servers.ReservePlaces(t, 4)
 	spec := store.LaunchSpec{Cluster: "four", Exec: exec, Self: os.Getenv(binaryEnv), Members: places}
 	if st.Name() != "zookeeper" { // in ZooKeeper, the voters' configuration already includes the observer
 		spec.Members = places[:3]
@@ -56,7 +56,7 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 			t.Fatal(err)
 		}
 	}
-	spec.Members, spec.Joining = places, places[3].Name
+	spec.Members, spec.JoiningMember = places, places[3].Name
 	last := launch()[3]
 	inConfig(t, &last, 3)
 	servers.Process(t, last)
@@ -107,7 +107,7 @@ func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 		}
 		known := 0
 		for i := range s.Members {
-			if s.Members[i].Role != kv.Unknown {
+			if s.Members[i].Role != kv.UnknownRole {
 				known++
 			}
 		}
@@ -170,7 +170,7 @@ func TestNonVoters(t *testing.T) {
 				t.Errorf("local reads at %s: %d errors, %d at the member without a vote, by role %+v", target, one.Errors, servedBy(one, last), one.ByRole)
 			}
 		}
-		if can.Forwards {
+		if can.ForwardsRequests {
 			if _, one := bench(exitDone, "put", "--target", "member:4"); one.Errors > 0 || servedBy(one, last) != 300 {
 				t.Errorf("writes asked for at the member without a vote: %d errors, %d there", one.Errors, servedBy(one, last))
 			}

@@ -24,7 +24,7 @@ func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	st := etcd.New()
-	launch, err := st.Launch(store.LaunchSpec{Cluster: "quota", Self: "unused", Settings: &etcd.Settings{QuotaBackendBytes: 16 << 20}, Members: servers.Places(t, 1)})
+	launch, err := st.Launch(store.LaunchSpec{Cluster: "quota", Self: "unused", Settings: &etcd.Settings{QuotaBackendBytes: 16 << 20}, Members: servers.ReservePlaces(t, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 	w := newWorld(t)
 	old := etcdv2.New()
 	c := servers.Start(t, old, servers.Cluster{
-		Exec:   servers.Installed(t, old),
+		Exec:   servers.InstalledServer(t, old),
 		Change: func(p *store.Process) { p.Args = append(p.Args, "--quota-backend-bytes=16777216") },
 		Ready: func(ctx context.Context, endpoint string) error {
 			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})

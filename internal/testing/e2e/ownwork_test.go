@@ -59,11 +59,11 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	<-p.ended
 	done = byName(t, openRun(t, dir, record.Interrupted), "first").Faults
 	for _, f := range done {
-		if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+		if f.Failure != "" || f.BeganAt == nil || f.HealedAt == nil || f.RecoveredAt == nil {
 			t.Errorf("the fault came to nothing: %+v", f)
 			continue
 		}
-		t.Logf("%s of %s began at %.3g s, was healed at %.3g s, and the cluster whole at %.3g s", f.What, f.Member, *f.Began, *f.Healed, *f.Ready)
+		t.Logf("%s of %s began at %.3g s, was healed at %.3g s, and the cluster whole at %.3g s", f.Description, f.Member, *f.BeganAt, *f.HealedAt, *f.RecoveredAt)
 	}
 	return done, said(record.FaultStep)
 }
@@ -137,7 +137,7 @@ func TestCertificatesAreReplacedOnAgents(t *testing.T) {
 		return
 	}
 	w := newWorld(t)
-	n, err := hosts.New(hosts.Places("there")...)
+	n, err := hosts.New(hosts.AssignAddresses("there")...)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -169,7 +169,7 @@ trials:
 		t.Fatalf("%d operations, and the faults %+v", first.Operations, first.Faults)
 	}
 	for _, f := range first.Faults {
-		if f.Failure != "" || f.Began == nil || f.Ready == nil {
+		if f.Failure != "" || f.BeganAt == nil || f.RecoveredAt == nil {
 			t.Errorf("the fault came to nothing: %+v", f)
 		}
 	}

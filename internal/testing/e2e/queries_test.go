@@ -15,14 +15,14 @@ import (
 func TestQueriesThatWaitAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
-		if _, ok := st.(store.NullServed); !ok || st.Capabilities().Watches.Modes[kv.QueryWatch] == "" {
+		if _, ok := st.(store.NullServerProvider); !ok || st.Capabilities().Watches.Modes[kv.QueryWatch] == "" {
 			continue
 		}
 		w := newWorld(t)
 		endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", "delay=uniform(0ms,1ms)")
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", st.Name(), "--total", "3000", "--conns", "4", "--clients", "4", "--key-space-size", "10",
 			"--val-size", "32", "--verify", "--watchers", "20", "--keys-per-watcher", "3")
-		if a := trial.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || a.Watches == nil || a.Watches.Events == 0 {
+		if a := trial.Verification; a == nil || a.Failure != "" || len(a.WrongByKind) > 0 || a.Watches == nil || a.Watches.Events == 0 {
 			t.Errorf("checked so: %+v", a)
 		}
 		if got := trial.Watch; got == nil || got.Lost+got.Duplicated+got.Reordered > 0 || got.Delivered+got.Coalesced != got.Expected {
@@ -30,7 +30,7 @@ func TestQueriesThatWaitAreChecked(t *testing.T) {
 		}
 		trial = w.bench(t, []string{endpoint}, exitDone, "stm", "--store", st.Name(), "--total", "300", "--clients", "6", "--keys", "10",
 			"--keys-per-txn", "2", "--txn-wr-percent", "100", "--stm-locker", "lock-client", "--val-size", "32", "--verify")
-		if a := trial.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || a.Locks == nil || a.Locks.Granted < 300 {
+		if a := trial.Verification; a == nil || a.Failure != "" || len(a.WrongByKind) > 0 || a.Locks == nil || a.Locks.Acquisitions < 300 {
 			t.Errorf("checked so: %+v", a)
 		}
 	}

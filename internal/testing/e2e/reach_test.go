@@ -24,7 +24,7 @@ func TestReach(t *testing.T) {
 		return
 	}
 	w := newWorld(t)
-	n, err := hosts.New(hosts.Places("there")...)
+	n, err := hosts.New(hosts.AssignAddresses("there")...)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -50,14 +50,14 @@ trials: [{%s}]
 		one, reported := &r.Trials[0], false
 		for _, row := range one.Stores {
 			_, ok := row.Metrics[store.FsyncSeconds]
-			if reported = reported || ok; row.Connect != 0 || row.ConnectFailure != "" {
+			if reported = reported || ok; row.ConnectTime != 0 || row.ConnectFailure != "" {
 				t.Errorf("a connection that others make is timed: %+v", row)
 			}
 		}
 		if one.Operations != 300 || one.Errors != 0 || !reported || len(one.ByRole) != 1 || one.ByRole[0].Role != kv.Leader.String() {
 			t.Errorf("%d operations, %d errors, metrics %v, roles %+v", one.Operations, one.Errors, reported, one.ByRole)
 		}
-		if a := one.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || len(a.Members) != one.Members {
+		if a := one.Verification; a == nil || a.Failure != "" || len(a.WrongByKind) > 0 || len(a.Members) != one.Members {
 			t.Errorf("the answers are %+v", a)
 		} else {
 			for i := range a.Members {

@@ -71,7 +71,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 		r := &rows[i]
 		switch r.Kind() {
 		case record.MemberRow:
-			known["member"] = known["member"] || r.FDs > 0 && r.MinorFaults > 0 && r.Started > 0 && r.FolderBytes > 0 && r.Machine == record.MachineName
+			known["member"] = known["member"] || r.FDs > 0 && r.MinorFaults > 0 && r.ProcessStart > 0 && r.FolderBytes > 0 && r.Machine == record.MachineName
 		case record.WholeMachineRow:
 			known["machine"] = known["machine"] || len(r.Cores) > 0 && r.Segments > 0 && r.Collecting >= 0
 		case record.GeneratorRow:

@@ -30,8 +30,8 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		"--set", "duration=400ms", "--set", "warmup=100ms", "--until-metric", "ops", "--at-most", "45s", "--out", w.path("run"))
 	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
-	if run.Until == nil || run.Until.Ended == "" || run.Until.Precision != 0.015 || run.Planned != len(run.Trials) {
-		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.Until)
+	if run.RepeatRule == nil || run.RepeatRule.EndReason == "" || run.RepeatRule.Precision != 0.015 || run.Planned != len(run.Trials) {
+		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.RepeatRule)
 	}
 	for i := range run.Trials {
 		// Each round has three trials of each side. The order of the sides alternates: A B, B A.
@@ -55,7 +55,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
 		t.Errorf("the comparison with itself is\n%s", out)
 	}
-	if r := compare.RepeatingFromRun(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
+	if r := compare.RepeatProgressOfRun(run); r.Rounds >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
 		w.run(t, append(compareRun, "--fail-on", "worse")...).exits(t, exitDone)
 	}
 }

@@ -74,7 +74,7 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 		t.Errorf("%s: %s, %d operations, %d misses, errors %v, lost %v",
 			trial.Name, trial.State, trial.Operations, trial.Misses, trial.ErrorsByKind, trial.LostMembers)
 	}
-	if trial.Version == "" || trial.Members != 3 || trial.Durability == nil || trial.Machine == nil || trial.Shared == nil || !*trial.Shared {
+	if trial.Version == "" || trial.Members != 3 || trial.Durability == nil || trial.Machine == nil || trial.SharesMachine == nil || !*trial.SharesMachine {
 		t.Errorf("%s: a condition is missing: %+v", trial.Name, trial.Conditions)
 	}
 	if trial.CPUSeconds <= 0 || trial.CPUPerOp == nil || trial.MaxRSSBytes <= 0 || trial.BytesIn == 0 || trial.BytesOut == 0 {
@@ -103,7 +103,7 @@ func checkRoles(t *testing.T, trial *record.Trial) {
 	if trial.Target.Mode == kv.LeaderOnly && served["leader"] != trial.Operations {
 		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
 	}
-	if trial.Target.Mode == kv.All && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
+	if trial.Target.Mode == kv.AllMembers && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
 		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
 	}
 }

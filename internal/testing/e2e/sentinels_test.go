@@ -78,7 +78,7 @@ func (w *world) used(t *testing.T, name string) *inUse {
 	}
 	args := []string{"cluster", "up", "--store", name, "--members", "1", "--dir", w.path("used")}
 	if name != "etcd" {
-		args = append(args, "--exec", servers.Installed(t, st))
+		args = append(args, "--exec", servers.InstalledServer(t, st))
 	}
 	up := w.run(t, args...).exits(t, exitDone)
 	t.Cleanup(func() { w.run(t, "cluster", "down", "--store", name, "--dir", w.path("used")).exits(t, exitDone) })

@@ -45,7 +45,7 @@ func TestSevenHosts(t *testing.T) {
 		return
 	}
 	h := &hostsWithAgents{world: newWorld(t)}
-	n, err := hosts.New(hosts.Places(sevenHosts...)...)
+	n, err := hosts.New(hosts.AssignAddresses(sevenHosts...)...)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -130,7 +130,7 @@ func (h *hostsWithAgents) counts(t *testing.T) {
 			t.Errorf("%s is at %s", m.Name, m.Endpoint)
 		}
 	}
-	if seen := agents.PutsSeen(t, endpoints); seen != total || len(members) != 3 {
+	if seen := agents.ServedPuts(t, endpoints); seen != total || len(members) != 3 {
 		t.Errorf("%d members answered %d writes of %d", len(members), seen, total)
 	}
 	p.exits(t, exitDone)
@@ -176,19 +176,19 @@ func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 func (h *hostsWithAgents) union(t *testing.T) {
 	t.Helper()
 	endpoints, workers := h.dialled(t)
-	heard, ears := agents.Overhear(workers)
+	heard, ears := agents.CountResults(workers)
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 2003, 0, 7, 4
 	l.Complete()
-	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: endpoints, Access: scenario.Attach{Endpoints: endpoints, DialTimeout: time.Minute}}
-	before := agents.PutsSeen(t, endpoints)
+	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: endpoints, Access: scenario.RunningCluster{Endpoints: endpoints, DialTimeout: time.Minute}}
+	before := agents.ServedPuts(t, endpoints)
 	res, err := load.Run(t.Context(), heard, a, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := res.Measured
-	if seen := agents.PutsSeen(t, endpoints) - before; m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
+	if seen := agents.ServedPuts(t, endpoints) - before; m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
 		t.Errorf("%d were due of %d, %d succeeded, and the members saw %d", m.Due, l.Total, m.Succeeded(), seen)
 	}
 	var union *measure.Histogram
@@ -198,7 +198,7 @@ func (h *hostsWithAgents) union(t *testing.T) {
 			t.Errorf("worker %d had %d due, and told %d", i+1, part.Due, o.Due)
 		}
 	}
-	if !reflect.DeepEqual(union.Export().Counts, m.Merged().Response.Export().Counts) {
+	if !reflect.DeepEqual(union.Export().Counts, m.MergedCell().Response.Export().Counts) {
 		t.Error("the merged histogram is not the union of the workers'")
 	}
 }

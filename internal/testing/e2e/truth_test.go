@@ -94,7 +94,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.runKnown(t)
 		spikes := analyze.Spikes(trial)
-		if len(spikes) != 1 || spikes[0].Least > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
+		if len(spikes) != 1 || spikes[0].LowestRate > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
 			r.Errorf("the spikes are %+v", spikes)
 		}
 		if !strings.Contains(page, "4.0 s: p99 ") || !strings.Contains(page, "; throughput ") {
@@ -209,9 +209,9 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		}
 		// A client of null2 completes one operation in 40 ms. Other clients complete one in
 		// 2 ms, plus the delay from a busy machine.
-		checkBetween(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
-		checkBetween(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
-		checkBetween(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
+		checkBetween(t, "operations of a client of null2", u.Members[0].OperationsPerClient.Number, 1, 4/0.04+2)
+		checkBetween(r, "operations of a client of null2", u.Members[0].OperationsPerClient.Number, 80, 4/0.04+2)
+		checkBetween(r, "operations of another client", u.Members[0].OthersPerClient.Number, 500, 4/0.002)
 		// If the slow member's clients completed nothing, the index would be 2/3.
 		checkBetween(r, "Jain's fairness index", u.Fairness.Number, 0.66, 0.74)
 		checkBetween(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
@@ -255,7 +255,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 			if u, unfair := analyze.UnfairnessOf(one); unfair {
 				r.Errorf("%s is called unfair: %+v", what, u)
 			}
-			if b := one.ByClient; b == nil || b.Count != 13 || len(b.Operations) != 13 || b.Fairness == nil || *b.Fairness < 0.9 {
+			if b := one.ByClient; b == nil || b.Count != 13 || len(b.Operations) != 13 || b.FairnessIndex == nil || *b.FairnessIndex < 0.9 {
 				r.Errorf("%s: %+v", what, b)
 			}
 		}

@@ -60,8 +60,8 @@ func TestRefusedClientsRest(t *testing.T) {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
 	// A successful operation takes 5 ms, and a client pauses for 5 ms after each refusal.
-	checkBetween(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
-	checkBetween(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
+	checkBetween(t, "clients that rest", trial.MeanPausedClients, 8*0.25, 8*0.6)
+	checkBetween(t, "clients that rest or are at work", trial.MeanPausedClients+trial.MeanInFlight, 7.9, 8.1)
 	checkBetween(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
 
@@ -74,8 +74,8 @@ func TestManyClientsAreNoStall(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=200ms")
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "10", "--clients", "1000", "--warmup", "1s", "--duration", "3s")
-		if trial.CarriedIn == 0 || rule(trial, 15) != "" {
-			r.Errorf("%d were carried in, and the verdict is %+v", trial.CarriedIn, trial.Verdict)
+		if trial.InFlightAtStart == 0 || rule(trial, 15) != "" {
+			r.Errorf("%d were carried in, and the verdict is %+v", trial.InFlightAtStart, trial.Verdict)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
 		t.Fatalf("next to a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
 	}
-	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
+	if trial.Verdict.FigureState("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
 	// The server takes 5 ms in any case, so waiting for a CPU cannot have multiplied the median.

@@ -30,7 +30,7 @@ func (w *world) installed(t *testing.T, name string, versions ...string) {
 			t.Skipf("%s %s is not installed (%v): quorumbench stores install %s@%s", name, v, err, name, v)
 		}
 	}
-	cache, err := install.User()
+	cache, err := install.UserCache()
 	if err != nil {
 		t.Fatal(err)
 	}

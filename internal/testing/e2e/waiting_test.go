@@ -21,8 +21,8 @@ func TestConnectionsLimitHTTP1(t *testing.T) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			// Two connections can complete 200 operations per second.
 			trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", store, "--conns", "2", "--rate", "400", "--duration", "2s", "--timeout", "1m")
-			if trial.NoRoom < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
-				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.NoRoom, trial.Due, trial.Verdict)
+			if trial.WaitedForConnection < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
+				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.WaitedForConnection, trial.Due, trial.Verdict)
 			}
 		})
 	}
@@ -36,7 +36,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms; stall=1500ms@300ms")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "4", "--rate", "100", "--max-in-flight", "100", "--warmup", "3s", "--duration", "2s")
 	if rule(trial, 16) != "" {
-		t.Errorf("at most %d were in flight, and the verdict is %+v", trial.HighestFlight, trial.Verdict)
+		t.Errorf("at most %d were in flight, and the verdict is %+v", trial.PeakInFlight, trial.Verdict)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
 		can := st.Capabilities()
-		if _, ok := st.(store.NullServed); !ok || can.Watches.Modes[kv.PersistentWatch] == "" {
+		if _, ok := st.(store.NullServerProvider); !ok || can.Watches.Modes[kv.PersistentWatch] == "" {
 			continue
 		}
 		for script, want := range map[string][]string{
@@ -38,7 +38,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
 					trial := w.bench(t, []string{endpoint}, exitOf(want), "put", "--store", st.Name(), "--total", "3000", "--conns", "4", "--clients", "8", "--key-space-size", "10",
 						"--val-size", "32", "--verify", "--timeout", "10s", "--watchers", "20", "--streams", "4", "--watch-conns", "4", "--watch-mode", mode.String())
-					a := trial.Answers
+					a := trial.Verification
 					if a == nil || a.Failure != "" || a.Watches == nil || a.Watches.Events == 0 {
 						t.Fatalf("checked so: %+v", a)
 					}
@@ -54,7 +54,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 func TestKeysOfSessionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
-		if _, ok := st.(store.NullServed); !ok || st.Capabilities().Operations[kv.Ephemeral] == "" {
+		if _, ok := st.(store.NullServerProvider); !ok || st.Capabilities().Operations[kv.Ephemeral] == "" {
 			continue
 		}
 		for script, want := range map[string][]string{"": nil, "lie=absent every 61": {"lost write", "stale read"}} {
@@ -64,7 +64,7 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 				endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
 				trial := w.bench(t, []string{endpoint}, exitOf(want), "mixed", "--store", st.Name(), "--mix", "ephemeral=4,delete=2,get:local=6", "--no-preload",
 					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--verify")
-				a := trial.Answers
+				a := trial.Verification
 				if a == nil || a.Failure != "" || a.Operations == 0 {
 					t.Fatalf("checked so: %+v", a)
 				}
@@ -85,14 +85,14 @@ func exitOf(want []string) int {
 
 // onlyFound checks that all violations are of the given kinds, and that there is at least one
 // violation unless kinds is nil.
-func onlyFound(t *testing.T, a *record.Answers, kinds []string) {
+func onlyFound(t *testing.T, a *record.Verification, kinds []string) {
 	t.Helper()
-	for kind := range a.Wrong {
+	for kind := range a.WrongByKind {
 		if !slices.Contains(kinds, kind) {
-			t.Errorf("found %q, of which there is none: %+v", kind, a.Wrong)
+			t.Errorf("found %q, of which there is none: %+v", kind, a.WrongByKind)
 		}
 	}
-	if len(a.Wrong) > 0 != (kinds != nil) {
-		t.Errorf("found %v", a.Wrong)
+	if len(a.WrongByKind) > 0 != (kinds != nil) {
+		t.Errorf("found %v", a.WrongByKind)
 	}
 }

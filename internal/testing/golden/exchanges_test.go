@@ -87,7 +87,7 @@ func exchangesOfConsul() []talk {
 		talk{name: "exchange: stm below a lock", steps: submitted(locked(kv.LockRPC), http(200, "", "true"), lock(string(leaseName)),
 			http(200, index, `{"Results":[{"KV":{"Key":"a/1","Value":"dg==","ModifyIndex":7}}],"Errors":null}`), done, http(200, "", "true"))},
 		talk{name: "exchange: stm below a lock that another has", steps: submitted(locked(kv.LockRPC), http(200, "", "false"), lock("another"), lock(""), http(200, "", "false"), http(404, index, ""))},
-		talk{name: "exchange: watch of a key", again: true, steps: submitted(store.Op{Kind: kv.Watch, Key: []byte("/a/key"), Watch: &store.WatchOp{Watcher: 3, Wait: 10 * time.Second}},
+		talk{name: "exchange: watch of a key", again: true, steps: submitted(store.Op{Kind: kv.Watch, Key: []byte("/a/key"), Watch: &store.WatchOp{Watcher: 3, QueryWait: 10 * time.Second}},
 			http(200, index, "v"), http(200, "X-Consul-Index: 12\r\n", "w"), http(404, "X-Consul-Index: 15\r\n", ""), http(200, "X-Consul-Index: 2\r\n", "x"))},
 		talk{name: "exchange: watch of an interval", steps: submitted(store.Op{Kind: kv.Watch, Key: []byte("/a/"), Watch: &store.WatchOp{Watcher: 3, End: []byte("/a0")}},
 			http(200, index, `[{"Key":"a/1","Value":"dg==","ModifyIndex":7}]`))},
@@ -186,7 +186,7 @@ func exchangesOfEtcd() []talk {
 			submitted(store.Op{Kind: kv.Watch, Key: []byte("/a/1"), Watch: &store.WatchOp{Watcher: 1}},
 				append(headers(1), message(1, &etcdserverpb.WatchResponse{Header: head, Created: true})...)),
 			submitted(store.Op{Kind: kv.Watch, Key: []byte("/a/2"), Watch: &store.WatchOp{Watcher: 2}}, message(1, &etcdserverpb.WatchResponse{Header: head, Created: true, WatchId: 1}))...),
-			submitted(store.Op{Kind: kv.Watch, Watch: &store.WatchOp{Progress: true}})...)},
+			submitted(store.Op{Kind: kv.Watch, Watch: &store.WatchOp{RequestProgress: true}})...)},
 		talk{name: "exchange: two keepalives of a lease and one of another", steps: append(append(
 			submitted(store.Op{Kind: kv.KeepAlive, Lease: leased}, append(headers(1), message(1, &etcdserverpb.LeaseKeepAliveResponse{Header: head, ID: leased, TTL: 30})...)),
 			submitted(store.Op{Kind: kv.KeepAlive, Lease: leased})...), submitted(store.Op{Kind: kv.KeepAlive, Lease: 5})...)},

@@ -19,7 +19,7 @@ func faultBlocks() map[string]func(*block) string {
 		"faults of processes": is(0), "faults of disks": is(1), "faults of the network": is(2), "faults of the store": is(3),
 		"fields of a fault": func(b *block) string {
 			var rows [][]string
-			for _, f := range fault.Fields() {
+			for _, f := range fault.FieldNames() {
 				rows = append(rows, []string{code(f)})
 			}
 			return b.table([]string{"key", "meaning"}, rows)
@@ -68,22 +68,22 @@ type option struct {
 // requires or accepts. It determines them by checking every combination.
 func faultForms(k fault.Kind) (members string, required, optional []string) {
 	needed := []option{
-		{"`for`", func(f *fault.Fault) { f.For = 3 * time.Second }}, {"`by` (time)", func(f *fault.Fault) { f.By = time.Second }},
-		{"`by` (share)", func(f *fault.Fault) { f.Share = 0.1 }}, {"`to` (rate)", func(f *fault.Fault) { f.To = 1e6 }},
+		{"`for`", func(f *fault.Fault) { f.Duration = 3 * time.Second }}, {"`by` (time)", func(f *fault.Fault) { f.Amount = time.Second }},
+		{"`by` (share)", func(f *fault.Fault) { f.Share = 0.1 }}, {"`to` (rate)", func(f *fault.Fault) { f.Throughput = 1e6 }},
 		{"`to` (server)", func(f *fault.Fault) { f.Server = "default" }},
-		{"`of`, `every`", func(f *fault.Fault) { f.Of, f.Every = []fault.Kind{fault.Kill}, 20*time.Second }},
+		{"`of`, `every`", func(f *fault.Fault) { f.Kinds, f.Every = []fault.Kind{fault.Kill}, 20*time.Second }},
 	}
-	extra := append(needed[:4:4], option{"`from`", func(f *fault.Fault) { f.From = fault.Peers }}, option{"`direction`", func(f *fault.Fault) { f.Direction = fault.Inwards }})
+	extra := append(needed[:4:4], option{"`from`", func(f *fault.Fault) { f.Partners = fault.Peers }}, option{"`direction`", func(f *fault.Fault) { f.Direction = fault.Inbound }})
 	whom := []struct {
 		name   string
 		target kv.Target
 	}{
-		{"`leader`", kv.Target{Mode: kv.LeaderOnly}}, {"`follower`", kv.Target{Mode: kv.Followers}}, {"`m2`", kv.Target{Mode: kv.One, Member: 2}},
-		{"`any`", kv.Target{Mode: kv.Any}}, {"`all`", kv.Target{Mode: kv.All}},
+		{"`leader`", kv.Target{Mode: kv.LeaderOnly}}, {"`follower`", kv.Target{Mode: kv.Followers}}, {"`m2`", kv.Target{Mode: kv.SingleMember, Member: 2}},
+		{"`any`", kv.Target{Mode: kv.AnyEndpoint}}, {"`all`", kv.Target{Mode: kv.AllMembers}},
 	}
-	least := fault.Fault{Do: k}
+	least := fault.Fault{Kind: k}
 	for set := range 1 << len(needed) {
-		f, keys := fault.Fault{Do: k, At: time.Second}, []string(nil)
+		f, keys := fault.Fault{Kind: k, At: time.Second}, []string(nil)
 		for i, o := range needed {
 			if set>>i&1 == 1 {
 				o.set(&f)
@@ -119,7 +119,7 @@ func faultForms(k fault.Kind) (members string, required, optional []string) {
 // faultNeeds describes what a fault kind requires.
 func faultNeeds(k fault.Kind) string {
 	var needs []string
-	if feature := k.Needs(); feature != nil {
+	if feature := k.RequiredFeature(); feature != nil {
 		var stores []string
 		for _, s := range registry.All() {
 			if s.Capabilities().Has(*feature) {
@@ -128,14 +128,14 @@ func faultNeeds(k fault.Kind) string {
 		}
 		needs = append(needs, fmt.Sprintf("%s: %s", code(feature.String()), strings.Join(stores, ", ")))
 	}
-	f := fault.Fault{Do: k}
-	if n := f.LeastMembers(); n > 0 {
+	f := fault.Fault{Kind: k}
+	if n := f.MinMembers(); n > 0 {
 		needs = append(needs, fmt.Sprintf("%d members", n))
 	}
 	if k.NeedsQuorum() {
 		needs = append(needs, "3 members")
 	}
-	if k.Changes() {
+	if k.ChangesCluster() {
 		needs = append(needs, "a cluster that no later trial uses")
 	}
 	if len(needs) == 0 {

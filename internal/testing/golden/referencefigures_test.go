@@ -30,7 +30,7 @@ func figureBlocks() map[string]func(*block) string {
 // figureTable returns a table with a row for each figure. All figures of one distribution share a
 // row.
 func figureTable(b *block, watched bool) string {
-	better := map[record.Better]string{record.Neither: "–", record.Less: "lower", record.More: "higher"}
+	better := map[record.Direction]string{record.NoDirection: "–", record.LowerIsBetter: "lower", record.HigherIsBetter: "higher"}
 	var rows [][]string
 	var last *record.Distribution
 	for _, f := range record.Figures() {
@@ -41,7 +41,7 @@ func figureTable(b *block, watched bool) string {
 			}
 			last, name, field, meaning = d, d.Prefix+"-…", d.Field, d.Meaning
 		}
-		if f.OfWatch() != watched {
+		if f.DescribesWatchEvents() != watched {
 			continue
 		}
 		if field = code(field); field == "" {
@@ -50,7 +50,7 @@ func figureTable(b *block, watched bool) string {
 		if name = code(name); name == "" {
 			name = "–"
 		}
-		rows = append(rows, []string{name, field, units[f.Unit], better[f.Better], meaning})
+		rows = append(rows, []string{name, field, units[f.Unit], better[f.Direction], meaning})
 	}
 	return b.table([]string{"name", "field", "unit", "better", "meaning"}, rows)
 }

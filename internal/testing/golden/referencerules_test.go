@@ -31,10 +31,10 @@ func ruleTable(b *block) string {
 		"R4":  "–",
 		"R11": "more than " + words.Share(verdict.MaxErrors) + " of the operations due failed",
 		"R12": fmt.Sprintf("fewer than %d operations are beyond p99", verdict.MinBeyond),
-		"R15": fmt.Sprintf("when the window opened, an operation in flight was older than %s and twice the p99, and the effect is above %s", words.Duration(float64(verdict.MinCarriedInAge)), words.Share(verdict.SuspectEffect)),
+		"R15": fmt.Sprintf("when the window opened, an operation in flight was older than %s and twice the p99, and the effect is above %s", words.Duration(float64(verdict.MinOldestInFlightAge)), words.Share(verdict.SuspectEffect)),
 		"R25": fmt.Sprintf("the halves of a window of at least %d s differ by more than %s of their mean", 2*verdict.MinHalfSeconds, words.Share(verdict.MaxDrift)),
 		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations that other workers' clients completed at the same members", words.Share(verdict.MinPace)),
-		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from that of other workers at the same members", words.Share(verdict.MaxApart)),
+		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from that of other workers at the same members", words.Share(verdict.MaxMedianDistance)),
 		"R32": fmt.Sprintf("a host's clock was set during the trial, or is uncertain by more than %s", words.Duration(verdict.SuspectClockNS)),
 	}
 	for _, n := range []int{5, 6, 7, 8, 9, 10, 16, 23, 27} {

@@ -106,7 +106,7 @@ func capabilityTable(b *block) string {
 		row(code(k.String()), func(c kv.Capabilities) bool { return c.Operations[k] != "" })
 	}
 	for level := range kv.NumConsistencies {
-		if level != kv.None {
+		if level != kv.NoConsistency {
 			row(level.String()+" reads", func(c kv.Capabilities) bool { return c.Reads[level] != "" })
 		}
 	}

@@ -49,7 +49,7 @@ func TestParameters(t *testing.T) {
 			features = append(features, f.String())
 		}
 		entry(&all, p.Key,
-			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.Differs, "note", p.Note,
+			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.DifferenceName, "note", p.Note,
 			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.BelongsToLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
 			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of), "range", p.Bounds())
 	}
@@ -63,22 +63,22 @@ func TestFigures(t *testing.T) {
 		measure.Nanoseconds: "nanoseconds", measure.Seconds: "seconds", measure.Length: "length in seconds", measure.Number: "number",
 		measure.Ratio: "ratio", measure.Rate: "a second", measure.Share: "share", measure.Bytes: "bytes",
 	}
-	better := map[record.Better]string{record.Less: "less", record.More: "more"}
+	better := map[record.Direction]string{record.LowerIsBetter: "less", record.HigherIsBetter: "more"}
 	var all strings.Builder
 	for _, f := range record.Figures() {
 		below := ""
-		if f.Below > 0 {
-			below = fmt.Sprint(f.Below)
+		if f.ResolutionLimit > 0 {
+			below = fmt.Sprint(f.ResolutionLimit)
 		}
 		name, field, meaning := f.Name, f.Field, f.Meaning
 		if f.Times != nil && field == "" {
 			field = f.Times.Field
 		}
 		entry(&all, "figure "+name,
-			"field", field, "column", f.Column, "title", f.Title, "interval line", f.Line, "unit", units[f.Unit], "better", better[f.Better],
-			"of all members", ifSo(f.Members, "yes"), "wide tables only", ifSo(f.Wide, "yes"), "in last interval line", ifSo(f.AtEnd, "yes"),
+			"field", field, "column", f.Column, "title", f.Title, "interval line", f.IntervalKey, "unit", units[f.Unit], "better", better[f.Direction],
+			"of all members", ifSo(f.SumsMembers, "yes"), "wide tables only", ifSo(f.Wide, "yes"), "in last interval line", ifSo(f.AtEnd, "yes"),
 			"not shown below", below, "share of a whole", ifSo(f.Total != nil, "yes"), "has a requirement", ifSo(f.Requires != nil, "yes"),
-			"missing because", f.Missing, "meaning", meaning)
+			"missing because", f.MissingReason, "meaning", meaning)
 	}
 	compare(t, "figures.txt", all.String())
 }
@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 	for _, k := range kinds {
 		entry(&all, "fault "+k.String(),
 			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),
-			"of a follower", ifSo(k.AffectsFollower(), "yes"), "of the cluster", ifSo(k.AffectsCluster(), "yes"), "changes the cluster", ifSo(k.Changes(), "yes"))
+			"of a follower", ifSo(k.AffectsFollower(), "yes"), "of the cluster", ifSo(k.AffectsCluster(), "yes"), "changes the cluster", ifSo(k.ChangesCluster(), "yes"))
 	}
 	forms := []string{
 		"KIND at 10s",

@@ -80,7 +80,7 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 	fmt.Fprintf(all, "== %s\n", of.name)
 	begins := len(of.steps) == 0 || of.access.User != "" || of.access.SessionTimeout != 0
 	codecs := st.Codecs(of.access)
-	dialed := store.Dialed{Endpoint: "127.0.0.1:2379", Now: 1}
+	dialed := store.ConnectionInfo{Endpoint: "127.0.0.1:2379", Now: 1}
 	c := codecs(dialed)
 	connect := func(shown bool) {
 		c.Tick(1)
@@ -118,7 +118,7 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 			reported, err := c.Feed(s.answer, nil)
 			for i := range reported {
 				e := &reported[i]
-				fmt.Fprintf(all, "event: %s of tag %d, %v, revision %d, count %d, %d further requests\n", events[e.What], e.Tag, e.Outcome, e.Revision, e.Count, e.Extra)
+				fmt.Fprintf(all, "event: %s of tag %d, %v, revision %d, count %d, %d further requests\n", events[e.Type], e.Tag, e.Outcome, e.Revision, e.Count, e.ExtraRequests)
 			}
 			if err != nil {
 				fmt.Fprintf(all, "error: %v\n", err)
@@ -136,8 +136,8 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 }
 
 var events = [...]string{
-	store.Done: "done", store.Late: "late", store.Held: "held", store.Freed: "freed", store.Closed: "closed",
-	store.Notify: "notify", store.Seen: "seen", store.Ended: "ended", store.Expired: "expired",
+	store.OperationDone: "done", store.LateResponse: "late", store.LockAcquired: "held", store.LockReleasing: "freed", store.SessionClosed: "closed",
+	store.WatchChange: "notify", store.WatchProgress: "seen", store.WatchEnded: "ended", store.SessionExpired: "expired",
 }
 
 // take returns the bytes that the codec wants to write, and marks these bytes as written.
@@ -355,9 +355,9 @@ func single(st store.Store) (all []talk) {
 		watch("interval", "/a/", store.WatchOp{End: []byte("/a0")})
 		watch("from a revision", "/a/key", store.WatchOp{Start: 12345})
 		watch("with values before", "/a/key", store.WatchOp{PrevKV: true})
-		watch("with progress, of a member with a leader", "/a/key", store.WatchOp{Notify: true, RequireLeader: true})
+		watch("with progress, of a member with a leader", "/a/key", store.WatchOp{ProgressNotifications: true, RequireLeader: true})
 		if can.Has(kv.SessionLocks) {
-			watch("holder of a lock", "/a/key", store.WatchOp{Holder: true, Wait: 10 * time.Second})
+			watch("holder of a lock", "/a/key", store.WatchOp{WatchesLock: true, QueryWait: 10 * time.Second})
 		}
 		if can.Has(kv.Services) {
 			watch("service", "web", store.WatchOp{Service: true})
@@ -372,7 +372,7 @@ func single(st store.Store) (all []talk) {
 		service("health", store.Op{Kind: kv.Put}, store.ServiceOp{CheckOnly: true})
 		service("deregister", store.Op{Kind: kv.Delete}, store.ServiceOp{})
 		service("instances", store.Op{Kind: kv.Range, Consistency: kv.Local}, store.ServiceOp{})
-		service("checks", store.Op{Kind: kv.Range, Consistency: kv.Lease}, store.ServiceOp{Passing: true})
+		service("checks", store.Op{Kind: kv.Range, Consistency: kv.LeaderLease}, store.ServiceOp{Passing: true})
 	}
 	if st.Name() == "etcd" {
 		return all // the codec never receives operations that the store does not support
@@ -418,8 +418,8 @@ func calls(st store.Store) (all []talk) {
 	}
 	guards := []call.Part{
 		compared(call.Modified, call.Equal, 7), compared(call.Version, call.Equal, 0), compared(call.Created, call.Greater, 9),
-		with(compared(call.ValueIs, call.NotEqual, 0), func(p *call.Part) { p.Value = text("other") }),
-		with(compared(call.LeaseIs, call.Less, 0), func(p *call.Part) { p.Lease, p.Name = leased, leaseName }),
+		with(compared(call.ValueTarget, call.NotEqual, 0), func(p *call.Part) { p.Value = text("other") }),
+		with(compared(call.LeaseTarget, call.Less, 0), func(p *call.Part) { p.Lease, p.Name = leased, leaseName }),
 	}
 	owned := with(write, func(p *call.Part) { p.Lease, p.Name = leased, leaseName })
 	// methods contains the protocol's method for each action. In some stores, the method determines
@@ -443,11 +443,11 @@ func calls(st store.Store) (all []talk) {
 		several = "multi"
 	}
 	add := func(name string, parts ...call.Part) {
-		c := call.Call{Took: 1, Method: methods[parts[0].Action], Guarded: parts[0].Action == call.Compare, Held: true, Parts: parts}
+		c := call.Call{Duration: 1, Method: methods[parts[0].Action], Guarded: parts[0].Action == call.Compare, GuardsHeld: true, Parts: parts}
 		if len(parts) > 2 || parts[0].Branch != always {
 			c.Method = several
 		}
-		if replays && !replayer.Replays(&c) {
+		if replays && !replayer.CanReplay(&c) {
 			return
 		}
 		op := store.Op{Call: &c, Lease: parts[0].Lease, LeaseName: parts[0].Name}
@@ -462,25 +462,25 @@ func calls(st store.Store) (all []talk) {
 	}
 	add("read", read)
 	add("read, local", flagged(read, call.Local))
-	add("read, as the lease of the leader has it", flagged(read, call.Leased))
+	add("read, as the lease of the leader has it", flagged(read, call.LeaderLeaseRead))
 	add("read, at a revision", with(read, func(p *call.Part) { p.Number = 12345 }))
 	add("read, without a value", flagged(read, call.KeysOnly))
 	add("list", list)
 	add("list, local, names only, at most 500", with(list, func(p *call.Part) { p.Flags, p.Limit = call.Local|call.KeysOnly, 500 }))
 	add("list, count", flagged(list, call.CountOnly))
 	add("list, sorted", flagged(list, call.Sorted|call.Descending))
-	add("list, the next page", call.Part{Action: call.Read, Scope: call.Rest, Key: append(bytes.Clone(key), 0), End: prefix, Limit: 500, Number: 77})
+	add("list, the next page", call.Part{Action: call.Read, Scope: call.LaterPage, Key: append(bytes.Clone(key), 0), End: prefix, Limit: 500, Number: 77})
 	add("list, an interval", call.Part{Action: call.Read, Scope: call.Interval, Key: prefix, End: end})
-	add("list, all keys starting at a key", call.Part{Action: call.Read, Scope: call.From, Key: key})
+	add("list, all keys starting at a key", call.Part{Action: call.Read, Scope: call.FromKey, Key: key})
 	add("write", write)
 	add("write, with a lease", owned)
-	add("write, existing", flagged(write, call.Existing))
+	add("write, existing", flagged(write, call.MustExist))
 	add("write, sequential", flagged(write, call.Sequential))
 	add("write, ephemeral", flagged(write, call.Ephemeral))
-	add("write, value kept", flagged(write, call.Before|call.KeepValue))
+	add("write, value kept", flagged(write, call.PreviousValue|call.KeepValue))
 	add("write, with a time to live", with(write, func(p *call.Part) { p.Number = 30 }))
 	add("remove", remove)
-	add("remove, a prefix", with(remove, func(p *call.Part) { p.Scope, p.Key, p.Flags = call.Prefix, prefix, call.Before }))
+	add("remove, a prefix", with(remove, func(p *call.Part) { p.Scope, p.Key, p.Flags = call.Prefix, prefix, call.PreviousValue }))
 	for _, g := range guards {
 		name := fmt.Sprintf("guard of target %d, relation %d", g.Target, g.Relation)
 		add(name+", write", g, in(write, then))
@@ -492,7 +492,7 @@ func calls(st store.Store) (all []talk) {
 	add("transaction without a guard", in(write, then), in(remove, then))
 	add("grant", call.Part{Action: call.Grant, Number: 30})
 	add("grant, with a number", call.Part{Action: call.Grant, Number: 30, Lease: leased, Name: leaseName})
-	add("grant, of ephemeral keys", call.Part{Action: call.Grant, Number: 15, Limit: 2, Flags: call.Ephemeral | call.Unchecked})
+	add("grant, of ephemeral keys", call.Part{Action: call.Grant, Number: 15, Limit: 2, Flags: call.Ephemeral | call.NoHealthChecks})
 	add("revoke", call.Part{Action: call.Revoke, Lease: leased, Name: leaseName})
 	add("keep-alive", call.Part{Action: call.KeepAlive, Lease: leased, Name: leaseName})
 	if methods[call.Compaction] != "" {
@@ -502,7 +502,7 @@ func calls(st store.Store) (all []talk) {
 		}
 	}
 	if can.Has(kv.CallWatchers) {
-		add("watch", call.Part{Action: call.Watch, Scope: call.Prefix, Key: prefix, Number: 12345, Flags: call.Before | call.Progress})
+		add("watch", call.Part{Action: call.Watch, Scope: call.Prefix, Key: prefix, Number: 12345, Flags: call.PreviousValue | call.Progress})
 	}
 	if can.Has(kv.SessionNodes) {
 		add("read with a watch", flagged(read, call.Local), call.Part{Action: call.Watch, Key: key})

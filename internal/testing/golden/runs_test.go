@@ -33,7 +33,7 @@ const drawn = "faults"
 // the reports. If a hash differs, write the reports with the old and the new program (`report
 // --out`) and compare the files.
 func TestRuns(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, name := range runs.Recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -79,7 +79,7 @@ func TestCSV(t *testing.T) {
 		columns("report --format csv --out, "+of.file, b.Bytes())
 	}
 	b.Reset()
-	by, err := comparing.ComparingBy([]string{"ops", "p99.9", "gap", "errors", "store-cpu"})
+	by, err := comparing.ParseMetrics([]string{"ops", "p99.9", "gap", "errors", "store-cpu"})
 	must(t, err)
 	compared, err := comparing.Compare(run, run, by)
 	must(t, err)
@@ -108,7 +108,7 @@ func TestJSON(t *testing.T) {
 	}
 	run := filled[record.Run]()
 	trial, capacity := run.Trials[0], run.Capacity
-	run.Trials, run.Capacity, run.CapacityOver.Searches = nil, nil, nil
+	run.Trials, run.Capacity, run.CapacityByParameter.Searches = nil, nil, nil
 	of("run.json, without the parts listed below", run)
 	of("trial", trial)
 	of("capacity", capacity)
@@ -123,7 +123,7 @@ func TestJSON(t *testing.T) {
 		keys(what, found)
 	}
 	two := &record.Run{Name: "golden", Started: noon, Trials: []record.Trial{{Conditions: record.Conditions{Name: "put", Number: 1, Repeat: 1, Repeats: 1}}}}
-	by, err := comparing.ComparingBy([]string{"ops", "p99.9", "errors"})
+	by, err := comparing.ParseMetrics([]string{"ops", "p99.9", "errors"})
 	must(t, err)
 	compared, err := comparing.Compare(two, two, by)
 	must(t, err)
@@ -135,7 +135,7 @@ func TestJSON(t *testing.T) {
 	capacities.Parameter = ""
 	written("capacity --format json", report.Capacity(capacities, "runs/golden"))
 	sized := filled[size.Sized]()
-	sized.First = 0
+	sized.FirstExhausted = 0
 	written("size --format json", report.Sizes([]*size.Sized{sized}))
 	written("check disk --format json", report.DiskCheck(filled[analyze.DiskCheck]()))
 	perf := filled[analyze.PerfCheck]()

@@ -103,7 +103,7 @@ func (c *h2Conn) run(answer func(*h2Conn, *h2Call) bool) {
 		delete(c.calls, done.id)
 		c.served++
 		if answer == nil {
-			c.right(done)
+			c.respondCorrectly(done)
 		} else if !answer(c, done) {
 			return
 		}
@@ -170,19 +170,19 @@ func (c *h2Conn) refuse(id uint32, code int, text string) bool {
 		c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", strconv.Itoa(code), "grpc-message", text))
 }
 
-// right responds to a call with the upstream server's response.
-func (c *h2Conn) right(call *h2Call) bool {
-	m, err := c.ask(call.method, call.message())
+// respondCorrectly responds to a call with the upstream server's response.
+func (c *h2Conn) respondCorrectly(call *h2Call) bool {
+	m, err := c.askUpstream(call.method, call.message())
 	if err != nil {
 		return c.refuse(call.id, int(status.Code(err)), status.Convert(err).Message())
 	}
 	return c.reply(call.id, m)
 }
 
-// ask sends a request to the upstream server and returns its response.
-func (c *h2Conn) ask(method string, message []byte) ([]byte, error) {
+// askUpstream sends a request to the upstream server and returns its response.
+func (c *h2Conn) askUpstream(method string, message []byte) ([]byte, error) {
 	var answer []byte
-	err := c.up.Invoke(context.Background(), method, &message, &answer, grpc.ForceCodecV2(asIs{}))
+	err := c.up.Invoke(context.Background(), method, &message, &answer, grpc.ForceCodecV2(rawCodec{}))
 	return answer, err
 }
 
@@ -191,18 +191,18 @@ func prefixed(compressed byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{compressed}, uint32(len(message))), message...)
 }
 
-// asIs is a codec for messages that are already encoded.
-type asIs struct{}
+// rawCodec is a codec for messages that are already encoded.
+type rawCodec struct{}
 
-var _ encoding.CodecV2 = asIs{}
+var _ encoding.CodecV2 = rawCodec{}
 
-func (asIs) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
-func (asIs) Marshal(v any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
 }
 
-func (asIs) Unmarshal(b mem.BufferSlice, v any) error {
+func (rawCodec) Unmarshal(b mem.BufferSlice, v any) error {
 	*v.(*[]byte) = b.Materialize()
 	return nil
 }

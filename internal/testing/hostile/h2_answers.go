@@ -30,12 +30,12 @@ func tampered[M any, P interface {
 }](name, ops, method string, change func(m P)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if call.method != method {
-			return c.right(call)
+			return c.respondCorrectly(call)
 		}
-		b, err := c.ask(call.method, call.message())
+		b, err := c.askUpstream(call.method, call.message())
 		m := P(new(M))
 		if err != nil || proto.Unmarshal(b, m) != nil {
-			return c.right(call)
+			return c.respondCorrectly(call)
 		}
 		change(m)
 		b, err = proto.Marshal(m)
@@ -50,7 +50,7 @@ func tampered[M any, P interface {
 func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if method != "" && call.method != method {
-			return c.right(call)
+			return c.respondCorrectly(call)
 		}
 		return c.reply(call.id, message(c, call))
 	})
@@ -61,12 +61,12 @@ func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []
 // withHeader returns a kind that changes the etcd header in every response.
 func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
-		b, err := c.ask(call.method, call.message())
+		b, err := c.askUpstream(call.method, call.message())
 		// All response messages have the header in the same field, and decoding preserves unknown
 		// fields.
 		m := &etcdserverpb.CompactionResponse{}
 		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
-			return c.right(call)
+			return c.respondCorrectly(call)
 		}
 		change(c, m.Header)
 		b, err = proto.Marshal(m)
@@ -90,10 +90,10 @@ func h2Keys() []Kind {
 		})
 	}
 	none := func([]*mvccpb.KeyValue) []*mvccpb.KeyValue { return nil }
-	swap := swapped[[]byte]()
+	swap := swapWithPrevious[[]byte]()
 	return []Kind{
 		replaced("the answers of one call to another", "get", rangeCall, func(c *h2Conn, call *h2Call) []byte {
-			b, _ := c.ask(call.method, call.message())
+			b, _ := c.askUpstream(call.method, call.message())
 			return swap(b)
 		}),
 		each("the values of other keys", "get", func(_ int, kv *mvccpb.KeyValue) {
@@ -146,9 +146,9 @@ func h2Invented() []Kind {
 	}
 	text := strings.Repeat("v", 3<<20)
 	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
-		return possible(tampered(name, "put", statusCall, change)) // a load of puts sends no status requests
+		return markPossible(tampered(name, "put", statusCall, change)) // a load of puts sends no status requests
 	}
-	list := possible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
+	list := markPossible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
 		for i := range uint64(20_000) {
 			m.Members = append(m.Members, &etcdserverpb.Member{ID: i, Name: fmt.Sprint("m", i), ClientURLs: []string{fmt.Sprintf("http://10.0.%d.%d:2379", i/250, i%250)}})
 		}

@@ -39,7 +39,7 @@ func h2Greetings() []Kind {
 		h2Kind("a header table of 4 GiB", func(c *h2Conn) { c.settings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1<<32 - 1}) }, nil),
 		{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) {
 			_, _ = c.Write(frameOf(http2.FrameSettings, 0, 0, nil))
-			slowly(c)
+			readSlowly(c)
 		}},
 		{Name: "the SETTINGS a byte at a time, without end", serve: func(c net.Conn, _ string) {
 			for drip(c, frameOf(http2.FrameSettings, 0, 0, make([]byte, 600)), 1, 5*time.Millisecond) {
@@ -48,12 +48,12 @@ func h2Greetings() []Kind {
 	}
 }
 
-// once returns a kind that responds correctly to the first two calls, and then sends one frame
+// frameFlood returns a kind that responds correctly to the first two calls, and then sends one frame
 // repeatedly without end.
-func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
+func frameFlood(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if c.served < 3 {
-			return c.right(call)
+			return c.respondCorrectly(call)
 		}
 		flood(c, frame(c, call))
 		return false
@@ -70,33 +70,33 @@ func h2Floods() []Kind {
 	}
 	windows := append(window(0), window(1<<31-1)...)
 	goaway := frameOf(http2.FrameGoAway, 0, 0, append([]byte{0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0}, strings.Repeat("x", 16<<10-8)...))
-	return flooding(
-		once("a flood of SETTINGS", same(http2.FrameSettings, 0, nil)),
-		once("a flood of unknown frames", same(0xfa, 0, make([]byte, 100))),
-		once("a flood of GOAWAY with 16 KiB of text", func(*h2Conn, *h2Call) []byte { return goaway }),
-		once("a flood of WINDOW_UPDATE", same(http2.FrameWindowUpdate, 0, []byte{0, 0, 0, 1})),
-		once("a flood of DATA for a stream that is over", func(c *h2Conn, call *h2Call) []byte {
-			c.right(call)
+	return markFlooding(
+		frameFlood("a flood of SETTINGS", same(http2.FrameSettings, 0, nil)),
+		frameFlood("a flood of unknown frames", same(0xfa, 0, make([]byte, 100))),
+		frameFlood("a flood of GOAWAY with 16 KiB of text", func(*h2Conn, *h2Call) []byte { return goaway }),
+		frameFlood("a flood of WINDOW_UPDATE", same(http2.FrameWindowUpdate, 0, []byte{0, 0, 0, 1})),
+		frameFlood("a flood of DATA for a stream that is over", func(c *h2Conn, call *h2Call) []byte {
+			c.respondCorrectly(call)
 			return frameOf(http2.FrameData, 0, call.id, make([]byte, 1000))
 		}),
-		once("a flood of empty DATA", func(c *h2Conn, call *h2Call) []byte {
+		frameFlood("a flood of empty DATA", func(c *h2Conn, call *h2Call) []byte {
 			c.begin(call.id)
 			return frameOf(http2.FrameData, 0, call.id, nil)
 		}),
-		once("a flood of HEADERS of informational answers", func(c *h2Conn, call *h2Call) []byte {
+		frameFlood("a flood of HEADERS of informational answers", func(c *h2Conn, call *h2Call) []byte {
 			return frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, call.id, c.fields(":status", "103"))
 		}),
-		once("windows that open and close without end", func(*h2Conn, *h2Call) []byte { return windows }),
-		once("headers that do not end", func(c *h2Conn, call *h2Call) []byte {
+		frameFlood("windows that open and close without end", func(*h2Conn, *h2Call) []byte { return windows }),
+		frameFlood("headers that do not end", func(c *h2Conn, call *h2Call) []byte {
 			c.raw(http2.FrameHeaders, 0, call.id, c.fields(":status", "200"))
 			return frameOf(http2.FrameContinuation, 0, call.id, c.fields("x-more", strings.Repeat("x", 1000)))
 		}),
-		once("empty CONTINUATION frames that do not end", func(c *h2Conn, call *h2Call) []byte {
+		frameFlood("empty CONTINUATION frames that do not end", func(c *h2Conn, call *h2Call) []byte {
 			c.raw(http2.FrameHeaders, 0, call.id, c.fields(":status", "200"))
 			return frameOf(http2.FrameContinuation, 0, call.id, nil)
 		}),
 		h2Kind("connections that GOAWAY behind one call", nil, func(c *h2Conn, call *h2Call) bool {
-			c.right(call)
+			c.respondCorrectly(call)
 			_ = c.fr.WriteGoAway(call.id, http2.ErrCodeNo, nil)
 			return true
 		}),
@@ -105,7 +105,7 @@ func h2Floods() []Kind {
 			return true
 		}),
 		h2Kind("connections that end behind one call", nil, func(c *h2Conn, call *h2Call) bool {
-			c.right(call)
+			c.respondCorrectly(call)
 			return false
 		}),
 		h2Kind("header bombs", nil, func(c *h2Conn, call *h2Call) bool { return c.raw(http2.FrameHeaders, 0, call.id, nil) && c.bomb(call) }),
@@ -159,7 +159,7 @@ func h2Broken() []Kind {
 	later := func(name string, answer func(c *h2Conn, call *h2Call) bool) Kind {
 		return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 			if c.served < 3 {
-				return c.right(call)
+				return c.respondCorrectly(call)
 			}
 			return answer(c, call)
 		})
@@ -193,7 +193,7 @@ func h2Streams() []Kind {
 				(sent < size || c.trailers(call.id, "0", ""))
 		}
 	}
-	bomb := zipped(64)
+	bomb := gzippedZeros(64)
 	return []Kind{
 		answer("a message of 4 GiB announced", func(c *h2Conn, call *h2Call) bool {
 			return c.begin(call.id) && c.data(call.id, []byte{0, 0xff, 0xff, 0xff, 0xff, 1, 2, 3})
@@ -206,12 +206,12 @@ func h2Streams() []Kind {
 		}),
 		answer("nothing to any call", func(*h2Conn, *h2Call) bool { return true }),
 		answer("right answers a byte at a time", func(c *h2Conn, call *h2Call) bool {
-			m, err := c.ask(call.method, call.message())
+			m, err := c.askUpstream(call.method, call.message())
 			return err == nil && c.begin(call.id) &&
 				drip(c, frameOf(http2.FrameData, 0, call.id, prefixed(0, m)), 1, time.Millisecond) && c.trailers(call.id, "0", "")
 		}),
 		answer("right answers, each byte in its own frame", func(c *h2Conn, call *h2Call) bool {
-			m, err := c.ask(call.method, call.message())
+			m, err := c.askUpstream(call.method, call.message())
 			if err != nil || !c.begin(call.id) {
 				return false
 			}

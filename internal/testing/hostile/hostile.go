@@ -80,9 +80,9 @@ func (c *conn) Serve()           { c.serve() }
 func (c *conn) Socket() net.Conn { return c.Conn }
 func (c *conn) Hangup()          {}
 
-// swapped returns a function that stores its argument and returns the argument of its previous
+// swapWithPrevious returns a function that stores its argument and returns the argument of its previous
 // call, even if another connection made that call. Its first call returns its own argument.
-func swapped[T any]() func(T) T {
+func swapWithPrevious[T any]() func(T) T {
 	var lock sync.Mutex
 	var held *T
 	return func(now T) T {
@@ -98,8 +98,8 @@ func swapped[T any]() func(T) T {
 }
 
 // fill writes `size` bytes that all have the value `with`, in parts of 16 KiB.
-func fill(size int, with byte, write func(part []byte) bool) bool {
-	part := bytes.Repeat([]byte{with}, 16<<10)
+func fill(size int, value byte, write func(part []byte) bool) bool {
+	part := bytes.Repeat([]byte{value}, 16<<10)
 	for ; size > 0; size -= len(part) {
 		if !write(part[:min(size, len(part))]) {
 			return false
@@ -108,21 +108,21 @@ func fill(size int, with byte, write func(part []byte) bool) bool {
 	return true
 }
 
-// impossible returns the kind marked as having impossible responses; possible removes the mark.
-func impossible(k Kind) Kind { k.Impossible = true; return k }
-func possible(k Kind) Kind   { k.Impossible = false; return k }
+// markImpossible returns the kind marked as having impossible responses; possible removes the mark.
+func markImpossible(k Kind) Kind { k.Impossible = true; return k }
+func markPossible(k Kind) Kind   { k.Impossible = false; return k }
 
-// flooding marks kinds whose servers send without end.
-func flooding(kinds ...Kind) []Kind {
+// markFlooding marks kinds whose servers send without end.
+func markFlooding(kinds ...Kind) []Kind {
 	for i := range kinds {
 		kinds[i].Flood = true
 	}
 	return kinds
 }
 
-// zipped returns zeros in gzip format; they decompress to the given number of mebibytes. A gzip
+// gzippedZeros returns zeros in gzip format; they decompress to the given number of mebibytes. A gzip
 // file may consist of several members, so zipped repeats a member of one mebibyte.
-func zipped(mebibytes int) []byte {
+func gzippedZeros(mebibytes int) []byte {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
 	_, _ = zip.Write(make([]byte, 1<<20)) // writes to a buffer never fail
@@ -140,8 +140,8 @@ func flood(c net.Conn, b []byte) {
 	}
 }
 
-// slowly reads one byte every 10 ms, and sends nothing, until the client closes the connection.
-func slowly(c net.Conn) {
+// readSlowly reads one byte every 10 ms, and sends nothing, until the client closes the connection.
+func readSlowly(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(1) // the system's minimum
 	}

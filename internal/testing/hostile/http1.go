@@ -44,7 +44,7 @@ func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			c.served++
 			if answer == nil {
-				if !c.send(c.right(r)) {
+				if !c.send(c.correctAnswer(r)) {
 					return
 				}
 			} else if !answer(c, r) {
@@ -54,8 +54,8 @@ func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	}}
 }
 
-// right returns the upstream server's response to a request.
-func (c *h1Conn) right(r *http.Request) h1Answer {
+// correctAnswer returns the upstream server's response to a request.
+func (c *h1Conn) correctAnswer(r *http.Request) h1Answer {
 	failed := h1Answer{status: http.StatusBadGateway, fields: http.Header{}}
 	r.URL.Scheme, r.URL.Host, r.RequestURI = "http", c.host, ""
 	got, err := c.up.RoundTrip(r)
@@ -157,7 +157,7 @@ func gatewayOperation(r *http.Request) string {
 // empty list of values, where the upstream server responds with status 404.
 func EmptyLists() Kind {
 	return h1Kind("404 as an empty list", func(c *h1Conn, r *http.Request) bool {
-		a := c.right(r)
+		a := c.correctAnswer(r)
 		if a.status == http.StatusNotFound {
 			a.status, a.body = http.StatusOK, []byte("[]")
 		}

@@ -35,24 +35,24 @@ func h1Raw() (kinds []Kind) {
 		{"a body shorter than it said, then silence", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntrue", true},
 		{"NUL bytes in the head", "HTTP/1.1 200 OK\r\nX: \x00\x00\r\nContent-Length: 0\r\n\r\n", true},
 	} {
-		kinds = append(kinds, impossible(h1Kind(of.name, func(c *h1Conn, _ *http.Request) bool {
+		kinds = append(kinds, markImpossible(h1Kind(of.name, func(c *h1Conn, _ *http.Request) bool {
 			return c.write([]byte(of.bytes)) && of.goesOn
 		})))
 	}
-	return append(kinds, Kind{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { slowly(c) }, Impossible: true})
+	return append(kinds, Kind{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { readSlowly(c) }, Impossible: true})
 }
 
 // h1Heads returns kinds that modify the heads of correct responses.
 func h1Heads() []Kind {
 	with := func(name string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 		return h1Kind(name, func(c *h1Conn, r *http.Request) bool {
-			a := c.right(r)
+			a := c.correctAnswer(r)
 			change(c, r, &a)
 			return c.send(a)
 		})
 	}
 	redirect := func(name, to string) Kind {
-		return impossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
+		return markImpossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 			location := strings.ReplaceAll(to, "SELF", c.LocalAddr().String())
 			return c.send(h1Answer{http.StatusTemporaryRedirect, http.Header{"Location": {location + r.URL.RequestURI()}}, nil})
 		}))
@@ -79,25 +79,25 @@ func h1Heads() []Kind {
 // h1Bodies returns kinds with large, slow or compressed bodies.
 func h1Bodies() []Kind {
 	large := func(name string, size, sent int) Kind {
-		return impossible(h1Kind(name, func(c *h1Conn, _ *http.Request) bool {
+		return markImpossible(h1Kind(name, func(c *h1Conn, _ *http.Request) bool {
 			a := h1Answer{status: http.StatusOK, fields: http.Header{}}
 			return c.write(a.headOf(fmt.Sprintf("Content-Length: %d", size))) && fill(sent, ' ', c.write)
 		}))
 	}
-	bomb := zipped(500)
-	packed := impossible(h1Kind("a gzip bomb of 500 MiB", func(c *h1Conn, r *http.Request) bool {
+	bomb := gzippedZeros(500)
+	packed := markImpossible(h1Kind("a gzip bomb of 500 MiB", func(c *h1Conn, r *http.Request) bool {
 		return c.send(h1Answer{http.StatusOK, http.Header{"Content-Encoding": {"gzip"}, "X-Etcd-Index": {"7"}, "X-Consul-Index": {"7"}}, bomb})
 	}))
-	errors := impossible(h1Kind("an error of another text each time, 200 KiB long", func(c *h1Conn, _ *http.Request) bool {
+	errors := markImpossible(h1Kind("an error of another text each time, 200 KiB long", func(c *h1Conn, _ *http.Request) bool {
 		return c.send(h1Answer{http.StatusInternalServerError, http.Header{}, bytes.Repeat(fmt.Appendf(nil, "%d ", c.served), 200<<10/4)})
 	}))
 	errors.Flood = true
-	control := impossible(h1Kind("an error with control characters", func(c *h1Conn, _ *http.Request) bool {
+	control := markImpossible(h1Kind("an error with control characters", func(c *h1Conn, _ *http.Request) bool {
 		return c.send(h1Answer{http.StatusInternalServerError, http.Header{}, []byte("\x1b]0;owned\x07\x1b[2J\r\rx")})
 	}))
 	dripped := func(name string, chunks bool) Kind {
 		return h1Kind(name, func(c *h1Conn, r *http.Request) bool {
-			a := c.right(r)
+			a := c.correctAnswer(r)
 			if !chunks {
 				return drip(c, append(a.head(), a.body...), 1, time.Millisecond)
 			}
@@ -121,12 +121,12 @@ func h1Bodies() []Kind {
 // h1Endless returns kinds whose servers send endless data.
 func h1Endless() []Kind {
 	endless := func(name, begin, again string) Kind {
-		return impossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
+		return markImpossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 			if c.served < 3 && !strings.HasPrefix(begin, "RIGHT") {
-				return c.send(c.right(r))
+				return c.send(c.correctAnswer(r))
 			}
 			if rest, ok := strings.CutPrefix(begin, "RIGHT"); ok {
-				c.send(c.right(r))
+				c.send(c.correctAnswer(r))
 				c.write([]byte(rest))
 			} else {
 				c.write([]byte(begin))
@@ -135,7 +135,7 @@ func h1Endless() []Kind {
 			return false
 		}))
 	}
-	return flooding(
+	return markFlooding(
 		endless("fields that do not end", "HTTP/1.1 200 OK\r\n", "X-More: xxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n"),
 		endless("informational answers that do not end", "", "HTTP/1.1 100 Continue\r\n\r\n"),
 		endless("a body that does not end", "HTTP/1.1 200 OK\r\n\r\n", "x"),
@@ -147,13 +147,13 @@ func h1Endless() []Kind {
 	)
 }
 
-// h1For returns a kind that changes the successful responses to one operation, and responds
+// h1Tampered returns a kind that changes the successful responses to one operation, and responds
 // correctly to all other requests. If ops is empty, the kind changes the responses to all requests,
 // including administrative requests.
-func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
+func h1Tampered(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 	k := h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 		of := operation(r)
-		a := c.right(r)
+		a := c.correctAnswer(r)
 		if (ops == "" || of == ops) && a.status < 300 {
 			change(c, r, &a)
 		}
@@ -166,7 +166,7 @@ func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer
 // h1Answers returns kinds whose response bodies are impossible or empty.
 func h1Answers() (kinds []Kind) {
 	for _, ops := range []string{"put", "get", "list", "delete", "cas", "txn"} {
-		kinds = append(kinds, h1For("an empty body to each "+ops, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = nil }))
+		kinds = append(kinds, h1Tampered("an empty body to each "+ops, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = nil }))
 	}
 	for name, body := range map[string]string{
 		"{} to everything": "{}", "null to everything": "null",
@@ -181,16 +181,16 @@ func h1Answers() (kinds []Kind) {
 		"a version of 3 MiB":                `{"etcdserver":"` + strings.Repeat("v", 3<<20) + `","Config":{"NodeID":"00000000-0000-0000-0000-000000000001","Version":"` + strings.Repeat("v", 3<<20) + `"}}`,
 		"a version with control characters": `{"etcdserver":"3.5\u001b]0;owned\u0007","Config":{"NodeID":"00000000-0000-0000-0000-000000000001","Version":"1\u001b[2J"}}`,
 	} {
-		kinds = append(kinds, h1For(name, "", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = []byte(body) }))
+		kinds = append(kinds, h1Tampered(name, "", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = []byte(body) }))
 	}
 	return kinds
 }
 
 // h1Keys returns kinds whose reads return wrong keys or values.
 func h1Keys() []Kind {
-	swap := swapped[h1Answer]()
+	swap := swapWithPrevious[h1Answer]()
 	json := func(name, ops string, change func(name string, value any) any) Kind {
-		return h1For(name, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = walked(a.body, change) })
+		return h1Tampered(name, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = mapJSON(a.body, change) })
 	}
 	keyed := func(as func(key string) string) func(string, any) any {
 		return func(name string, value any) any {
@@ -201,15 +201,15 @@ func h1Keys() []Kind {
 		}
 	}
 	return []Kind{
-		h1For("the answers of one get to another", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) { *a = swap(*a) }),
-		h1For("damaged values", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) {
-			if damaged := walked(a.body, valued); !bytes.Equal(damaged, a.body) {
+		h1Tampered("the answers of one get to another", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) { *a = swap(*a) }),
+		h1Tampered("damaged values", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) {
+			if damaged := mapJSON(a.body, damagedValue); !bytes.Equal(damaged, a.body) {
 				a.body = damaged
 				return
 			}
 			a.body = bytes.Repeat([]byte("x"), len(a.body))
 		}),
-		h1For("no key, although all are there", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) {
+		h1Tampered("no key, although all are there", "get", func(_ *h1Conn, _ *http.Request, a *h1Answer) {
 			a.status, a.body = http.StatusNotFound, nil
 		}),
 		json("keys before those that were asked for", "list", keyed(func(key string) string { return "!" + key })),
@@ -221,13 +221,13 @@ func h1Keys() []Kind {
 			}
 			return value
 		}),
-		h1For("a list without keys", "list", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = []byte("[]") }),
+		h1Tampered("a list without keys", "list", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = []byte("[]") }),
 	}
 }
 
-// valued returns a damaged value for a JSON member that contains a value, in plain text or in
+// damagedValue returns a damaged value for a JSON member that contains a value, in plain text or in
 // base64. It does not change other members.
-func valued(name string, value any) any {
+func damagedValue(name string, value any) any {
 	text, ok := value.(string)
 	if !ok || !strings.EqualFold(name, "value") {
 		return value
@@ -238,8 +238,8 @@ func valued(name string, value any) any {
 	return strings.Repeat("x", len(text))
 }
 
-// walked calls change for each value in a JSON text, and returns the text with the results.
-func walked(body []byte, change func(name string, value any) any) []byte {
+// mapJSON calls change for each value in a JSON text, and returns the text with the results.
+func mapJSON(body []byte, change func(name string, value any) any) []byte {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		return body
@@ -268,7 +268,7 @@ func walked(body []byte, change func(name string, value any) any) []byte {
 // h1Numbers returns kinds with impossible indexes and terms.
 func h1Numbers() []Kind {
 	field := func(name, ops string, value func(c *h1Conn) string) Kind {
-		return h1For(name, ops, func(c *h1Conn, _ *http.Request, a *h1Answer) {
+		return h1Tampered(name, ops, func(c *h1Conn, _ *http.Request, a *h1Answer) {
 			for f := range a.fields {
 				if strings.HasSuffix(f, "-Index") || strings.HasSuffix(f, "-Term") {
 					a.fields.Set(f, value(c))
@@ -277,7 +277,7 @@ func h1Numbers() []Kind {
 		})
 	}
 	number := func(c *h1Conn) string { return fmt.Sprint(c.served * 7919) }
-	terms := possible(h1For("another term in each response", "", func(c *h1Conn, _ *http.Request, a *h1Answer) {
+	terms := markPossible(h1Tampered("another term in each response", "", func(c *h1Conn, _ *http.Request, a *h1Answer) {
 		if a.fields.Get("X-Raft-Term") != "" {
 			a.fields.Set("X-Raft-Term", number(c))
 		}
@@ -286,9 +286,9 @@ func h1Numbers() []Kind {
 	return []Kind{
 		terms,
 		// These are possible for stores that ignore indexes.
-		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })),
-		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
-		possible(field("another index in each response", "", number)),
+		markPossible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })),
+		markPossible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
+		markPossible(field("another index in each response", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),
 	}
 }

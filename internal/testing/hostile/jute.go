@@ -62,9 +62,9 @@ func juteKind(name string, h juteHooks) Kind {
 }
 
 // answerWord responds to a four-letter word.
-func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
-	if instead != nil {
-		instead(c, word)
+func (c *juteConn) answerWord(word string, respond func(*juteConn, string)) {
+	if respond != nil {
+		respond(c, word)
 		return
 	}
 	if _, err := c.up.Write([]byte(word)); err == nil {
@@ -76,7 +76,7 @@ func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
 // frame.
 func (c *juteConn) session(length []byte, h juteHooks) {
 	connect, err := body(c, length)
-	if err != nil || !c.pass(connect) {
+	if err != nil || !c.forward(connect) {
 		return
 	}
 	granted, err := frame(c.up)
@@ -92,7 +92,7 @@ func (c *juteConn) session(length []byte, h juteHooks) {
 	}
 	for {
 		b, err := frame(c)
-		if err != nil || len(b) < 8 || !c.pass(b) {
+		if err != nil || len(b) < 8 || !c.forward(b) {
 			return
 		}
 		r := &juteCall{int32(binary.BigEndian.Uint32(b)), jute.Op(binary.BigEndian.Uint32(b[4:])), b[8:]}
@@ -117,8 +117,8 @@ func (c *juteConn) session(length []byte, h juteHooks) {
 	}
 }
 
-// pass sends a frame to the upstream server.
-func (c *juteConn) pass(b []byte) bool {
+// forward sends a frame to the upstream server.
+func (c *juteConn) forward(b []byte) bool {
 	_, err := c.up.Write(framed(b))
 	return err == nil
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteFor returns a kind that changes the successful responses to requests of the given types (to
+// juteTampered returns a kind that changes the successful responses to requests of the given types (to
 // all requests if none is given), and responds correctly otherwise.
-func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...jute.Op) Kind {
+func juteTampered(name, ops string, change func(c *juteConn, a *juteAnswer), types ...jute.Op) Kind {
 	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
-		if a.code == 0 && (len(of) == 0 || slices.Contains(of, r.op)) {
+		if a.code == 0 && (len(types) == 0 || slices.Contains(types, r.op)) {
 			change(c, &a)
 		}
 		return c.reply(a)
@@ -25,9 +25,9 @@ func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...ju
 // juteValues returns kinds whose reads return wrong values or codes. The response to a read is
 // {data buffer, stat}.
 func juteValues() []Kind {
-	swap := swapped[[]byte]()
+	swap := swapWithPrevious[[]byte]()
 	get := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
-		return juteFor(name, "get", change, jute.OpGetData)
+		return juteTampered(name, "get", change, jute.OpGetData)
 	}
 	code := func(name string, code int32) Kind {
 		return get(name, func(_ *juteConn, a *juteAnswer) { a.code, a.body = code, nil })
@@ -41,7 +41,7 @@ func juteValues() []Kind {
 		code("an unknown code", -12345),
 		code("a code above 0", 77),
 		get("values of 2 GiB", func(_ *juteConn, a *juteAnswer) { binary.BigEndian.PutUint32(a.body, 1<<31-1) }),
-		juteFor("an empty answer to everything", "", func(_ *juteConn, a *juteAnswer) { a.body = nil }),
+		juteTampered("an empty answer to everything", "", func(_ *juteConn, a *juteAnswer) { a.body = nil }),
 	}
 }
 
@@ -49,7 +49,7 @@ func juteValues() []Kind {
 // {children vector of strings, stat}.
 func juteNames() []Kind {
 	list := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
-		return juteFor(name, "list", change, jute.OpGetChildren2)
+		return juteTampered(name, "list", change, jute.OpGetChildren2)
 	}
 	names := func(name string, count int, each func(i int) string) Kind {
 		return list(name, func(_ *juteConn, a *juteAnswer) {
@@ -70,7 +70,7 @@ func juteNames() []Kind {
 // juteMultis returns kinds with impossible results of transactions.
 func juteMultis() []Kind {
 	multi := func(name string, change func(b []byte) []byte) Kind {
-		return juteFor(name, "txn", func(_ *juteConn, a *juteAnswer) { a.body = change(a.body) }, jute.OpMulti)
+		return juteTampered(name, "txn", func(_ *juteConn, a *juteAnswer) { a.body = change(a.body) }, jute.OpMulti)
 	}
 	end := multiEnd
 	return []Kind{
@@ -88,13 +88,13 @@ func juteMultis() []Kind {
 // the leader's epoch.
 func juteZxids() []Kind {
 	zxid := func(name, ops string, change func(c *juteConn, was int64) int64) Kind {
-		return juteFor(name, ops, func(c *juteConn, a *juteAnswer) { a.zxid = change(c, a.zxid) })
+		return juteTampered(name, ops, func(c *juteConn, a *juteAnswer) { a.zxid = change(c, a.zxid) })
 	}
 	return []Kind{
-		flooding(zxid("another epoch in each response", "", func(c *juteConn, was int64) int64 { return int64(c.served)<<32 | was&(1<<32-1) }))[0],
-		flooding(zxid("epochs at random", "put", func(c *juteConn, was int64) int64 { return int64(uint32(c.served)*2654435761>>1)<<32 | 1 }))[0],
+		markFlooding(zxid("another epoch in each response", "", func(c *juteConn, was int64) int64 { return int64(c.served)<<32 | was&(1<<32-1) }))[0],
+		markFlooding(zxid("epochs at random", "put", func(c *juteConn, was int64) int64 { return int64(uint32(c.served)*2654435761>>1)<<32 | 1 }))[0],
 		zxid("transactions that go back", "put", func(c *juteConn, was int64) int64 { return 1<<40 - int64(c.served) }),
-		possible(zxid("transaction 2^63-1", "", func(*juteConn, int64) int64 { return 1<<63 - 1 })),
+		markPossible(zxid("transaction 2^63-1", "", func(*juteConn, int64) int64 { return 1<<63 - 1 })),
 	}
 }
 

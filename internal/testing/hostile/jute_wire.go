@@ -29,10 +29,10 @@ func juteRaw() []Kind {
 		greeting("half of the first frame, then silence", "\x00\x00\x00\x25\x00\x00"),
 		{Name: "closes at once", serve: func(net.Conn, string) {}},
 		endless("garbage that does not end", "\x00\x00\x00\x08garbage!"),
-		{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { slowly(c) }},
+		{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { readSlowly(c) }},
 	}
 	for i, k := range kinds {
-		kinds[i] = impossible(k)
+		kinds[i] = markImpossible(k)
 	}
 	return kinds
 }
@@ -51,7 +51,7 @@ func juteSessions() []Kind {
 	}
 	return []Kind{
 		number("a session of 0 ms", 4, 0), number("a session of -1 ms", 4, 1<<32-1), number("a session of 2^31-1 ms", 4, 1<<31-1),
-		flooding(number("a session of 1 ms", 4, 1))[0],
+		markFlooding(number("a session of 1 ms", 4, 1))[0],
 		greeted("a session of number 0", func(_ *juteConn, b []byte) []byte {
 			binary.BigEndian.PutUint64(b[8:], 0)
 			return b
@@ -75,7 +75,7 @@ func juteSessions() []Kind {
 // juteLater returns a kind whose server responds correctly to the first three requests, and calls
 // answer for later requests.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
-	return impossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
+	return markImpossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {
 			return c.reply(a)
 		}
@@ -114,7 +114,7 @@ func juteFrames() []Kind {
 			c.reply(a)
 			return false
 		}),
-		possible(juteLater("right answers a byte at a time", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
+		markPossible(juteLater("right answers a byte at a time", func(c *juteConn, _ *juteCall, a juteAnswer) bool {
 			return drip(c, framed(a.bytes()), 1, time.Millisecond)
 		})),
 	}
@@ -134,7 +134,7 @@ func juteFloods() []Kind {
 	}
 	event := binary.BigEndian.AppendUint32(nil, uint32(jute.NodeDataChanged))
 	event = binary.BigEndian.AppendUint32(event, 3)
-	return flooding(
+	return markFlooding(
 		endless("a flood of answers to pings", header(jute.XidPing, nil)),
 		endless("a flood of watch events", header(jute.XidNotification, jute.AppendBuffer(event, "/k"))),
 		endless("a flood of watch events with paths of 60 KiB", header(jute.XidNotification, jute.AppendBuffer(event, strings.Repeat("/k", 30<<10)))),
@@ -143,7 +143,7 @@ func juteFloods() []Kind {
 			a := juteAnswer{xid: jute.XidAuth, code: -115}
 			return c.reply(a)
 		}),
-		possible(juteKind("a session that is over each time", juteHooks{greet: func(c *juteConn, b []byte) bool {
+		markPossible(juteKind("a session that is over each time", juteHooks{greet: func(c *juteConn, b []byte) bool {
 			c.send(make([]byte, len(b)))
 			return false
 		}})),
@@ -179,6 +179,6 @@ func juteWords() (kinds []Kind) {
 			for drip(c, []byte("Mode: leader\n"), 1, 5*time.Millisecond) {
 			}
 		}}),
-		flooding(juteKind("words that do not end", juteHooks{word: func(c *juteConn, _ string) { flood(c, []byte("Mode: leader\n")) }}))[0],
+		markFlooding(juteKind("words that do not end", juteHooks{word: func(c *juteConn, _ string) { flood(c, []byte("Mode: leader\n")) }}))[0],
 	}
 }

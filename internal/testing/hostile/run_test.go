@@ -137,7 +137,7 @@ func nullServer(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint := storetest.ServeNull(t, st.(store.NullServed), 1, store.NullOptions{Memory: true})[0]
+	endpoint := storetest.ServeNull(t, st.(store.NullServerProvider), 1, store.NullOptions{Memory: true})[0]
 	if !lists {
 		return endpoint
 	}

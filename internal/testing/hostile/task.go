@@ -48,8 +48,8 @@ type Report struct {
 	MaxRSS  int64             `json:"max_rss"`
 }
 
-// beyond is the time by which a call may exceed its timeout before it counts as late.
-const beyond = 5 * time.Second
+// maxOvertime is the time by which a call may exceed its timeout before it counts as late.
+const maxOvertime = 5 * time.Second
 
 // Run runs the task.
 func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
@@ -97,7 +97,7 @@ func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	}
 	return &load.Assignment{
 		Load: l, Store: st.Name(), Endpoints: []string{endpoint},
-		Access: scenario.Attach{Endpoints: []string{endpoint}, DialTimeout: Timeout},
+		Access: scenario.RunningCluster{Endpoints: []string{endpoint}, DialTimeout: Timeout},
 	}
 }
 
@@ -116,9 +116,9 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	if len(a.Load.Mix) == 0 {
 		return nil // the store does not support the operations
 	}
-	r.bounded("the check", callTimeout*time.Duration(len(a.Load.Mix)), func() error { _, err := worker.Check(ctx, a); return err })
+	r.checkTimeLimit("the check", callTimeout*time.Duration(len(a.Load.Mix)), func() error { _, err := worker.Check(ctx, a); return err })
 	var res *load.Result
-	r.bounded("the load", t.Window+3*Timeout, func() error {
+	r.checkTimeLimit("the load", t.Window+3*Timeout, func() error {
 		res, err = load.Run(ctx, worker, a, load.Reports{})
 		return err
 	})
@@ -128,7 +128,7 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	c := record.NewConditions(&scenario.Trial{Load: a.Load})
 	c.Loops = res.Loops
 	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
-	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers
+	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongResponses
 	for _, reason := range trial.Verdict.Reasons {
 		r.Reasons = append(r.Reasons, reason.String())
 	}
@@ -145,12 +145,12 @@ func (r *Report) addText(text string) {
 	}
 }
 
-// bounded calls do, and records the call in Late if it takes much longer than the timeout. The
+// checkTimeLimit calls do, and records the call in Late if it takes much longer than the timeout. The
 // function do must apply the timeout itself.
-func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
+func (r *Report) checkTimeLimit(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()
-	if took := time.Since(began); took > timeout+beyond {
+	if took := time.Since(began); took > timeout+maxOvertime {
 		r.Late = append(r.Late, fmt.Sprintf("%s took %v, with a timeout of %v", what, took.Round(time.Millisecond), timeout))
 	}
 	if err != nil {
@@ -165,7 +165,7 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 		return err
 	}
 	ask := func(what string, do func(context.Context) error) {
-		r.bounded(what, callTimeout, func() error {
+		r.checkTimeLimit(what, callTimeout, func() error {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
 			return do(ctx)
@@ -192,7 +192,7 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 		ask("hash", func(ctx context.Context) error { _, err := hashes.Hash(ctx); return err })
 	}
 	if m, ok := a.(store.Operator); ok {
-		ask("compact behind", func(ctx context.Context) error { _, err := m.CompactBehind(ctx, 10); return err })
+		ask("compact behind", func(ctx context.Context) error { _, err := m.TrimHistory(ctx, 10); return err })
 		ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
 		ask("defragment", m.Defragment)
 	}
@@ -202,7 +202,7 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	if d, ok := a.(store.Cleaner); ok {
 		ask("delete prefix", func(ctx context.Context) error { _, err := d.DeletePrefix(ctx, []byte(t.Prefix)); return err })
 	}
-	r.bounded("close", Timeout, func() error { return a.Close() })
+	r.checkTimeLimit("close", Timeout, func() error { return a.Close() })
 	return nil
 }
 

@@ -37,8 +37,8 @@ type suite struct {
 	dir string
 }
 
-// patience is the limit for every wait.
-const patience = 2 * time.Minute
+// waitLimit is the limit for every wait.
+const waitLimit = 2 * time.Minute
 
 // sh starts a shell that runs a script, and kills the shell at the end of the test. A process must
 // continue to run after the context that Start received has ended, so sh cancels this context
@@ -64,21 +64,21 @@ func (s suite) sh(t *testing.T, script string, change ...func(*host.Command)) ho
 
 func logTo(file string) func(*host.Command) { return func(c *host.Command) { c.LogFile = file } }
 
-// exited waits until a process has ended.
-func exited(t *testing.T, p host.Process) host.Exit {
+// awaitExit waits until a process has ended.
+func awaitExit(t *testing.T, p host.Process) host.Exit {
 	t.Helper()
 	select {
 	case <-p.Exited():
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the process does not end")
 	}
 	return p.Exit()
 }
 
-// holds reports whether the shell command `test` succeeds on the host.
-func (s suite) holds(t *testing.T, test string) bool {
+// succeeds reports whether the shell command `test` succeeds on the host.
+func (s suite) succeeds(t *testing.T, test string) bool {
 	t.Helper()
-	return exited(t, s.sh(t, test)).Code == 0
+	return awaitExit(t, s.sh(t, test)).Code == 0
 }
 
 func (s suite) signal(t *testing.T, p host.Process, signals ...host.Signal) {
@@ -90,8 +90,8 @@ func (s suite) signal(t *testing.T, p host.Process, signals ...host.Signal) {
 	}
 }
 
-// sentence fails the test unless the error's text is a single line.
-func sentence(t *testing.T, what string, err error) {
+// checkSingleLine fails the test unless the error's text is a single line.
+func checkSingleLine(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%s: %v", what, err)
@@ -110,7 +110,7 @@ func (s suite) describe(t *testing.T) {
 
 func (s suite) exit(t *testing.T) {
 	p := s.sh(t, "for i in $(seq 100); do echo line $i; done; echo bad >&2; exit 7", logTo(path.Join(s.dir, "exit.log")))
-	e := exited(t, p)
+	e := awaitExit(t, p)
 	if e.Code != 7 || e.Signal != "" || e.String() != "exit status 7" || e.At.IsZero() {
 		t.Errorf("exit is %+v", e)
 	}
@@ -124,14 +124,14 @@ func (s suite) exit(t *testing.T) {
 // processes.
 func (s suite) log(t *testing.T) {
 	file := path.Join(s.dir, "log.log")
-	exited(t, s.sh(t, "echo one", logTo(file)))
-	if tail := exited(t, s.sh(t, "echo two", logTo(file))).Tail; !slices.Equal(tail, []string{"one", "two"}) {
+	awaitExit(t, s.sh(t, "echo one", logTo(file)))
+	if tail := awaitExit(t, s.sh(t, "echo two", logTo(file))).Tail; !slices.Equal(tail, []string{"one", "two"}) {
 		t.Errorf("the log is %q", tail)
 	}
 }
 
 func (s suite) environment(t *testing.T) {
-	e := exited(t, s.sh(t, `echo "$GIVEN"; pwd; cat`, logTo(path.Join(s.dir, "environment.log")),
+	e := awaitExit(t, s.sh(t, `echo "$GIVEN"; pwd; cat`, logTo(path.Join(s.dir, "environment.log")),
 		func(c *host.Command) { c.Env = []string{"GIVEN=this"} }))
 	if len(e.Tail) != 2 || e.Tail[0] != "this" || path.Base(e.Tail[1]) != path.Base(s.dir) {
 		t.Errorf("the output is %q", e.Tail)
@@ -144,12 +144,12 @@ func (s suite) signals(t *testing.T) {
 		t.Errorf("process %+v, exit %+v while it runs", p.Identity(), e)
 	}
 	s.signal(t, p, host.Pause, host.Terminate, host.Resume)
-	if e := exited(t, p); e.Signal != "terminated" || e.Code != -1 {
+	if e := awaitExit(t, p); e.Signal != "terminated" || e.Code != -1 {
 		t.Errorf("asked to end: %+v", e)
 	}
 	p = s.sh(t, "trap '' TERM; sleep 1000")
 	s.signal(t, p, host.Kill)
-	if e := exited(t, p); e.Signal != "killed" || e.Code != -1 || e.String() != "signal: killed" {
+	if e := awaitExit(t, p); e.Signal != "killed" || e.Code != -1 || e.String() != "signal: killed" {
 		t.Errorf("killed: %+v", e)
 	}
 }
@@ -157,15 +157,15 @@ func (s suite) signals(t *testing.T) {
 // If a process ends, its child processes end, too.
 func (s suite) group(t *testing.T) {
 	file := path.Join(s.dir, "group.log")
-	l := s.followed(t, file)
+	l := s.followLogs(t, file)
 	p := s.sh(t, "sleep 1000 & echo $!; wait", logTo(file))
 	grandchild := ""
 	for _, text := range awaitLines(t, l, 1) {
 		grandchild = strings.TrimPrefix(text, "0 ")
 	}
 	s.signal(t, p, host.Kill)
-	exited(t, p)
-	if !s.holds(t, "i=0; while kill -0 "+grandchild+" 2>/dev/null && [ $i -lt 1000 ]; do sleep 0.01; i=$((i+1)); done; [ $i -lt 1000 ]") {
+	awaitExit(t, p)
+	if !s.succeeds(t, "i=0; while kill -0 "+grandchild+" 2>/dev/null && [ $i -lt 1000 ]; do sleep 0.01; i=$((i+1)); done; [ $i -lt 1000 ]") {
 		t.Error("a child of the process is left")
 	}
 }
@@ -177,7 +177,7 @@ func (s suite) cannotStart(t *testing.T) {
 		"no such folder": {Path: "/bin/sh", Dir: "/no/such/folder"},
 	} {
 		_, err := s.Start(t.Context(), c)
-		sentence(t, name, err)
+		checkSingleLine(t, name, err)
 		outside := name != "no such binary" && strings.Contains(fmt.Sprint(err), "cannot be used on this host") // an agent refuses paths outside its folder
 		if err != nil && !strings.Contains(err.Error(), "no such") && !outside {
 			t.Errorf("%s: %v", name, err)
@@ -207,18 +207,18 @@ func (s suite) ports(t *testing.T) {
 	leases[0].Release()
 	for _, count := range []int{0, -1, 1 << 20} {
 		_, err := s.Ports(t.Context(), count)
-		sentence(t, fmt.Sprintf("%d ports", count), err)
+		checkSingleLine(t, fmt.Sprintf("%d ports", count), err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Ports(ended, 1)
-	sentence(t, "a context that has ended", err)
+	checkSingleLine(t, "a context that has ended", err)
 }
 
 func (s suite) files(t *testing.T) {
 	dir := path.Join(s.dir, "files", "a")
 	file := path.Join(dir, "f")
-	sentence(t, "a file in a missing folder", s.WriteFile(t.Context(), file, nil))
+	checkSingleLine(t, "a file in a missing folder", s.WriteFile(t.Context(), file, nil))
 	for _, contents := range []string{"one", "another\n"} {
 		if err := s.MakeDir(t.Context(), dir); err != nil {
 			t.Fatal(err)
@@ -227,10 +227,10 @@ func (s suite) files(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !s.holds(t, `test "$(cat files/a/f)" = another && test "$(ls files/a)" = f`) {
+	if !s.succeeds(t, `test "$(cat files/a/f)" = another && test "$(ls files/a)" = f`) {
 		t.Error("the file is not as it was written")
 	}
-	sentence(t, "a folder below a file", s.MakeDir(t.Context(), path.Join(file, "b")))
+	checkSingleLine(t, "a folder below a file", s.MakeDir(t.Context(), path.Join(file, "b")))
 }
 
 func (s suite) claims(t *testing.T) {
@@ -239,20 +239,20 @@ func (s suite) claims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path.Dir(c.Path()) != parent || !strings.Contains(c.Env(), "=") || !s.holds(t, "test -d "+c.Path()) {
+	if path.Dir(c.Path()) != parent || !strings.Contains(c.Env(), "=") || !s.succeeds(t, "test -d "+c.Path()) {
 		t.Errorf("claimed %s with %q", c.Path(), c.Env())
 	}
 	if err := c.Note(t.Context(), s.sh(t, "exit 0").Identity()); err != nil {
 		t.Error(err)
 	}
-	if err := c.Release(t.Context()); err != nil || !s.holds(t, "! test -e "+c.Path()) {
+	if err := c.Release(t.Context()); err != nil || !s.succeeds(t, "! test -e "+c.Path()) {
 		t.Errorf("the folder is left, %v", err)
 	}
 	_, err = s.Claim(t.Context(), "/dev/null/claims")
-	sentence(t, "a claim below a file", err)
+	checkSingleLine(t, "a claim below a file", err)
 }
 
-func (s suite) followed(t *testing.T, files ...string) host.Logs {
+func (s suite) followLogs(t *testing.T, files ...string) host.Logs {
 	t.Helper()
 	l, err := s.Follow(t.Context(), files)
 	if err != nil {
@@ -269,7 +269,7 @@ func (s suite) followed(t *testing.T, files ...string) host.Logs {
 // awaitLines reads until n lines have arrived, and returns them in the form "FILE TEXT".
 func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
 	for {
@@ -301,13 +301,13 @@ func (s suite) follow(t *testing.T) {
 	if err := s.WriteFile(t.Context(), first, []byte("before\nhalf of ")); err != nil {
 		t.Fatal(err)
 	}
-	l := s.followed(t, first, second)
-	exited(t, s.sh(t, `echo a line; echo one; printf 'not yet'`, logTo(first)))
-	exited(t, s.sh(t, `echo two; echo three`, logTo(second)))
+	l := s.followLogs(t, first, second)
+	awaitExit(t, s.sh(t, `echo a line; echo one; printf 'not yet'`, logTo(first)))
+	awaitExit(t, s.sh(t, `echo two; echo three`, logTo(second)))
 	if got := awaitLines(t, l, 3); !slices.Equal(got, []string{"0 one", "1 two", "1 three"}) {
 		t.Errorf("read %q", got)
 	}
-	exited(t, s.sh(t, `echo ' but now'`, logTo(first)))
+	awaitExit(t, s.sh(t, `echo ' but now'`, logTo(first)))
 	if got := awaitLines(t, l, 1); !slices.Equal(got, []string{"0 not yet but now"}) {
 		t.Errorf("then %q", got)
 	}
@@ -317,7 +317,7 @@ func (s suite) follow(t *testing.T) {
 func (s suite) followMuch(t *testing.T) {
 	const lines, length = 50, 60_000
 	file := path.Join(s.dir, "much")
-	l := s.followed(t, file)
+	l := s.followLogs(t, file)
 	line := append(bytes.Repeat([]byte{'x'}, length), '\n')
 	if err := s.WriteFile(t.Context(), file, bytes.Repeat(line, lines)); err != nil {
 		t.Fatal(err)
@@ -349,16 +349,16 @@ func (s suite) fsync(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = s.Fsync(t.Context(), []string{s.dir, path.Join(s.dir, "none")}, 3)
-	sentence(t, "a folder that is not there", err)
+	checkSingleLine(t, "a folder that is not there", err)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = s.Fsync(ended, []string{s.dir}, 1000)
-	sentence(t, "a context that has ended", err)
+	checkSingleLine(t, "a context that has ended", err)
 }
 
 func (s suite) sample(t *testing.T) {
 	file := path.Join(s.dir, "sample.log")
-	l := s.followed(t, file)
+	l := s.followLogs(t, file)
 	p := s.sh(t, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; sleep 1000", logTo(file))
 	awaitLines(t, l, 1)
 	const nobody = 1 << 30
@@ -391,7 +391,7 @@ func (s suite) weigh(t *testing.T) {
 	if err := s.WriteFile(t.Context(), path.Join(dir, "f"), make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	got, cost, err := s.Weigh(t.Context(), []string{path.Join(s.dir, "none"), dir})
+	got, cost, err := s.MeasureFolders(t.Context(), []string{path.Join(s.dir, "none"), dir})
 	if err != nil || len(got) != 2 || got[0] != -1 || cost < 0 {
 		t.Fatalf("%v in %v, %v", got, cost, err)
 	}
@@ -414,24 +414,24 @@ func (s suite) copyLog(t *testing.T) {
 	}
 	for what, file := range map[string]string{"a log that is not there": path.Join(s.dir, "none.log"), "a folder": s.dir} {
 		_, err := s.CopyLog(t.Context(), file, &bytes.Buffer{})
-		sentence(t, what, err)
+		checkSingleLine(t, what, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.CopyLog(ended, file, &bytes.Buffer{})
-	sentence(t, "a context that has ended", err)
+	checkSingleLine(t, "a context that has ended", err)
 }
 
 // If a log is too large, its beginning and end are copied.
 func (s suite) copyLogMuch(t *testing.T) {
 	const beyond = 12345
 	file := path.Join(s.dir, "copied-much.log")
-	script := fmt.Sprintf("echo first; head -c %d /dev/zero; echo last", host.MostLog+beyond-len("first\nlast\n"))
-	exited(t, s.sh(t, script, logTo(file)))
+	script := fmt.Sprintf("echo first; head -c %d /dev/zero; echo last", host.MaxLogBytes+beyond-len("first\nlast\n"))
+	awaitExit(t, s.sh(t, script, logTo(file)))
 	var to bytes.Buffer
 	left, err := s.CopyLog(t.Context(), file, &to)
 	cut := fmt.Sprintf("\n[quorumbench left out %d bytes here]\n", beyond)
-	if err != nil || left != beyond || to.Len() != host.MostLog+len(cut) || bytes.Index(to.Bytes(), []byte(cut)) != host.MostLog/2 {
+	if err != nil || left != beyond || to.Len() != host.MaxLogBytes+len(cut) || bytes.Index(to.Bytes(), []byte(cut)) != host.MaxLogBytes/2 {
 		t.Fatalf("%d bytes came and %d are left, %v", to.Len(), left, err)
 	}
 	if !bytes.HasPrefix(to.Bytes(), []byte("first\n")) || !bytes.HasSuffix(to.Bytes(), []byte("last\n")) {

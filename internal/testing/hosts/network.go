@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is the name and address of a host.
-type Place struct{ Name, Address string } // an IPv4 address in 198.18.0.0/24
+// HostAddress is the name and address of a host.
+type HostAddress struct{ Name, Address string } // an IPv4 address in 198.18.0.0/24
 
-// Places assigns an address to each name. The addresses are in the range that RFC 2544 reserves for
+// AssignAddresses assigns an address to each name. The addresses are in the range that RFC 2544 reserves for
 // benchmarks.
-func Places(names ...string) (all []Place) {
+func AssignAddresses(names ...string) (all []HostAddress) {
 	for i, name := range names {
-		all = append(all, Place{name, fmt.Sprintf("198.18.0.%d", 1+i)})
+		all = append(all, HostAddress{name, fmt.Sprintf("198.18.0.%d", 1+i)})
 	}
 	return all
 }
@@ -36,14 +36,14 @@ type Network struct{ Hosts []*Host }
 // Host is a simulated machine with its own network and name. A dedicated thread starts the host's
 // processes and lives as long as the host.
 type Host struct {
-	Place
+	HostAddress
 	work chan func()
 	gone chan struct{}
 }
 
 // New creates hosts in this process's network namespace, which must not be the machine's own (see
 // RestartCommand).
-func New(places ...Place) (*Network, error) {
+func New(places ...HostAddress) (*Network, error) {
 	if !IsRestarted() {
 		return nil, errors.New("hosts are created in a separate network namespace, and this process is in its machine's")
 	}
@@ -84,10 +84,10 @@ func setLinkUp(link, address string) error {
 }
 
 // newHost creates a host and connects it to a port of the bridge.
-func newHost(p Place, port string, bridge int) (*Host, error) {
-	h := &Host{Place: p, work: make(chan func()), gone: make(chan struct{})}
+func newHost(p HostAddress, port string, bridge int) (*Host, error) {
+	h := &Host{HostAddress: p, work: make(chan func()), gone: make(chan struct{})}
 	made := make(chan error)
-	go h.live(made)
+	go h.runThread(made)
 	if err := <-made; err != nil {
 		return nil, err
 	}
@@ -114,10 +114,10 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 	return h, nil
 }
 
-// live moves the current thread into new namespaces for the host, and runs the functions from the
+// runThread moves the current thread into new namespaces for the host, and runs the functions from the
 // channel h.work there until the host is closed. Then the thread ends, and the host's processes end
 // with it.
-func (h *Host) live(made chan<- error) {
+func (h *Host) runThread(started chan<- error) {
 	runtime.LockOSThread() // unlocked only on the process's first thread
 	if unix.Gettid() == os.Getpid() {
 		// /proc shows the namespaces of the process's first thread, and that thread never ends. So
@@ -126,7 +126,7 @@ func (h *Host) live(made chan<- error) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			h.live(made)
+			h.runThread(started)
 		}()
 		<-done
 		runtime.UnlockOSThread()
@@ -137,7 +137,7 @@ func (h *Host) live(made chan<- error) {
 	if err == nil {
 		err = unix.Sethostname([]byte(h.Name))
 	}
-	made <- err
+	started <- err
 	if err != nil {
 		return
 	}
@@ -147,9 +147,9 @@ func (h *Host) live(made chan<- error) {
 }
 
 // runOnThread runs a function on the host's thread.
-func (h *Host) runOnThread(what func() error) error {
+func (h *Host) runOnThread(work func() error) error {
 	done := make(chan error)
-	h.work <- func() { done <- what() }
+	h.work <- func() { done <- work() }
 	return <-done
 }
 
@@ -163,7 +163,7 @@ func (h *Host) Start(c *exec.Cmd) error {
 // Limit limits the rate of the host's outgoing traffic, in bytes per second, until Unlimit is
 // called.
 func (h *Host) Limit(perSecond uint64) error {
-	return h.sending(func(q netlink.QdiscAttrs) error {
+	return h.withQdisc(func(q netlink.QdiscAttrs) error {
 		const burst, waiting = 8 << 10, 1 << 20 // bytes
 		return netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: q, Rate: perSecond, Buffer: netlink.Xmittime(perSecond, burst), Limit: waiting})
 	})
@@ -171,12 +171,12 @@ func (h *Host) Limit(perSecond uint64) error {
 
 // Unlimit removes the limit.
 func (h *Host) Unlimit() error {
-	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
+	return h.withQdisc(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
 }
 
-// sending calls the function `what` with the attributes of the queueing discipline for the host's
+// withQdisc calls the function `what` with the attributes of the queueing discipline for the host's
 // outgoing traffic.
-func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
+func (h *Host) withQdisc(what func(netlink.QdiscAttrs) error) error {
 	return h.runOnThread(func() error {
 		l, err := netlink.LinkByName("eth0")
 		if err != nil {

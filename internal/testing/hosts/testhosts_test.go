@@ -15,7 +15,7 @@ import (
 // If the process that created the hosts is killed, nothing remains of the hosts.
 func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	if IsRestarted() {
-		n, err := New(Places("a")...)
+		n, err := New(AssignAddresses("a")...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 
 // The archive's index leads to the binary, and all digests are correct.
 func TestArchive(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	binary := built(t, elf.EM_AARCH64)
 	i := &Image{Name: "localhost/p:1", Binary: binary, Entry: "/bin/p"}
 	var archive, again bytes.Buffer

@@ -20,8 +20,8 @@ const Env = "QUORUMBENCH_TEST_PROGRAM"
 // If raceEnv is set, the program is built with the race detector.
 const raceEnv = "QUORUMBENCH_TEST_RACE"
 
-// parallel is the name of the flag of package testing that limits the number of concurrent tests.
-const parallel = "test.parallel"
+// parallelFlag is the name of the flag of package testing that limits the number of concurrent tests.
+const parallelFlag = "test.parallel"
 
 // Run builds the program, runs the tests with the program first in the PATH, and returns their exit
 // code. By default, it does not build the program with the race detector, which would slow down the
@@ -48,19 +48,19 @@ func Run(m *testing.M) (code int) {
 			return failed(err)
 		}
 	}
-	runOneMoreAtOnce()
+	limitParallelTests()
 	return m.Run()
 }
 
-// runOneMoreAtOnce sets the maximum number of concurrent tests to the number of CPUs plus one,
+// limitParallelTests sets the maximum number of concurrent tests to the number of CPUs plus one,
 // because tests mostly wait for their processes. It does nothing if a flag sets this maximum. With
 // twice as many tests as CPUs, loads disturbed each other so much that their verdicts changed.
-func runOneMoreAtOnce() {
+func limitParallelTests() {
 	flag.Parse()
 	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallelFlag })
 	if !given {
-		_ = flag.Set(parallel, strconv.Itoa(1+runtime.GOMAXPROCS(0))) // the flag exists and accepts numbers
+		_ = flag.Set(parallelFlag, strconv.Itoa(1+runtime.GOMAXPROCS(0))) // the flag exists and accepts numbers
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// recorded is the folder with runs on real clusters, relative to the repository's root.
+// recordedDir is the folder with runs on real clusters, relative to the repository's root.
 // NAME.tar.zst is a run directory without the members' data.
-const recorded = "internal/testing/golden/testdata/runs"
+const recordedDir = "internal/testing/golden/testdata/runs"
 
 // Recorded returns the names of the recorded runs.
 func Recorded(tb testing.TB) (names []string) {
@@ -22,7 +22,7 @@ func Recorded(tb testing.TB) (names []string) {
 	archives, err := filepath.Glob(filepath.Join(folder(tb), "*.tar.zst"))
 	check(tb, err)
 	if len(archives) == 0 {
-		tb.Fatalf("%s has no recorded runs", recorded)
+		tb.Fatalf("%s has no recorded runs", recordedDir)
 	}
 	for _, archive := range archives {
 		names = append(names, strings.TrimSuffix(filepath.Base(archive), ".tar.zst"))
@@ -46,7 +46,7 @@ func folder(tb testing.TB) string {
 	check(tb, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, filepath.FromSlash(recorded))
+			return filepath.Join(dir, filepath.FromSlash(recordedDir))
 		}
 		if filepath.Dir(dir) == dir {
 			tb.Fatal("this is no folder of the repository")

@@ -66,39 +66,39 @@ func (r Run) Record(tb testing.TB, dir string) string {
 	return a.Finish()
 }
 
-// Active is a run that is being recorded.
-type Active struct {
+// ActiveRun is a run that is being recorded.
+type ActiveRun struct {
 	*maker
-	w         *record.Writer
-	began     time.Time
-	trial     int // the current trial, from 1
-	collector *measure.Collector
-	second    int // the next second, counted from the start of the window
-	recorded  int // seconds of the current trial in its files
+	w              *record.Writer
+	began          time.Time
+	trial          int // the current trial, from 1
+	collector      *measure.Collector
+	second         int // the next second, counted from the start of the window
+	writtenSeconds int // seconds of the current trial in its files
 }
 
 // Start creates the run directory of the run in the folder dir.
-func (r Run) Start(tb testing.TB, dir string) *Active {
+func (r Run) Start(tb testing.TB, dir string) *ActiveRun {
 	began := Noon.AddDate(0, 0, r.Day)
 	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, began, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []measure.Machine{*machine()}})
 	check(tb, err)
 	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: r.version(), Started: true, Members: members(), Notes: []string{}}))
-	return &Active{w: w, began: began, maker: &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}}
+	return &ActiveRun{w: w, began: began, maker: &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}}
 }
 
 // start returns the time at which a trial begins.
-func (a *Active) start(trial int) time.Time {
+func (a *ActiveRun) start(trial int) time.Time {
 	length := time.Duration(a.Seconds+a.Warmup+5) * time.Second
 	return a.began.Add(time.Duration(trial-1) * length)
 }
 
 // opened returns the time at which the window of the current trial opens.
-func (a *Active) opened() time.Time {
+func (a *ActiveRun) opened() time.Time {
 	return a.start(a.trial).Add(time.Duration(a.Warmup) * time.Second)
 }
 
 // Begin begins the next trial.
-func (a *Active) Begin() {
+func (a *ActiveRun) Begin() {
 	a.trial++
 	a.second = -a.Warmup
 	tw, err := a.w.Trial(a.conditions(a.trial), a.start(a.trial))
@@ -106,8 +106,8 @@ func (a *Active) Begin() {
 	a.tw, a.used = tw, [len(ids)]member{}
 	a.collector = measure.NewCollector(shards)
 	a.collector.Recycle = func(h *measure.Histogram) { a.spare = append(a.spare, h) }
-	a.recorded = 0
-	a.collector.Each = func(s *measure.Second) { check(a.tb, tw.Second(s)); a.recorded++ }
+	a.writtenSeconds = 0
+	a.collector.OnSecond = func(s *measure.Second) { check(a.tb, tw.Second(s)); a.writtenSeconds++ }
 	check(a.tb, tw.Begin(measure.Warmup, a.start(a.trial)))
 	check(a.tb, tw.Begin(measure.Measured, a.opened()))
 	tw.End(measure.Measured, a.opened().Add(time.Duration(a.Seconds)*time.Second))
@@ -115,7 +115,7 @@ func (a *Active) Begin() {
 
 // Next records a second of the current trial. After the last second, it ends the trial and returns
 // false.
-func (a *Active) Next() bool {
+func (a *ActiveRun) Next() bool {
 	if a.second == a.Seconds {
 		a.end()
 		return false
@@ -129,29 +129,29 @@ func (a *Active) Next() bool {
 }
 
 // end ends the current trial.
-func (a *Active) end() {
+func (a *ActiveRun) end() {
 	for shard := range shards {
 		a.collector.End(shard)
 	}
 	seconds := float64(a.Seconds)
 	measured, warm := a.collector.Close(seconds)
 	t := record.NewTrial(a.conditions(a.trial), record.Observed{Started: a.start(a.trial), Opened: a.opened(), CPUSeconds: 0.6 * seconds, MaxRSSBytes: 80 << 20,
-		Store: &record.StoreUsage{CPUSeconds: 3 * seconds, MaxRSSBytes: 3 << 30}, Members: members(), Answered: a.tw.Answered()},
-		measured, warm, record.Roles{{Member: record.ID(ids[0]), Name: "m1", Term: 2, Role: kv.Leader.String()}})
+		Store: &record.StoreUsage{CPUSeconds: 3 * seconds, MaxRSSBytes: 3 << 30}, Members: members(), DoneCounts: a.tw.DoneCounts()},
+		measured, warm, record.RoleHistory{{Member: record.ID(ids[0]), Name: "m1", Term: 2, Role: kv.Leader.String()}})
 	check(a.tb, a.tw.Finish(t))
 }
 
-// Recorded returns the number of seconds of the current trial that are in its files.
-func (a *Active) Recorded() int { return a.recorded }
+// WrittenSeconds returns the number of seconds of the current trial that are in its files.
+func (a *ActiveRun) WrittenSeconds() int { return a.writtenSeconds }
 
 // Dir returns the run directory.
-func (a *Active) Dir() string { return a.w.Dir() }
+func (a *ActiveRun) Dir() string { return a.w.Dir() }
 
 // Kill leaves the run directory in the state in which a killed process leaves it.
-func (a *Active) Kill() { a.w.Abandon() }
+func (a *ActiveRun) Kill() { a.w.Abandon() }
 
 // Finish ends the run and returns its run directory.
-func (a *Active) Finish() string {
+func (a *ActiveRun) Finish() string {
 	check(a.tb, a.w.Finish(record.Complete, "", a.start(max(a.trial, 1)+1)))
 	return a.Dir()
 }
@@ -192,7 +192,7 @@ func (r *Run) conditions(n int) record.Conditions {
 			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: time.Duration(r.Warmup) * time.Second,
 			Timeout: 10 * time.Second, KeySize: 16, ValueSize: 256, KeySpace: 100_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true,
 		},
-		Endpoints: []string{endpoint(0), endpoint(1), endpoint(2)}, Rate: &rate, Loops: shards, Tool: "0.1.0", Machine: machine(), Shared: &shared,
+		Endpoints: []string{endpoint(0), endpoint(1), endpoint(2)}, Rate: &rate, Loops: shards, Tool: "0.1.0", Machine: machine(), SharesMachine: &shared,
 		Durability: &record.Durability{FdatasyncP50NS: 1_200_000, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 	}
 }
@@ -346,7 +346,7 @@ func (m *maker) stores(when time.Time, i, second int) {
 	}
 	value := func(x float64) store.Reading { return store.Reading{Value: x} }
 	check(m.tb, m.tw.Store(&record.StoreRow{Time: when.Add(time.Duration(i) * time.Millisecond), Name: fmt.Sprintf("m%d", i+1), Endpoint: endpoint(i),
-		Connect: 90 * time.Microsecond, Answer: 3 * time.Millisecond, Metrics: store.Sample{
+		ConnectTime: 90 * time.Microsecond, ResponseTime: 3 * time.Millisecond, Metrics: store.Sample{
 			store.FsyncSeconds: u.timers[0], store.CommitSeconds: u.timers[1], store.PeerRoundTripSeconds: u.timers[2],
 			store.CPUSeconds: value(u.cpu), store.Processors: value(8), store.ResidentBytes: value(float64(400<<20 + second*100_000)),
 			store.LeaderChanges: value(1), store.DatabaseBytes: value(float64(100<<20 + second*10_000)),

@@ -22,7 +22,7 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	s := store.ServerSource{
 		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,
 		Package: module + command, LDFlags: "-s -w",
-		Tools:   []store.Tool{{Name: "go", Missing: "building " + name + " needs Go"}},
+		Tools:   []store.Tool{{Name: "go", MissingMessage: "building " + name + " needs Go"}},
 		Check:   store.ServerCheck{Module: module + "@v" + version, Args: []string{"--version"}},
 		License: "Apache License 2.0",
 	}
@@ -31,9 +31,9 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	return s, err
 }
 
-// built returns the path of a server, and builds the server if necessary. If the build fails, it
+// buildOrSkip returns the path of a server, and builds the server if necessary. If the build fails, it
 // skips the test.
-func built(t testing.TB, describe func() (store.ServerSource, error)) string {
+func buildOrSkip(t testing.TB, describe func() (store.ServerSource, error)) string {
 	t.Helper()
 	source, err := describe()
 	if err != nil {
@@ -57,8 +57,8 @@ func freeAddress(t testing.TB) string {
 	return net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
 }
 
-// started starts a server that writes a log in its folder, and waits until it listens.
-func started(t testing.TB, address string, c host.Command) host.Process {
+// startAndAwait starts a server that writes a log in its folder, and waits until it listens.
+func startAndAwait(t testing.TB, address string, c host.Command) host.Process {
 	t.Helper()
 	c.LogFile = filepath.Join(c.Dir, "log")
 	p, err := host.NewLocal(nil, nil).Start(t.Context(), c)
@@ -77,8 +77,8 @@ func started(t testing.TB, address string, c host.Command) host.Process {
 	return p
 }
 
-// killed kills a process to simulate a crash.
-func killed(p host.Process) {
+// kill kills a process to simulate a crash.
+func kill(p host.Process) {
 	_ = p.Signal(context.Background(), host.Kill) // an error means that the process has already ended
 	<-p.Exited()
 }

@@ -21,12 +21,12 @@ func KineSource() (store.ServerSource, error) {
 // installed and cannot be built, the test is skipped.
 func StartKine(t testing.TB) string {
 	t.Helper()
-	path, address, dir := built(t, KineSource), freeAddress(t), t.TempDir()
-	p := started(t, address, host.Command{
+	path, address, dir := buildOrSkip(t, KineSource), freeAddress(t), t.TempDir()
+	p := startAndAwait(t, address, host.Command{
 		Path: path, Dir: dir,
 		Args: []string{"--listen-address", "tcp://" + address, "--metrics-bind-address", "0",
 			"--endpoint", "sqlite://" + filepath.Join(dir, "state.db") + "?_journal=WAL&cache=shared&_busy_timeout=30000&_synchronous=OFF"},
 	})
-	t.Cleanup(func() { killed(p) })
+	t.Cleanup(func() { kill(p) })
 	return address
 }

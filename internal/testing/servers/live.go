@@ -19,18 +19,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Installed returns the path of the store's real server, and builds the server if necessary. If the
+// InstalledServer returns the path of the store's real server, and builds the server if necessary. If the
 // build fails, it skips the test.
-func Installed(t testing.TB, st store.Store) string {
+func InstalledServer(t testing.TB, st store.Store) string {
 	t.Helper()
-	return built(t, func() (store.ServerSource, error) { return st.Server("") })
+	return buildOrSkip(t, func() (store.ServerSource, error) { return st.Server("") })
 }
 
-// patience is the time limit for every wait of a test.
-const patience = 2 * time.Minute
+// waitLimit is the time limit for every wait of a test.
+const waitLimit = 2 * time.Minute
 
-// Live is a real cluster that was started from a store's Launch.
-type Live struct {
+// LiveCluster is a real cluster that was started from a store's Launch.
+type LiveCluster struct {
 	Endpoints []string
 	Processes []host.Process // the processes end with the test process
 }
@@ -46,7 +46,7 @@ type Cluster struct {
 }
 
 // Kill returns a function that kills member i without warning, like a crash.
-func (l *Live) Kill(t testing.TB) func(i int) {
+func (l *LiveCluster) Kill(t testing.TB) func(i int) {
 	return func(i int) {
 		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
 			t.Fatal(err)
@@ -55,14 +55,14 @@ func (l *Live) Kill(t testing.TB) func(i int) {
 }
 
 // Start starts a cluster that runs until the end of the test, and waits until it is ready.
-func Start(t testing.TB, st store.Store, c Cluster) *Live {
+func Start(t testing.TB, st store.Store, c Cluster) *LiveCluster {
 	t.Helper()
-	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: Places(t, max(c.Members, 1))}
+	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: ReservePlaces(t, max(c.Members, 1))}
 	launch, err := st.Launch(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Live{}
+	l := &LiveCluster{}
 	for _, p := range launch.Processes {
 		if c.Change != nil {
 			c.Change(&p)
@@ -70,7 +70,7 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 		l.Processes = append(l.Processes, Process(t, p))
 		l.Endpoints = append(l.Endpoints, p.Endpoint)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), max(patience, launch.StartTimeout))
+	ctx, cancel := context.WithTimeout(t.Context(), max(waitLimit, launch.StartTimeout))
 	defer cancel()
 	for _, e := range l.Endpoints {
 		storetest.Poll(ctx, t, func() error { return c.Ready(ctx, e) })
@@ -83,7 +83,7 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	t.Helper()
 	c, err := cluster.Start(t.Context(), st, cluster.Spec{
-		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: Installed(t, st), Dir: t.TempDir(), Settings: settings,
+		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: InstalledServer(t, st), Dir: t.TempDir(), Settings: settings,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func Process(t testing.TB, p store.Process) host.Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		killed(process)
+		kill(process)
 		if t.Failed() {
 			text, _ := os.ReadFile(p.LogFile)
 			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
@@ -114,8 +114,8 @@ func Process(t testing.TB, p store.Process) host.Process {
 	return process
 }
 
-// Places reserves ports and a folder for each member.
-func Places(t testing.TB, members int) []kv.MemberPlace {
+// ReservePlaces reserves ports and a folder for each member.
+func ReservePlaces(t testing.TB, members int) []kv.MemberPlace {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
 	if err != nil {
@@ -155,7 +155,7 @@ func StartInProcess(t testing.TB, st interface {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }() // nothing can be lost, because a only sent requests
-	storetest.Roles(t, a)
+	storetest.AwaitRoles(t, a)
 	return access
 }
 
@@ -170,7 +170,7 @@ func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
 	go func() { done <- st.RunMember(ctx, p.Args[len(p.Args)-1]) }()
 	end = sync.OnceFunc(func() {
 		cancel()
-		storetest.Ended(t, p.Name, done)
+		storetest.AwaitEnd(t, p.Name, done)
 	})
 	t.Cleanup(end)
 	return end

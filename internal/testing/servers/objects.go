@@ -36,7 +36,7 @@ type ObjectServer struct {
 // test. If the server is not installed and cannot be built, the test is skipped.
 func StartS3(t testing.TB, region string) *ObjectServer {
 	t.Helper()
-	path, address, dir := built(t, VersityGWSource), freeAddress(t), t.TempDir()
+	path, address, dir := buildOrSkip(t, VersityGWSource), freeAddress(t), t.TempDir()
 	s := &ObjectServer{Endpoint: "http://" + address, Dir: filepath.Join(dir, "buckets")}
 	for _, folder := range []string{s.Dir, filepath.Join(dir, "metadata")} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
@@ -44,7 +44,7 @@ func StartS3(t testing.TB, region string) *ObjectServer {
 		}
 	}
 	s.start = func(t testing.TB) host.Process {
-		return started(t, address, host.Command{
+		return startAndAwait(t, address, host.Command{
 			Path: path, Dir: dir,
 			Args: []string{"--port", address, "--region", region, "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir},
 			Env:  []string{"ROOT_ACCESS_KEY=" + Access, "ROOT_SECRET_KEY=" + Secret},
@@ -72,5 +72,5 @@ func (s *ObjectServer) Start(t testing.TB) {
 // Kill kills the server without warning, like a crash.
 func (s *ObjectServer) Kill(t testing.TB) {
 	t.Helper()
-	killed(s.process)
+	kill(s.process)
 }

@@ -33,7 +33,7 @@ type PatroniConfig struct {
 // skipped if Patroni or PostgreSQL is not installed.
 func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 	t.Helper()
-	patroni, postgres := installed(t)
+	patroni, postgres := installedPatroni(t)
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 2*c.Members)
 	if err != nil {
 		t.Fatal(err)
@@ -97,8 +97,8 @@ func (c *PatroniCluster) Write(t testing.TB) {
 	})
 }
 
-// installed returns the path of Patroni's program and the folder of PostgreSQL's programs.
-func installed(t testing.TB) (patroni, postgres string) {
+// installedPatroni returns the path of Patroni's program and the folder of PostgreSQL's programs.
+func installedPatroni(t testing.TB) (patroni, postgres string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package settle
 
-// Raced reports whether the race detector is enabled.
-const Raced = false
+// RaceEnabled reports whether the race detector is enabled.
+const RaceEnabled = false

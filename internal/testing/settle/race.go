@@ -2,6 +2,6 @@
 
 package settle
 
-// Raced reports whether the race detector is enabled. The detector makes simulated time take ten
+// RaceEnabled reports whether the race detector is enabled. The detector makes simulated time take ten
 // times as long, and allocates memory that the program does not allocate otherwise.
-const Raced = true
+const RaceEnabled = true

@@ -2,22 +2,22 @@ package settle
 
 import "testing"
 
-// Unraced skips a test if the race detector is enabled. It is for tests that use a single
+// SkipUnderRace skips a test if the race detector is enabled. It is for tests that use a single
 // goroutine, or several that share no data: the detector cannot find a race there, but makes the
 // test ten times as slow. It is also for tests that count allocations, because the detector
-// allocates memory. `make unit` finds the callers of Unraced and runs them without the detector.
-func Unraced(t testing.TB) {
+// allocates memory. `make unit` finds the callers of SkipUnderRace and runs them without the detector.
+func SkipUnderRace(t testing.TB) {
 	t.Helper()
-	if Raced {
+	if RaceEnabled {
 		t.Skip("make unit runs it without the race detector")
 	}
 }
 
-// Drawn returns the number of random cases that a test runs: `raced` if the race detector is
+// RandomCases returns the number of random cases that a test runs: `raced` if the race detector is
 // enabled, otherwise `all`. `make unit` also runs the callers without the detector.
-func Drawn(all, raced int) int {
-	if Raced {
-		return raced
+func RandomCases(full, underRace int) int {
+	if RaceEnabled {
+		return underRace
 	}
-	return all
+	return full
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Spans is a function that returns the next time span during which a thread does not run. Each call
+// NextSpan is a function that returns the next time span during which a thread does not run. Each call
 // returns a later span.
-type Spans func() (from, to int64)
+type NextSpan func() (from, to int64)
 
-// Every returns Spans of the given length (in nanoseconds) that start at random times, on average
+// RandomSpans returns Spans of the given length (in nanoseconds) that start at random times, on average
 // one per period.
-func Every(period, length float64, seed uint64) Spans {
+func RandomSpans(period, length float64, seed uint64) NextSpan {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
 		at += -math.Log(1-keys.RandomUnit(seed, n)) * period
@@ -23,9 +23,9 @@ func Every(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Regularly returns Spans of the given length (in nanoseconds), one in each period. The first span
+// PeriodicSpans returns Spans of the given length (in nanoseconds), one in each period. The first span
 // starts at a random time.
-func Regularly(period, length float64, seed uint64) Spans {
+func PeriodicSpans(period, length float64, seed uint64) NextSpan {
 	at := float64(origin) + keys.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {
 		at += period
@@ -39,7 +39,7 @@ func Regularly(period, length float64, seed uint64) Spans {
 // real-time program that uses the CPU.
 type Interrupted struct {
 	Quiet
-	Spans          Spans
+	Spans          NextSpan
 	Steal, Preempt bool
 
 	from, to int64

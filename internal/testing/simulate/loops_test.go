@@ -58,7 +58,7 @@ func drawn(r *rand.Rand) shape {
 	l := closed(1+r.IntN(12), 0, 0)
 	l.Clients = l.Connections + r.IntN(50)
 	s := shape{members: 1 + r.IntN(3), server: func() simulate.Server {
-		return &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.1, Seed: 3}}
+		return &simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6, Spread: 0.1, Seed: 3}}
 	}}
 	if r.IntN(3) == 0 {
 		s.inFlight = 1
@@ -92,7 +92,7 @@ func drawn(r *rand.Rand) shape {
 // a load.
 func TestNumberOfLoopsChangesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for range settle.Drawn(24, 3) {
+	for range settle.RandomCases(24, 3) {
 		s := drawn(r)
 		one := s.run(t, 1)
 		for _, loops := range []int{2, 4, 8} {
@@ -106,8 +106,8 @@ func TestNumberOfLoopsChangesNothing(t *testing.T) {
 				checkSame(t, s, loops, "operations due", float64(m.Due), float64(one.Due), 0)
 			}
 			checkSame(t, s, loops, "errors", float64(m.Failed()), float64(one.Failed()), 3)
-			checkSame(t, s, loops, "held back by the limit", float64(m.Capped), float64(one.Capped), 0.01*float64(one.Due))
-			checkSame(t, s, loops, "waited for a connection", float64(m.NoRoom), float64(one.NoRoom), 0.05*float64(one.Due))
+			checkSame(t, s, loops, "held back by the limit", float64(m.WaitedForLimit), float64(one.WaitedForLimit), 0.01*float64(one.Due))
+			checkSame(t, s, loops, "waited for a connection", float64(m.WaitedForConnection), float64(one.WaitedForConnection), 0.05*float64(one.Due))
 			if s.load.Total > 0 && m.Due != s.load.Total {
 				t.Errorf("%v, %d loops: %d were due", s, loops, m.Due)
 			}
@@ -128,7 +128,7 @@ func TestUnequalLoopsShareATotal(t *testing.T) {
 	l := closed(5, 50, 0)
 	l.Warmup, l.Total = 0, 100_000
 	s := shape{load: l, members: 1, server: func() simulate.Server {
-		return &simulate.Delaying{Times: simulate.Times{Median: 1e6}}
+		return &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6}}
 	}}
 	for _, loops := range []int{1, 2, 4} {
 		m := s.run(t, loops)
@@ -146,11 +146,11 @@ func TestOtherConnectionsTakeOver(t *testing.T) {
 		l := closed(3, 0, 4*time.Second)
 		l.Arrival, l.Rate.PerSecond, l.Clients = scenario.Constant, 300, 0
 		s := shape{load: l, members: 3}
-		world := leaving{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}
+		world := leaving{&simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6}}}
 		s.server = func() simulate.Server { return world }
 		l.Threads = loops
 		w := simulate.New(loops, 20_000, world, quiet(1))
-		w.Cut(3e9, "m1")
+		w.CloseConnections(3e9, "m1")
 		r, err := runIn(w, simulate.Store{}, l, "m1", "m2", "m3")
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestOtherConnectionsTakeOver(t *testing.T) {
 		if m.Due != 1200 || m.Outcomes[kv.OK] < 1199 {
 			t.Errorf("%d loops: due %d, outcomes %v: the others did not take it", loops, m.Due, m.Outcomes)
 		}
-		if p99 := m.Merged().Response.ValueAtQuantile(99); p99 > 2*1.04e6 {
+		if p99 := m.MergedCell().Response.ValueAtQuantile(99); p99 > 2*1.04e6 {
 			t.Errorf("%d loops: p99 is %d ns", loops, p99)
 		}
 	}
@@ -193,7 +193,7 @@ func TestRefusedClientsRestInAllLoops(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)
 		s := shape{load: l, members: 1, server: func() simulate.Server {
-			return closing{&simulate.Delaying{Times: simulate.Times{Median: 2e6}}}
+			return closing{&simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6}}}
 		}}
 		m := s.run(t, loops)
 		near(t, "the share of errors", float64(m.Failed())/float64(m.Due), 0.1, 0.05)

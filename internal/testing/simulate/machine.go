@@ -78,7 +78,7 @@ type Shared struct {
 	// Busy reports whether the other program needs the CPU at the given time.
 	Busy func(at int64) bool
 
-	ran float64 // used part of the slice, in nanoseconds
+	sliceUsed float64 // used part of the slice, in nanoseconds
 }
 
 // Run waits for the other program when the thread has used up its slice.
@@ -88,9 +88,9 @@ func (m *Shared) Run(at, ns int64) int64 {
 		if !m.Busy(at) {
 			return at + ns
 		}
-		rest := int64(m.Slice - m.ran)
+		rest := int64(m.Slice - m.sliceUsed)
 		if ns < rest {
-			m.ran += float64(ns)
+			m.sliceUsed += float64(ns)
 			return at + ns
 		}
 		ns -= max(rest, 0)
@@ -110,7 +110,7 @@ func (m *Shared) Wake(at int64) int64 {
 }
 
 func (m *Shared) wait(at int64, ns float64) int64 {
-	m.ran = 0
+	m.sliceUsed = 0
 	m.used.RunDelay += int64(ns)
 	m.used.Slices++
 	return at + int64(ns)
@@ -124,13 +124,13 @@ type Throttled struct {
 	Quota, Period int64 // nanoseconds
 	OtherCPU      float64
 
-	period int64 // number of the current period
-	left   int64 // rest of the quota in that period
+	period    int64 // number of the current period
+	quotaLeft int64 // rest of the quota in that period
 }
 
 func (m *Throttled) refill(at int64) {
 	if p := at / m.Period; p != m.period {
-		m.period, m.left = p, int64(float64(m.Quota)*(1-m.OtherCPU))
+		m.period, m.quotaLeft = p, int64(float64(m.Quota)*(1-m.OtherCPU))
 	}
 }
 
@@ -139,13 +139,13 @@ func (m *Throttled) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for {
 		m.refill(at)
-		if ns <= m.left {
-			m.left -= ns
+		if ns <= m.quotaLeft {
+			m.quotaLeft -= ns
 			return at + ns
 		}
-		ns -= m.left
-		at += m.left
-		m.left = 0
+		ns -= m.quotaLeft
+		at += m.quotaLeft
+		m.quotaLeft = 0
 		at = m.nextPeriod(at)
 	}
 }
@@ -161,7 +161,7 @@ func (m *Throttled) nextPeriod(at int64) int64 {
 // Wake returns a time in the next period if the quota of this period is used up.
 func (m *Throttled) Wake(at int64) int64 {
 	at = m.Quiet.Wake(at)
-	if m.refill(at); m.left > 0 {
+	if m.refill(at); m.quotaLeft > 0 {
 		return at
 	}
 	return m.nextPeriod(at)

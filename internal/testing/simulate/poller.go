@@ -22,8 +22,8 @@ const (
 
 // markReady records that a connection may be ready. The caller must hold the lock.
 func (p *poller) markReady(i int, at int64) {
-	if c := &p.conns[i]; !c.listed {
-		c.listed = true
+	if c := &p.conns[i]; !c.isPending {
+		c.isPending = true
 		p.pending = append(p.pending, i)
 	}
 	p.wake(at)
@@ -76,7 +76,7 @@ func (p *poller) Wake() {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	p.woken = true
-	if !p.world.begun {
+	if !p.world.allWaiting {
 		return // when the world begins, the loop wakes, whether or not it already waits now
 	}
 	// The loop wakes at the current time of the loop that woke it.
@@ -93,14 +93,14 @@ func (p *poller) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	p.spend(waitCost)
-	if ready = p.scan(ready); len(ready) > 0 || p.woken && p.world.begun || until <= p.now {
-		p.woken = p.woken && !p.world.begun
+	if ready = p.scan(ready); len(ready) > 0 || p.woken && p.world.allWaiting || until <= p.now {
+		p.woken = p.woken && !p.world.allWaiting
 		return ready
 	}
 	p.machine.Sleep(p.now)
 	p.until, p.wakeAt = until, never
 	p.pause()
-	p.woken = p.woken && !p.world.begun
+	p.woken = p.woken && !p.world.allWaiting
 	return p.scan(ready)
 }
 
@@ -111,14 +111,14 @@ func (p *poller) scan(ready []poll.Ready) []poll.Ready {
 		c := &p.conns[i]
 		if c.dialed {
 			c.dialed = false
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed, Err: c.dialErr})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Dialed, Err: c.dialErr})
 		}
 		if c.open && (len(c.in) > 0 || c.ended != nil) {
-			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
+			ready = append(ready, poll.Ready{Conn: i, Reason: poll.Readable})
 			kept = append(kept, i)
 			continue
 		}
-		c.listed = false
+		c.isPending = false
 	}
 	p.pending = kept
 	return ready
@@ -140,7 +140,7 @@ func (p *poller) Dial(i int, endpoint string) {
 			return
 		}
 		c.dialErr = nil
-		if d, ok := w.server.(Dialled); ok {
+		if d, ok := w.server.(DialRefuser); ok {
 			c.dialErr = d.Dial(at, endpoint)
 		}
 		c.open, c.dialed = c.dialErr == nil, true
@@ -148,15 +148,15 @@ func (p *poller) Dial(i int, endpoint string) {
 	})
 }
 
-// Dialled is an optional interface for a Server that can refuse connections.
-type Dialled interface {
+// DialRefuser is an optional interface for a Server that can refuse connections.
+type DialRefuser interface {
 	// Dial returns the error of a connection attempt, or nil if the connection succeeds.
 	Dial(at int64, endpoint string) error
 }
 
 func (p *poller) reset(i int) {
 	c := &p.conns[i]
-	*c = conn{gen: c.gen + 1, listed: c.listed}
+	*c = conn{gen: c.gen + 1, isPending: c.isPending}
 }
 
 func (p *poller) Read(i int, b []byte) (int, error) {
@@ -219,8 +219,8 @@ func (p *poller) send(i int, r Request) {
 	})
 }
 
-// Cut makes the server close all connections to an endpoint at the given time.
-func (w *World) Cut(at int64, endpoint string) {
+// CloseConnections makes the server close all connections to an endpoint at the given time.
+func (w *World) CloseConnections(at int64, endpoint string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.schedule(at, func(at int64) {

@@ -24,7 +24,7 @@ func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared
 func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
-		return simulate.Interrupted{Quiet: still, Spans: simulate.Every(1e9, 100e6, 5), Steal: steal}
+		return simulate.Interrupted{Quiet: still, Spans: simulate.RandomSpans(1e9, 100e6, 5), Steal: steal}
 	}
 	shared := func(refused float64) simulate.Shared {
 		return simulate.Shared{Quiet: still, Slice: 3e6, Other: 3e6, Refused: refused, Busy: func(int64) bool { return true }}
@@ -47,9 +47,9 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 		}, 0.85, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.1, Seed: 3}}
+			server := &simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6, Spread: 0.1, Seed: 3}}
 			m := run(t, closed(4, 8, 5*time.Second), server, func(int) simulate.Machine { return tt.machine() })
-			d := &m.Disturbed
+			d := &m.Disturbance
 			n := float64(d.Sampled.TotalCount())
 			added := n * (d.Sampled.Mean() - d.Undisturbed.Mean())
 			waited := float64(d.RunWait)
@@ -74,10 +74,10 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 func TestOpenLoopDoesNotReadRunDelay(t *testing.T) {
 	l := closed(4, 0, 2*time.Second)
 	l.Arrival, l.Rate.PerSecond = scenario.Constant, 1000
-	m := run(t, l, &simulate.Delaying{Times: simulate.Times{Median: 2e6, Seed: 3}}, func(int) simulate.Machine {
+	m := run(t, l, &simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6, Seed: 3}}, func(int) simulate.Machine {
 		return &simulate.Shared{Slice: 3e6, Other: 3e6, Refused: 0.5, Busy: func(int64) bool { return true }}
 	})
-	if m.Disturbed.RunWait != 0 || m.Disturbed.Own.Max() < 100_000 {
-		t.Errorf("it waited for %d ns, and was late by %d", m.Disturbed.RunWait, m.Disturbed.Own.Max())
+	if m.Disturbance.RunWait != 0 || m.Disturbance.OwnDelay.Max() < 100_000 {
+		t.Errorf("it waited for %d ns, and was late by %d", m.Disturbance.RunWait, m.Disturbance.OwnDelay.Max())
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Times generates a server's response times. The n-th time depends only on n and Seed. The times
+// ResponseTimes generates a server's response times. The n-th time depends only on n and Seed. The times
 // have a log-normal distribution with the median Median (in nanoseconds) and the standard deviation
 // Spread of the logarithm. Every n-th time, with n = Every, is multiplied by Long. If Every is 0,
 // no time is multiplied.
-type Times struct {
+type ResponseTimes struct {
 	Median, Spread float64
 	Every          uint64
 	Long           float64
@@ -20,7 +20,7 @@ type Times struct {
 	n              uint64
 }
 
-func (t *Times) next() int64 {
+func (t *ResponseTimes) next() int64 {
 	t.n++
 	// The Box-Muller transform.
 	u, v := keys.RandomUnit(t.Seed, 2*t.n), keys.RandomUnit(t.Seed, 2*t.n+1)
@@ -33,7 +33,7 @@ func (t *Times) next() int64 {
 }
 
 // Mean returns the mean time.
-func (t *Times) Mean() float64 {
+func (t *ResponseTimes) Mean() float64 {
 	mean := t.Median * math.Exp(t.Spread*t.Spread/2)
 	if t.Every > 0 {
 		mean *= 1 + (t.Long-1)/float64(t.Every)
@@ -43,7 +43,7 @@ func (t *Times) Mean() float64 {
 
 // Delaying is a server that responds to each request after a time from Times, no matter how many
 // requests are in progress.
-type Delaying struct{ Times Times }
+type Delaying struct{ Times ResponseTimes }
 
 // Serve responds after the next time from Times.
 func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
@@ -53,12 +53,12 @@ func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 // Queueing is a server with several workers. Each worker serves one request at a time, which limits
 // the throughput.
 type Queueing struct {
-	Times Times
+	Times ResponseTimes
 	free  []int64 // the time at which each worker becomes free
 }
 
 // NewQueueing returns a server with the given number of workers.
-func NewQueueing(workers int, times Times) *Queueing {
+func NewQueueing(workers int, times ResponseTimes) *Queueing {
 	return &Queueing{Times: times, free: make([]int64, workers)}
 }
 

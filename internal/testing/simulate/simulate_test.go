@@ -55,17 +55,17 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 
 func TestServersHaveTheirTimes(t *testing.T) {
 	delaying := func() simulate.Server {
-		return &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.2, Seed: 3}}
+		return &simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6, Spread: 0.2, Seed: 3}}
 	}
 	queueing := func() simulate.Server {
-		return simulate.NewQueueing(4, simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3})
+		return simulate.NewQueueing(4, simulate.ResponseTimes{Median: 1e6, Spread: 0.2, Seed: 3})
 	}
 	for _, loops := range []int{1, 2} {
 		l := closed(10, 20, 5*time.Second)
 		l.Threads = loops
 		m := run(t, l, delaying(), quiet(1))
 		near(t, "the throughput of 20 clients at 2.1 ms", float64(m.Done)/m.Seconds, 20/2.1e-3, 0.02)
-		near(t, "the median", float64(m.Merged().Service.ValueAtQuantile(50)), 2.05e6, 0.02)
+		near(t, "the median", float64(m.MergedCell().Service.ValueAtQuantile(50)), 2.05e6, 0.02)
 		m = run(t, l, queueing(), quiet(1))
 		near(t, "the throughput of 4 workers at 1.02 ms", float64(m.Done)/m.Seconds, 4/1.02e-3, 0.02)
 	}
@@ -75,12 +75,12 @@ func TestTrialsAreReproducible(t *testing.T) {
 	one := func() *measure.Totals {
 		l := closed(7, 21, 2*time.Second)
 		l.Threads = 3
-		return run(t, l, simulate.NewQueueing(4, simulate.Times{Median: 1e6, Spread: 0.5, Seed: 3}), func(i int) simulate.Machine {
-			return &simulate.Interrupted{Quiet: simulate.Quiet{Jitter: 5_000, Seed: uint64(i)}, Spans: simulate.Every(100e6, 10e6, uint64(i))}
+		return run(t, l, simulate.NewQueueing(4, simulate.ResponseTimes{Median: 1e6, Spread: 0.5, Seed: 3}), func(i int) simulate.Machine {
+			return &simulate.Interrupted{Quiet: simulate.Quiet{Jitter: 5_000, Seed: uint64(i)}, Spans: simulate.RandomSpans(100e6, 10e6, uint64(i))}
 		})
 	}
 	a, b := one(), one()
-	if a.Due != b.Due || a.Done != b.Done || !a.Merged().Service.Equals(b.Merged().Service) {
+	if a.Due != b.Due || a.Done != b.Done || !a.MergedCell().Service.Equals(b.MergedCell().Service) {
 		t.Errorf("two runs differ: %d and %d due, %d and %d done", a.Due, b.Due, a.Done, b.Done)
 	}
 }
@@ -95,7 +95,7 @@ func (refusing) Dial(int64, string) error { return errors.New("no connection is 
 func TestRefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
-	w := simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}, quiet(1))
+	w := simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6}}}, quiet(1))
 	if _, err := runIn(w, simulate.Store{}, l, "m1"); err == nil || !strings.Contains(err.Error(), "no connection is accepted") {
 		t.Errorf("the load ended with %v", err)
 	}
@@ -104,7 +104,7 @@ func TestRefusedLoadEnds(t *testing.T) {
 // A machine's counters include the CPU time that the machine withholds from the thread.
 func TestMachinesCountWithheldTime(t *testing.T) {
 	for name, m := range map[string]simulate.Machine{
-		"interrupted": &simulate.Interrupted{Spans: simulate.Every(1e9, 1e8, 1), Steal: true},
+		"interrupted": &simulate.Interrupted{Spans: simulate.RandomSpans(1e9, 1e8, 1), Steal: true},
 		"shared":      &simulate.Shared{Slice: 3e6, Other: 3e6, Busy: func(int64) bool { return true }},
 		"throttled":   &simulate.Throttled{Quota: 50e6, Period: 100e6},
 	} {

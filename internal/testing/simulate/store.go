@@ -28,9 +28,9 @@ func (Store) Name() string { return "simulated" }
 // Capabilities returns the capabilities: puts, and local reads whose responses contain no value.
 func (s Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
-		Operations: map[kv.Kind]string{kv.Put: "a tag"},
-		Reads:      map[kv.Consistency]string{kv.Local: "none"},
-		InFlight:   s.InFlight,
+		Operations:  map[kv.Kind]string{kv.Put: "a tag"},
+		Reads:       map[kv.Consistency]string{kv.Local: "none"},
+		MaxInFlight: s.InFlight,
 	}
 }
 
@@ -57,11 +57,11 @@ func (Store) Promises() store.Promises { return store.Promises{} }
 
 type noAdmin struct{}
 
-func (noAdmin) Status(context.Context) (store.Status, error)    { return store.Status{}, errSimulated }
-func (noAdmin) Members(context.Context) ([]store.Member, error) { return nil, errSimulated }
-func (noAdmin) Close() error                                    { return nil }
-func (noAdmin) Role(context.Context, int) store.Member          { return store.Member{Err: errSimulated} }
-func (noAdmin) UserUnchecked(context.Context) (string, error)   { return "", nil }
+func (noAdmin) Status(context.Context) (store.Status, error)        { return store.Status{}, errSimulated }
+func (noAdmin) Members(context.Context) ([]store.Member, error)     { return nil, errSimulated }
+func (noAdmin) Close() error                                        { return nil }
+func (noAdmin) Role(context.Context, int) store.Member              { return store.Member{Err: errSimulated} }
+func (noAdmin) UncheckedUserReason(context.Context) (string, error) { return "", nil }
 
 // Codecs returns the protocol's codecs.
 func (s Store) Codecs(store.Access) store.Codecs {
@@ -69,7 +69,7 @@ func (s Store) Codecs(store.Access) store.Codecs {
 	if room == 0 {
 		room = 1 << 20
 	}
-	return func(store.Dialed) store.Codec { return &codec{room: room, place: map[uint32]bool{}} }
+	return func(store.ConnectionInfo) store.Codec { return &codec{room: room, place: map[uint32]bool{}} }
 }
 
 type codec struct {
@@ -106,7 +106,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 		delete(c.place, tag)
 		ev := store.Event{Tag: tag, Outcome: kv.Outcome(in[4]), Member: 1, Term: 1}
 		if given {
-			ev.What = store.Late
+			ev.Type = store.LateResponse
 		}
 		to = append(to, ev)
 	}

@@ -41,14 +41,14 @@ type World struct {
 	wire     int64 // latency of a message in one direction, in nanoseconds
 	machines func(loop int) Machine
 
-	mu      sync.Mutex
-	pollers []*poller
-	loops   int // total number of loops
-	events  events
-	seq     uint64
-	last    int64 // time of the last event
-	begin   bool  // Begin was called
-	begun   bool  // Begin was called, and after that all loops waited at the same time
+	mu         sync.Mutex
+	pollers    []*poller
+	loops      int // total number of loops
+	events     events
+	seq        uint64
+	last       int64 // time of the last event
+	begin      bool  // Begin was called
+	allWaiting bool  // Begin was called, and after that all loops waited at the same time
 }
 
 // New returns a world for the given number of event loops. Each loop runs on the Machine that the
@@ -81,7 +81,7 @@ func (w *World) Now() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	latest := max(origin, w.last)
-	if !w.begun {
+	if !w.allWaiting {
 		return latest
 	}
 	for _, p := range w.pollers {
@@ -140,8 +140,8 @@ func (w *World) advance() {
 	for {
 		var next *poller
 		soonest := int64(never)
-		if w.begin && !w.begun && !slices.ContainsFunc(w.pollers, func(p *poller) bool { return p.state == running }) {
-			w.begun = true
+		if w.begin && !w.allWaiting && !slices.ContainsFunc(w.pollers, func(p *poller) bool { return p.state == running }) {
+			w.allWaiting = true
 			for _, p := range w.pollers {
 				if p.woken {
 					p.wake(p.now)
@@ -153,7 +153,7 @@ func (w *World) advance() {
 			case running:
 				return
 			case waiting:
-				if at := p.dueToWake(w.begun); at < soonest {
+				if at := p.earliestWake(w.allWaiting); at < soonest {
 					next, soonest = p, at
 				}
 			}
@@ -201,20 +201,20 @@ type poller struct {
 }
 
 type conn struct {
-	open     bool
-	gen      int
-	endpoint string
-	in       []byte
-	arrived  int64 // when the last bytes of in arrived
-	ended    error
-	dialed   bool
-	dialErr  error
-	listed   bool // the connection is in pending
+	open      bool
+	gen       int
+	endpoint  string
+	in        []byte
+	arrived   int64 // when the last bytes of in arrived
+	ended     error
+	dialed    bool
+	dialErr   error
+	isPending bool // the connection is in pending
 }
 
-// dueToWake returns the earliest known time at which the loop can continue, or never. The caller
+// earliestWake returns the earliest known time at which the loop can continue, or never. The caller
 // must hold the lock.
-func (p *poller) dueToWake(begun bool) int64 {
+func (p *poller) earliestWake(begun bool) int64 {
 	switch {
 	case p.wakeAt != never:
 		return p.wakeAt

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Agrees fails the test if a store's declared capabilities are incomplete or contradict the
+// CheckCapabilities fails the test if a store's declared capabilities are incomplete or contradict the
 // interfaces that it implements.
-func Agrees(t *testing.T, st store.Store) {
+func CheckCapabilities(t *testing.T, st store.Store) {
 	t.Helper()
 	can := st.Capabilities()
 	admin, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
@@ -47,15 +47,15 @@ func Agrees(t *testing.T, st store.Store) {
 			t.Errorf("it has %s reads, and a sentence why not", level)
 		}
 	}
-	for level, text := range can.ShortOf {
+	for level, text := range can.WeakerReads {
 		if can.Reads[level] == "" || text == "" || text[len(text)-1] == '.' {
 			t.Errorf("%v reads fall short of their name: %q", level, text)
 		}
 	}
-	if w := can.Watches; (can.Operations[kv.Watch] != "") != (w.Modes[w.Usual] != "") || w.Usual == kv.AnyWatch && len(w.Modes) > 0 {
+	if w := can.Watches; (can.Operations[kv.Watch] != "") != (w.Modes[w.Default] != "") || w.Default == kv.AnyWatch && len(w.Modes) > 0 {
 		t.Errorf("its watches are %+v", w)
 	}
-	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) && !can.OwnSessions {
+	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) && !can.SessionPerConnection {
 		t.Error("it keeps leases alive, but cannot grant any")
 	}
 }
@@ -70,7 +70,7 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	cancel()
 	supported := func(err error) bool { return !errors.Is(err, errors.ErrUnsupported) }
 	switch f {
-	case kv.RoleQuery, kv.Metrics, kv.LogSignals, kv.Order: // every store has these features
+	case kv.RoleQuery, kv.Metrics, kv.LogSignals, kv.WriteOrder: // every store has these features
 		has = true
 	case kv.LeaderTransfer:
 		has = operates
@@ -82,7 +82,7 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	case kv.Defragmentation:
 		has = operates && supported(operator.Defragment(ctx))
 	case kv.Learners:
-		has = operates && supported(operator.Dismiss(ctx, kv.MemberPlace{}))
+		has = operates && supported(operator.RemoveMember(ctx, kv.MemberPlace{}))
 	case kv.Hashes:
 		if has = operates; has {
 			_, err := operator.Hash(ctx)
@@ -95,7 +95,7 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	case kv.Leases:
 		_, has = a.(store.Leaser)
 	case kv.NullServer:
-		_, has = s.(store.NullServed)
+		_, has = s.(store.NullServerProvider)
 	default:
 		return false, false
 	}

@@ -16,22 +16,22 @@ import (
 // Conform tests a store with its real server. The store must have its declared capabilities. The
 // official client must be able to read what quorumbench writes, and vice versa.
 func Conform(t *testing.T, f Fixture) {
-	t.Run("capabilities", func(t *testing.T) { Agrees(t, f.Store) })
+	t.Run("capabilities", func(t *testing.T) { CheckCapabilities(t, f.Store) })
 	t.Run("one member", func(t *testing.T) {
 		s := f.Start(t, Options{})
 		Operations(t, f, s.Access)
 		c := newConformer(t, f, s.Access)
-		c.run("refused", c.refused)
+		c.run("refused", c.checkRefusals)
 		c.run("lost connections", c.lostConnections)
 		c.run("administration", c.administration)
-		c.run("from elsewhere", c.elsewhere)
+		c.run("from elsewhere", c.checkDialFunction)
 	})
 	can := f.Store.Capabilities()
 	if can.Has(kv.TLS) {
-		t.Run("tls", func(t *testing.T) { overTLS(t, f) })
+		t.Run("tls", func(t *testing.T) { testTLS(t, f) })
 	}
 	if can.Has(kv.Users) {
-		t.Run("user", func(t *testing.T) { withUser(t, f) })
+		t.Run("user", func(t *testing.T) { testUser(t, f) })
 	}
 	t.Run("three members", func(t *testing.T) { threeMembers(t, f) })
 }
@@ -117,8 +117,8 @@ func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// theirs reads a key with the official client, and returns the key's value and version.
-func (c *conformer) theirs(key string) ([]byte, int64) {
+// readOfficially reads a key with the official client, and returns the key's value and version.
+func (c *conformer) readOfficially(key string) ([]byte, int64) {
 	c.t.Helper()
 	value, version, err := c.client.Get(key)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *conformer) theirs(key string) ([]byte, int64) {
 // the key's version.
 func (c *conformer) checkValue(key string, want []byte) int64 {
 	c.t.Helper()
-	v, version := c.theirs(key)
+	v, version := c.readOfficially(key)
 	if version == 0 || !bytes.Equal(v, want) {
 		c.t.Fatalf("key %.40q: the official client reads %d bytes %.40q at %d, want %d", key, len(v), v, version, len(want))
 	}
@@ -144,9 +144,9 @@ func (c *conformer) checkValue(key string, want []byte) int64 {
 	return version
 }
 
-// wrote checks that a write changed the key to the given value, and that the version in the write's
+// checkWritten checks that a write changed the key to the given value, and that the version in the write's
 // response, if any, is the key's version. It returns that version.
-func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
+func (c *conformer) checkWritten(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
 	version := c.checkValue(key, value)
 	if e.Revision > 0 && e.Revision != version {
@@ -155,12 +155,12 @@ func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	return version
 }
 
-// conflict runs a compare-and-set whose version does not match, and checks that the response
+// checkConflict runs a compare-and-set whose version does not match, and checks that the response
 // contains the key's current version or marks it as unknown.
-func (c *conformer) conflict(key string, value []byte, version int64) {
+func (c *conformer) checkConflict(key string, value []byte, version int64) {
 	c.t.Helper()
 	e := c.want(kv.Conflict, CAS(key, value, version))
-	if _, now := c.theirs(key); e.Revision != Unknown && e.Revision != now {
+	if _, now := c.readOfficially(key); e.Revision != UnknownVersion && e.Revision != now {
 		c.t.Fatalf("key %.40q: the conflict says version %d, and it is %d", key, e.Revision, now)
 	}
 }
@@ -194,14 +194,14 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	for _, level := range c.levels {
 		c.want(kv.Miss, Get(key, level))
 	}
-	old := c.wrote(c.want(kv.OK, Put(key, value)), key, value)
-	other := another(value)
+	old := c.checkWritten(c.want(kv.OK, Put(key, value)), key, value)
+	other := differentValue(value)
 	if err := c.client.Put(key, other); err != nil {
 		c.t.Fatalf("key %.40q: the official client: %v", key, err)
 	}
 	version := c.checkValue(key, other)
-	if e := c.want(kv.OK, Put(key, other)); e.Extra != 0 {
-		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.Extra)
+	if e := c.want(kv.OK, Put(key, other)); e.ExtraRequests != 0 {
+		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.ExtraRequests)
 	}
 	version = max(version, c.checkValue(key, other))
 	if c.supports(kv.Range) {
@@ -210,21 +210,21 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 		}
 	}
 	if c.supports(kv.CAS) {
-		c.conflict(key, value, old)
-		c.conflict(key, value, 0)
-		c.wrote(c.want(kv.OK, CAS(key, value, version)), key, value)
-		c.unknown(key, other)
+		c.checkConflict(key, value, old)
+		c.checkConflict(key, value, 0)
+		c.checkWritten(c.want(kv.OK, CAS(key, value, version)), key, value)
+		c.checkUnknownVersion(key, other)
 	}
 	if !c.supports(kv.Delete) {
 		c.create(key+"-new", value)
 		c.create(key+"-newer", value)
 		return
 	}
-	c.deleted(key, 1)
-	if _, version := c.theirs(key); version != 0 {
+	c.checkDelete(key, 1)
+	if _, version := c.readOfficially(key); version != 0 {
 		c.t.Fatalf("key %.40q: the official client reads it after its delete", key)
 	}
-	c.deleted(key, 0)
+	c.checkDelete(key, 0)
 	for _, level := range c.levels {
 		c.want(kv.Miss, Get(key, level))
 	}
@@ -234,31 +234,31 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 	c.want(kv.Miss, Get(key, c.levels[0]))
 	if c.supports(kv.CAS) {
-		c.unknown(key, value)
-		c.deleted(key, 1)
+		c.checkUnknownVersion(key, value)
+		c.checkDelete(key, 1)
 	}
 }
 
-// unknown runs a compare-and-set whose expected version is Unknown. Either the codec first reads
+// checkUnknownVersion runs a compare-and-set whose expected version is Unknown. Either the codec first reads
 // the key's version, or the response is a conflict that contains the version.
-func (c *conformer) unknown(key string, value []byte) {
+func (c *conformer) checkUnknownVersion(key string, value []byte) {
 	c.t.Helper()
-	_, now := c.theirs(key)
-	e := c.w.Do(CAS(key, value, Unknown))
+	_, now := c.readOfficially(key)
+	e := c.w.Do(CAS(key, value, UnknownVersion))
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
 	// For an existing key, the read must be the only additional request. A missing key may need any
 	// number.
-	case e.Outcome != kv.OK || now > 0 && e.Extra != 1:
+	case e.Outcome != kv.OK || now > 0 && e.ExtraRequests != 1:
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}
-	c.wrote(e, key, value)
+	c.checkWritten(e, key, value)
 }
 
-// another returns a value that differs from the given value and is not longer, unless the given
+// differentValue returns a value that differs from the given value and is not longer, unless the given
 // value is empty. If the given value is text, the returned value is text, too.
-func another(value []byte) []byte {
+func differentValue(value []byte) []byte {
 	cut := value[:max(0, len(value)-1)]
 	for utf8.Valid(value) && !utf8.Valid(cut) {
 		cut = cut[:len(cut)-1]
@@ -273,13 +273,13 @@ func (c *conformer) create(key string, value []byte) {
 		c.want(kv.OK, Put(key, value))
 		return
 	}
-	c.conflict(key, value, 1)
-	c.wrote(c.want(kv.OK, CAS(key, value, 0)), key, value)
-	c.conflict(key, value, 0)
+	c.checkConflict(key, value, 1)
+	c.checkWritten(c.want(kv.OK, CAS(key, value, 0)), key, value)
+	c.checkConflict(key, value, 0)
 }
 
-// deleted deletes a key and checks the number of deleted keys, if the protocol returns it.
-func (c *conformer) deleted(key string, count int64) {
+// checkDelete deletes a key and checks the number of deleted keys, if the protocol returns it.
+func (c *conformer) checkDelete(key string, count int64) {
 	c.t.Helper()
 	if e := c.want(kv.OK, Delete(key)); e.Count != count && e.Count != -1 {
 		c.t.Fatalf("key %.40q: %d keys were deleted, want %d", key, e.Count, count)

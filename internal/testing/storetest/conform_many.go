@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// listed is the number of keys that agreeOnRanges writes and lists.
-const listed = 300
+// listedKeys is the number of keys that agreeOnRanges writes and lists.
+const listedKeys = 300
 
 func (c *conformer) rangeKey(i int) string {
 	if c.RangeKey != nil {
@@ -50,26 +50,26 @@ type interval struct {
 // agreeOnRanges writes keys, alternately with quorumbench and with the official client, and then
 // lists them.
 func (c *conformer) agreeOnRanges() {
-	for i := range listed {
+	for i := range listedKeys {
 		if i%2 == 0 {
 			c.want(kv.OK, Put(c.rangeKey(i), rangeValue(i)))
 		} else if err := c.client.Put(c.rangeKey(i), rangeValue(i)); err != nil {
 			c.t.Fatalf("%q: the official client: %v", c.rangeKey(i), err)
 		}
 	}
-	last := c.rangeKey(listed - 1)
+	last := c.rangeKey(listedKeys - 1)
 	all := []interval{
-		{"ranges/", "ranges0", 0, 0, listed},
+		{"ranges/", "ranges0", 0, 0, listedKeys},
 		{c.rangeKey(100), c.rangeKey(200), 0, 100, 100},
 		{"ranges/", "ranges0", 128, 0, 128},
 		{c.rangeKey(50), last + "\x00", 7, 50, 7},
-		{last, last + "\x00", 0, listed - 1, 1},
+		{last, last + "\x00", 0, listedKeys - 1, 1},
 		{c.rangeKey(7), "", 0, 7, 1},
 		{"none", "nonf", 0, 0, 0},
 		{"nowhere/a", "nowhere/b", 0, 0, 0},
 	}
 	if c.Slash {
-		all = append(all, interval{"/ranges/", "/ranges0", 0, 0, listed})
+		all = append(all, interval{"/ranges/", "/ranges0", 0, 0, listedKeys})
 	}
 	keys := &collector{}
 	collecting := Dial(c.t, c.Store, c.access)
@@ -89,68 +89,68 @@ func (c *conformer) agreeOnRanges() {
 	}
 }
 
-func (c *conformer) checkRange(of interval, e store.Event) {
+func (c *conformer) checkRange(keys interval, e store.Event) {
 	c.t.Helper()
-	if e.Count != int64(of.n) {
-		c.t.Errorf("%q to %q: %d keys, want %d", of.key, of.end, e.Count, of.n)
+	if e.Count != int64(keys.n) {
+		c.t.Errorf("%q to %q: %d keys, want %d", keys.key, keys.end, e.Count, keys.n)
 	}
-	if of.n == 0 || len(e.Key) == 0 {
+	if keys.n == 0 || len(e.Key) == 0 {
 		return // the interval is empty, or the response contains only a count
 	}
-	if string(e.Key) != c.spelt(of, of.first) || !bytes.Equal(e.Value, rangeValue(of.first)) || e.Revision == 0 {
-		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", of.key, of.end, e.Key, len(e.Value), c.spelt(of, of.first))
+	if string(e.Key) != c.spelledKey(keys, keys.first) || !bytes.Equal(e.Value, rangeValue(keys.first)) || e.Revision == 0 {
+		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", keys.key, keys.end, e.Key, len(e.Value), c.spelledKey(keys, keys.first))
 	}
 }
 
-// spelt returns the i-th listed key as the interval spells it: with a slash at the start if the
+// spelledKey returns the i-th listed key as the interval spells it: with a slash at the start if the
 // interval's keys have one.
-func (c *conformer) spelt(of interval, i int) string {
-	if strings.HasPrefix(of.key, "/") {
+func (c *conformer) spelledKey(keys interval, i int) string {
+	if strings.HasPrefix(keys.key, "/") {
 		return "/" + c.rangeKey(i)
 	}
 	return c.rangeKey(i)
 }
 
 // checkKeys checks that a list contains the interval's keys with their values, up to the limit.
-func (c *conformer) checkKeys(of interval, got *collector) {
+func (c *conformer) checkKeys(keys interval, got *collector) {
 	c.t.Helper()
-	if len(got.keys) == 0 && (of.n == 0 || of.end == "" || !c.can.Ascending) {
+	if len(got.keys) == 0 && (keys.n == 0 || keys.end == "" || !c.can.Ascending) {
 		return
 	}
 	want := map[string]int{}
-	for i := range listed {
+	for i := range listedKeys {
 		// With a limit, a store without key order may return any of the keys. Other stores
 		// must return the first keys.
-		key := c.spelt(of, i)
-		if of.n > 0 && i >= of.first && (i < of.first+of.n || !c.can.Ascending && key < of.end) {
+		key := c.spelledKey(keys, i)
+		if keys.n > 0 && i >= keys.first && (i < keys.first+keys.n || !c.can.Ascending && key < keys.end) {
 			want[key] = i
 		}
 	}
 	for i, key := range got.keys {
 		if n, ok := want[key]; !ok || !bytes.Equal(got.values[i], rangeValue(n)) {
-			c.t.Errorf("%q to %q: %q with %d bytes is among its keys", of.key, of.end, key, len(got.values[i]))
+			c.t.Errorf("%q to %q: %q with %d bytes is among its keys", keys.key, keys.end, key, len(got.values[i]))
 		}
 	}
-	if len(got.keys) != of.n && of.limit == 0 || c.can.Ascending && !slices.IsSorted(got.keys) {
-		c.t.Errorf("%q to %q: %d keys were handed out, want %d", of.key, of.end, len(got.keys), of.n)
+	if len(got.keys) != keys.n && keys.limit == 0 || c.can.Ascending && !slices.IsSorted(got.keys) {
+		c.t.Errorf("%q to %q: %d keys were handed out, want %d", keys.key, keys.end, len(got.keys), keys.n)
 	}
 }
 
 // rangeForms reads an interval with every form of range request.
-func (c *conformer) rangeForms(of interval, level kv.Consistency) {
+func (c *conformer) rangeForms(keys interval, level kv.Consistency) {
 	c.t.Helper()
 	ask := func(f store.RangeOp) store.Event {
-		f.Limit = of.limit
-		return c.want(kv.OK, Range(kv.Range, of.key, of.end, level, f))
+		f.Limit = keys.limit
+		return c.want(kv.OK, Range(kv.Range, keys.key, keys.end, level, f))
 	}
 	for _, f := range []store.RangeOp{{PageSize: 64}, {Streamed: true}} {
-		c.checkRange(of, ask(f))
+		c.checkRange(keys, ask(f))
 	}
-	if e := ask(store.RangeOp{KeysOnly: true}); e.Count != int64(of.n) || len(e.Value) != 0 {
-		c.t.Errorf("%q to %q: keys alone are %+v", of.key, of.end, e)
+	if e := ask(store.RangeOp{KeysOnly: true}); e.Count != int64(keys.n) || len(e.Value) != 0 {
+		c.t.Errorf("%q to %q: keys alone are %+v", keys.key, keys.end, e)
 	}
-	if e := ask(store.RangeOp{CountOnly: true}); of.limit == 0 && e.Count != int64(of.n) || len(e.Key) != 0 {
-		c.t.Errorf("%q to %q: the count is %+v", of.key, of.end, e)
+	if e := ask(store.RangeOp{CountOnly: true}); keys.limit == 0 && e.Count != int64(keys.n) || len(e.Key) != 0 {
+		c.t.Errorf("%q to %q: the count is %+v", keys.key, keys.end, e)
 	}
 }
 
@@ -196,7 +196,7 @@ func (c *conformer) agreeOnSTM() {
 
 // keepLeasesAlive grants, renews and revokes leases.
 func (c *conformer) keepLeasesAlive() {
-	if c.can.OwnSessions {
+	if c.can.SessionPerConnection {
 		for range 3 {
 			if e := c.want(kv.OK, KeepAlive(0)); e.Count <= 0 {
 				c.t.Errorf("a session is kept alive for no time: %+v", e)
@@ -245,7 +245,7 @@ func (c *conformer) agreeOnWatches() {
 	if c.can.Watches.Modes[kv.StreamWatch] == "" {
 		return
 	}
-	if c.can.InFlight == 1 {
+	if c.can.MaxInFlight == 1 {
 		c.agreeOnWatchesApart()
 		return
 	}
@@ -262,7 +262,7 @@ func (c *conformer) watchKeys(w *Wire) {
 		op.Tag = w.NextTag()
 		w.Codec.Submit(&op)
 	}
-	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
@@ -277,17 +277,17 @@ func (c *conformer) agreeOnStreams() {
 	var was store.Event
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
-		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version {
 			c.t.Fatalf("version %d of key %.40q: %+v", version, c.Keys[i], e)
 		}
-		if _, now := c.theirs(c.Keys[i]); now != 0 && now != e.Revision {
+		if _, now := c.readOfficially(c.Keys[i]); now != 0 && now != e.Revision {
 			c.t.Fatalf("key %.40q is at %d, and its event at %d", c.Keys[i], now, e.Revision)
 		}
 		if i%3 != 0 || version == 1 {
 			was = store.Event{}
 		}
-		if !bytes.Equal(e.Before, was.Value) || e.BeforeRevision != was.Revision || e.At < e.Revision || e.Member == 0 || e.Count != 0 {
+		if !bytes.Equal(e.PreviousValue, was.Value) || e.PreviousRevision != was.Revision || e.StoreRevision < e.Revision || e.Member == 0 || e.Count != 0 {
 			c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, c.Keys[i], was, e)
 		}
 		was = store.Event{Value: value, Revision: e.Revision}
@@ -304,9 +304,9 @@ func (c *conformer) agreeOnStreams() {
 		}
 		notified(i, 0, nil)
 	}
-	ask := store.Op{Kind: kv.Watch, Watch: &store.WatchOp{Stream: 1, Progress: true}}
+	ask := store.Op{Kind: kv.Watch, Watch: &store.WatchOp{Stream: 1, RequestProgress: true}}
 	w.Codec.Submit(&ask)
-	for _, e := range w.AwaitEvents(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
+	for _, e := range w.AwaitEvents(len(c.Keys)/2, func(e *store.Event) bool { return e.Type == store.WatchProgress }) {
 		if e.Watcher%2 != 1 || e.Revision < was.Revision {
 			c.t.Fatalf("at revision %d it had received all so far: %+v", was.Revision, e)
 		}
@@ -330,7 +330,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		}
 	}
 	last := int64(0)
-	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 || e.Version > 0 {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
@@ -338,11 +338,11 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
-		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 		if mode == kv.PersistentWatch && version > 0 {
 			version, value = -1, nil
 		}
-		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version || e.Revision <= last || e.At < e.Revision {
+		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version || e.Revision <= last || e.StoreRevision < e.Revision {
 			c.t.Fatalf("version %d of key %.40q, after revision %d: %+v", version, c.Keys[i], last, e)
 		}
 		last = e.Revision
@@ -359,9 +359,9 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		}
 		notified(i, 0, nil)
 	}
-	ask := store.Op{Kind: kv.Watch, Key: []byte(c.Keys[0]), Watch: &store.WatchOp{Progress: true}}
+	ask := store.Op{Kind: kv.Watch, Key: []byte(c.Keys[0]), Watch: &store.WatchOp{RequestProgress: true}}
 	w.Codec.Submit(&ask)
-	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.What == store.Seen }) {
+	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.WatchProgress }) {
 		if e.Revision < last {
 			c.t.Fatalf("at revision %d it had received all so far: %+v", last, e)
 		}
@@ -383,14 +383,14 @@ func (c *conformer) agreeOnEphemerals() {
 	if !ok {
 		c.t.Fatal("it has keys that end with a session, and a connection has none that could be closed")
 	}
-	c.deleted(c.Keys[0], 1)
-	made := w.Want(kv.Conflict, Ephemeral(c.Keys[1], nil)).At
+	c.checkDelete(c.Keys[0], 1)
+	made := w.Want(kv.Conflict, Ephemeral(c.Keys[1], nil)).StoreRevision
 	session.Close()
 	var ended store.Event
 	for {
 		events, err := w.Step()
 		for i := range events {
-			if events[i].What == store.Closed {
+			if events[i].Type == store.SessionClosed {
 				ended = events[i]
 			}
 		}
@@ -398,11 +398,11 @@ func (c *conformer) agreeOnEphemerals() {
 			break // the server closes the connection after the end of the session
 		}
 	}
-	if ends := c.Store.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
+	if ends := c.Store.Promises().Sources[history.EndsWithSession] != ""; ends && (ended.Type != store.SessionClosed || ended.Outcome != kv.OK || ended.StoreRevision <= made || session.Session() == 0) {
 		c.t.Fatalf("the end of session %x, behind revision %d, is answered by %+v", session.Session(), made, ended)
 	}
 	for _, key := range c.Keys {
-		if _, version := c.theirs(key); version != 0 {
+		if _, version := c.readOfficially(key); version != 0 {
 			c.t.Fatalf("key %.40q outlives its session", key)
 		}
 	}
@@ -430,14 +430,14 @@ func (c *conformer) agreeOnWatchesApart() {
 			if err := do(); err != nil {
 				c.t.Fatal(err)
 			}
-			e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
-			if e.Watcher != uint32(i) || string(e.Key) != key || !bytes.Equal(e.Value, value) || e.Version != version || e.Member == 0 || e.At < e.Revision {
+			e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
+			if e.Watcher != uint32(i) || string(e.Key) != key || !bytes.Equal(e.Value, value) || e.Version != version || e.Member == 0 || e.StoreRevision < e.Revision {
 				c.t.Fatalf("version %d of key %.40q: %+v", version, key, e)
 			}
 			if !before || version == 1 {
 				was = store.Event{}
 			}
-			if !bytes.Equal(e.Before, was.Value) || e.BeforeRevision != was.Revision {
+			if !bytes.Equal(e.PreviousValue, was.Value) || e.PreviousRevision != was.Revision {
 				c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, key, was, e)
 			}
 			was = store.Event{Value: value, Revision: e.Revision}

@@ -12,61 +12,61 @@ import (
 func (c *conformer) agreeOnOrder() {
 	const key = "order"
 	promises, last := c.Store.Promises(), int64(0)
-	if c.can.Reads[promises.Own] == "" || len(promises.Of) == 0 {
+	if c.can.Reads[promises.MemberReadLevel] == "" || len(promises.Sources) == 0 {
 		c.t.Errorf("members are read at a level that there is not: %+v", promises)
 	}
 	if promises.NoWriteRevisions {
 		for range 2 {
 			c.want(kv.OK, Put(key, []byte("v")))
 			c.want(kv.OK, Put(key, []byte("w")))
-			e := c.want(kv.OK, Get(key, promises.Own))
+			e := c.want(kv.OK, Get(key, promises.MemberReadLevel))
 			if e.Revision <= last {
 				c.t.Errorf("after a write the key is of revision %d, and it was of %d", e.Revision, last)
 			}
 			last = e.Revision
 		}
-		c.applied(last)
+		c.checkAppliedRevision(last)
 		return
 	}
 	goesOn := func(what string, e store.Event) {
-		if e.At <= last {
-			c.t.Errorf("a %s is at %d, and what was before it at %d", what, e.At, last)
+		if e.StoreRevision <= last {
+			c.t.Errorf("a %s is at %d, and what was before it at %d", what, e.StoreRevision, last)
 		}
-		last = e.At
+		last = e.StoreRevision
 	}
 	goesOn("put", c.want(kv.OK, Put(key, []byte("v"))))
 	wrote := c.want(kv.OK, Put(key, []byte("w")))
 	goesOn("put", wrote)
 	for _, level := range c.levels {
 		e := c.want(kv.OK, Get(key, level))
-		if e.At < last || cmp.Or(e.Mod, e.Revision) != wrote.At {
-			c.t.Errorf("a %v get at %d finds a version of %d and %d, which was written at %d", level, e.At, e.Revision, e.Mod, wrote.At)
+		if e.StoreRevision < last || cmp.Or(e.ModRevision, e.Revision) != wrote.StoreRevision {
+			c.t.Errorf("a %v get at %d finds a version of %d and %d, which was written at %d", level, e.StoreRevision, e.Revision, e.ModRevision, wrote.StoreRevision)
 		}
 	}
-	c.applied(last)
+	c.checkAppliedRevision(last)
 	if c.supports(kv.CAS) {
 		version := wrote.Revision
 		goesOn("compare-and-set", c.want(kv.OK, CAS(key, []byte("x"), version)))
-		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.At < last || promises.Conflicts && e.Revision != last {
-			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.At, e.Revision)
+		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.StoreRevision < last || promises.ConflictVersions && e.Revision != last {
+			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.StoreRevision, e.Revision)
 		}
 	}
 	if c.supports(kv.Delete) {
 		goesOn("delete", c.want(kv.OK, Delete(key)))
 		for _, level := range c.levels {
-			if e := c.want(kv.Miss, Get(key, level)); e.At < last {
-				c.t.Errorf("a %v get finds nothing at %d, and the key was deleted at %d", level, e.At, last)
+			if e := c.want(kv.Miss, Get(key, level)); e.StoreRevision < last {
+				c.t.Errorf("a %v get finds nothing at %d, and the key was deleted at %d", level, e.StoreRevision, last)
 			}
 		}
-		if e := c.want(kv.OK, Delete(key)); e.At < last {
-			c.t.Errorf("a delete of nothing is at %d, after one at %d", e.At, last)
+		if e := c.want(kv.OK, Delete(key)); e.StoreRevision < last {
+			c.t.Errorf("a delete of nothing is at %d, after one at %d", e.StoreRevision, last)
 		}
 	}
 }
 
-// applied checks that a member reports that it applied at least the given revision, which is the
+// checkAppliedRevision checks that a member reports that it applied at least the given revision, which is the
 // revision of an earlier response.
-func (c *conformer) applied(revision int64) {
+func (c *conformer) checkAppliedRevision(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {
 		c.t.Fatal(err)

@@ -24,9 +24,9 @@ func (c *conformer) admin() store.Admin {
 	return a
 }
 
-// refused checks that each refused operation has the right outcome and an error text, and that the
+// checkRefusals checks that each refused operation has the right outcome and an error text, and that the
 // server still serves the next operation.
-func (c *conformer) refused() {
+func (c *conformer) checkRefusals() {
 	for _, r := range append(slices.Clone(c.Refused), c.TooLarge) {
 		if r.Outcome == kv.OK {
 			continue
@@ -111,7 +111,7 @@ func (c *conformer) administration() {
 		}
 	}
 	if m, ok := a.(store.Operator); ok && c.can.Has(kv.Compaction) {
-		if revision, err := m.CompactBehind(c.t.Context(), 5); err != nil || revision <= 0 {
+		if revision, err := m.TrimHistory(c.t.Context(), 5); err != nil || revision <= 0 {
 			c.t.Errorf("compacted to %d: %v", revision, err)
 		}
 		if revision, err := m.Compact(c.t.Context()); err != nil || revision <= 0 {
@@ -121,12 +121,12 @@ func (c *conformer) administration() {
 			c.t.Error(err)
 		}
 	}
-	c.ownWork(a, &s)
+	c.checkMaintenance(a, &s)
 }
 
-// ownWork runs the store's own maintenance operations and undoes their effects. (The tests of
+// checkMaintenance runs the store's own maintenance operations and undoes their effects. (The tests of
 // package trial cover a store that reaches its quota.)
-func (c *conformer) ownWork(a store.Admin, s *store.Status) {
+func (c *conformer) checkMaintenance(a store.Admin, s *store.Status) {
 	c.t.Helper()
 	w, ok := a.(store.Operator)
 	for _, f := range []kv.Feature{kv.Snapshots, kv.Alarms, kv.AuthSwitch} {
@@ -136,7 +136,7 @@ func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 		if !ok {
 			c.t.Fatalf("it has %s, and is no store.Operator", f)
 		}
-		undo, err := w.Work(c.t.Context(), f, s.Members[0])
+		undo, err := w.PerformMaintenance(c.t.Context(), f, s.Members[0])
 		if err != nil {
 			c.t.Errorf("%s: %v", f, err)
 		}
@@ -153,16 +153,16 @@ func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	}
 }
 
-// elsewhere tests that the Admin opens all connections with the function Dial from the access
+// checkDialFunction tests that the Admin opens all connections with the function Dial from the access
 // settings. The endpoints are host names that cannot be resolved.
-func (c *conformer) elsewhere() {
+func (c *conformer) checkDialFunction() {
 	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
 	there := c.access.Endpoints[0]
-	to := map[string]string{nowhere: there, behind: c.access.Behind[there]}
+	to := map[string]string{nowhere: there, behind: c.access.Backends[there]}
 	access := c.access
-	access.Endpoints, access.Behind = []string{nowhere}, nil
+	access.Endpoints, access.Backends = []string{nowhere}, nil
 	if to[behind] != "" {
-		access.Behind = map[string]string{nowhere: behind}
+		access.Backends = map[string]string{nowhere: behind}
 	}
 	access.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", to[endpoint])
@@ -210,12 +210,12 @@ func (c *conformer) deletePrefix(d store.Cleaner) {
 	c.want(kv.Miss, Get("gone/1", c.levels[0]))
 }
 
-// overTLS tests the codec and the Admin over TLS. It also checks that operations on a connection
+// testTLS tests the codec and the Admin over TLS. It also checks that operations on a connection
 // without TLS fail.
-func overTLS(t *testing.T, f Fixture) {
+func testTLS(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{TLS: true})
 	if s == nil {
-		null, ok := f.Store.(store.NullServed)
+		null, ok := f.Store.(store.NullServerProvider)
 		if !ok {
 			t.Skip("the fixture has no server with TLS, and the store no null server")
 		}
@@ -246,9 +246,9 @@ func overTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// withUser tests that the cluster serves a user who has the required permissions, and that it
+// testUser tests that the cluster serves a user who has the required permissions, and that it
 // refuses users with a wrong password or none.
-func withUser(t *testing.T, f Fixture) {
+func testUser(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{User: true})
 	if s == nil {
 		t.Skip("the fixture has no server with authentication")
@@ -267,7 +267,7 @@ func withUser(t *testing.T, f Fixture) {
 	if got, err := a.Members(t.Context()); err != nil || len(got) != 1 {
 		t.Errorf("members %v: %v", got, err)
 	}
-	if why, plain := unchecked(t, a), uncheckedWithout(t, f); why != "" && why != plain || plain == "" {
+	if why, plain := uncheckedReason(t, a), uncheckedReasonWithoutAuth(t, f); why != "" && why != plain || plain == "" {
 		t.Errorf("the user is not checked: %q, and without authentication: %q", why, plain)
 	}
 	for _, a := range s.Denied {
@@ -283,19 +283,19 @@ func withUser(t *testing.T, f Fixture) {
 	c.want(kv.OK, Get("user", c.levels[0]))
 }
 
-// unchecked returns the reason why a cluster does not check the user in the access settings, or an
+// uncheckedReason returns the reason why a cluster does not check the user in the access settings, or an
 // empty string if the cluster checks the user.
-func unchecked(t *testing.T, a store.Admin) string {
+func uncheckedReason(t *testing.T, a store.Admin) string {
 	t.Helper()
-	why, err := a.UserUnchecked(t.Context())
+	why, err := a.UncheckedUserReason(t.Context())
 	if err != nil {
 		t.Error(err)
 	}
 	return why
 }
 
-// uncheckedWithout is like unchecked, but for a server without authentication.
-func uncheckedWithout(t *testing.T, f Fixture) string {
+// uncheckedReasonWithoutAuth is like unchecked, but for a server without authentication.
+func uncheckedReasonWithoutAuth(t *testing.T, f Fixture) string {
 	t.Helper()
 	access := f.Start(t, Options{}).Access
 	access.User, access.Password = "somebody", "secret"
@@ -304,7 +304,7 @@ func uncheckedWithout(t *testing.T, f Fixture) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }() // nothing can be lost, because a sends no further requests
-	return unchecked(t, a)
+	return uncheckedReason(t, a)
 }
 
 // threeMembers tests a cluster. Every member must respond at every consistency level and report its
@@ -316,7 +316,7 @@ func threeMembers(t *testing.T, f Fixture) {
 	}
 	c := newConformer(t, f, server.Access)
 	a := c.admin()
-	s, _ := Roles(t, a)
+	s, _ := AwaitRoles(t, a)
 	if s.Version == "" {
 		t.Errorf("status %+v", s)
 	}
@@ -352,7 +352,7 @@ func threeMembers(t *testing.T, f Fixture) {
 		}
 	}
 	if server.Kill != nil {
-		c.leaderKilled(a, server)
+		c.killLeader(a, server)
 	}
 }
 
@@ -363,11 +363,11 @@ func (c *conformer) accessTo(i int) store.Access {
 	return a
 }
 
-// leaderKilled kills the leader and checks that another member then serves requests. At first, the
+// killLeader kills the leader and checks that another member then serves requests. At first, the
 // member may respond with errors, which must have a text.
-func (c *conformer) leaderKilled(a store.Admin, server *Server) {
+func (c *conformer) killLeader(a store.Admin, server *Server) {
 	c.t.Helper()
-	_, leader := Roles(c.t, a)
+	_, leader := AwaitRoles(c.t, a)
 	i := slices.Index(c.access.Endpoints, leader)
 	server.Kill(i)
 	var survivor *Wire
@@ -385,7 +385,7 @@ func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 			c.t.Fatalf("a survivor answers %v without a text", e.Outcome)
 		}
 	}
-	s, _ := Roles(c.t, a)
+	s, _ := AwaitRoles(c.t, a)
 	if s.Members[i].Err == nil {
 		c.t.Errorf("a dead member answers %+v", s.Members[i])
 	}

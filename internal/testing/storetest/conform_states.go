@@ -14,26 +14,26 @@ func (c *conformer) agreeOnStates() {
 	for i, key := range c.Keys {
 		w := c.beginState(key, "")
 		for _, value := range [][]byte{fmt.Appendf(nil, "a%d", i), []byte("v"), bytes.Repeat([]byte("v"), 20_000)} {
-			c.theyPut(key, value)
+			c.putOfficially(key, value)
 			c.checkState(w, key, value, 1)
 		}
-		c.theyRemove(w, key)
+		c.deleteOfficially(w, key)
 		_ = w.Conn.Close() // closed before the end of the test, to limit the number of open connections
 	}
 	for _, key := range []string{"states/a", "states/b", "states/c"} {
-		c.theyPut(key, []byte("before"))
+		c.putOfficially(key, []byte("before"))
 	}
 	w := c.beginState("states/b", "states/e") // key a is outside the interval, and key d is created later
-	c.theyPut("states/a", []byte("outside"))
+	c.putOfficially("states/a", []byte("outside"))
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
 		// Each value is new, because watchers do not see the write of an unchanged value.
 		value := fmt.Appendf(nil, "%s now, %d", key, i)
-		c.theyPut(key, value)
+		c.putOfficially(key, value)
 		c.checkState(w, key, value, 1)
 	}
-	c.theyRemove(w, "states/c")
-	c.theyRemove(w, "states/b")
-	c.theyRemove(w, "states/d")
+	c.deleteOfficially(w, "states/c")
+	c.deleteOfficially(w, "states/b")
+	c.deleteOfficially(w, "states/d")
 }
 
 // beginState creates a watcher for an interval on a new connection.
@@ -44,7 +44,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 	op := Watch(7, 0, key, false)
 	op.Tag, op.Watch.End = w.NextTag(), []byte(end)
 	w.Codec.Submit(&op)
-	if e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK || e.Watcher != 7 || e.Tag != op.Tag || e.Revision == 0 {
+	if e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.OperationDone })[0]; e.Outcome != kv.OK || e.Watcher != 7 || e.Tag != op.Tag || e.Revision == 0 {
 		c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 	}
 	return w
@@ -52,28 +52,28 @@ func (c *conformer) beginState(key, end string) *Wire {
 
 // checkState checks a watcher's next event. The parameter `there` is 1 if the event must say that
 // the key exists, otherwise 0.
-func (c *conformer) checkState(w *Wire, key string, value []byte, there int64) {
+func (c *conformer) checkState(w *Wire, key string, value []byte, exists int64) {
 	c.t.Helper()
-	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
-	if e.Watcher != 7 || string(e.Key) != key || !bytes.Equal(e.Value, value) || min(e.Version, 1) != there {
+	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
+	if e.Watcher != 7 || string(e.Key) != key || !bytes.Equal(e.Value, value) || min(e.Version, 1) != exists {
 		c.t.Fatalf("key %.40q: %+v", key, e)
 	}
-	if _, now := c.theirs(key); now != 0 && now != e.Revision {
+	if _, now := c.readOfficially(key); now != 0 && now != e.Revision {
 		c.t.Fatalf("key %.40q is at %d, and its watcher received %d", key, now, e.Revision)
 	}
 }
 
-// theyPut writes a key with the official client.
-func (c *conformer) theyPut(key string, value []byte) {
+// putOfficially writes a key with the official client.
+func (c *conformer) putOfficially(key string, value []byte) {
 	c.t.Helper()
 	if err := c.client.Put(key, value); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// theyRemove deletes a key with the official client, if the store supports that, and checks the
+// deleteOfficially deletes a key with the official client, if the store supports that, and checks the
 // watcher's event.
-func (c *conformer) theyRemove(w *Wire, key string) {
+func (c *conformer) deleteOfficially(w *Wire, key string) {
 	c.t.Helper()
 	if !c.supports(kv.Delete) {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckSecretsStay checks that a client does not follow a redirect to another server, because that
+// CheckNoSecretsRedirected checks that a client does not follow a redirect to another server, because that
 // server would receive the secrets from the access settings. The parameter `field` is the name of
 // the request header that contains the secrets.
-func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
+func CheckNoSecretsRedirected(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get(field) }))
@@ -43,9 +43,9 @@ func CheckSecretsStay(t *testing.T, st store.Store, field string, access store.A
 	}
 }
 
-// mostTaken is the maximum number of bytes of an endless response that a client and the system's
+// maxReceived is the maximum number of bytes of an endless response that a client and the system's
 // buffers may receive.
-const mostTaken = 32 << 20
+const maxReceived = 32 << 20
 
 // CheckStatusBounded tests status requests. A client must refuse a small response that would become
 // huge when it is decompressed, and must stop reading an endless response. The responses are JSON:
@@ -69,7 +69,7 @@ func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 		"no end": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(begin))
 			for sent := 0; ; sent += len(blank) {
-				if sent > mostTaken {
+				if sent > maxReceived {
 					t.Errorf("no end: %d MiB are taken", sent>>20)
 					return
 				}

@@ -11,16 +11,16 @@ import (
 // HTTPStore is a store that speaks HTTP/1.1 and has a null server.
 type HTTPStore interface {
 	store.Store
-	store.NullServed
+	store.NullServerProvider
 }
 
-// NullOverHTTP tests a null server that speaks HTTP/1.1. The parameter `errors` lists the names of
+// CheckHTTPNullServer tests a null server that speaks HTTP/1.1. The parameter `errors` lists the names of
 // the errors that its scripts support.
-func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
+func CheckHTTPNullServer(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration", func(t *testing.T) { HTTPNullAdmin(t, st) })
 	t.Run("errors", func(t *testing.T) { HTTPErrors(t, st, errors) })
 	t.Run("faults", func(t *testing.T) { HTTPFaults(t, st) })
-	t.Run("administration of nothing", func(t *testing.T) { AdminOfNothing(t, st) })
+	t.Run("administration of nothing", func(t *testing.T) { CheckAdminWithoutServer(t, st) })
 }
 
 // HTTPErrors checks that a script with error=NAME causes the outcome NAME, for each of the given
@@ -84,8 +84,8 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 	}
 }
 
-// AdminOfNothing checks that administrative calls return an error if no server responds.
-func AdminOfNothing(t *testing.T, st HTTPStore) {
+// CheckAdminWithoutServer checks that administrative calls return an error if no server responds.
+func CheckAdminWithoutServer(t *testing.T, st HTTPStore) {
 	t.Helper()
 	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
 	if err != nil {

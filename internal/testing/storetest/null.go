@@ -10,7 +10,7 @@ import (
 )
 
 // ServeNull starts null servers until the test ends, and returns their endpoints.
-func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptions) (endpoints []string) {
+func ServeNull(t testing.TB, st store.NullServerProvider, members int, o store.NullOptions) (endpoints []string) {
 	t.Helper()
 	s, err := st.NullServer(o)
 	if err != nil {
@@ -30,37 +30,37 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	go func() { ended <- s.Serve(ctx, listeners) }()
 	t.Cleanup(func() {
 		cancel()
-		Ended(t, "the null server", ended)
+		AwaitEnd(t, "the null server", ended)
 	})
 	return endpoints
 }
 
-// mostInSmallPieces is the maximum length of a value that CheckNullServer receives in pieces of 7
+// maxInSmallPieces is the maximum length of a value that CheckNullServer receives in pieces of 7
 // bytes. Values of 500 KiB would take a minute.
-const mostInSmallPieces = 8 << 10
+const maxInSmallPieces = 8 << 10
 
 // CheckNullServer checks with the official client that the null server behaves like the real
 // server. It uses only the first keys and values of the fixture; the parameters `keys` and `values`
 // are their numbers. If the function `also` is not nil, CheckNullServer calls it for additional
 // checks.
-func CheckNullServer(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
+func CheckNullServer(t *testing.T, f Fixture, keys, values int, extraChecks func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
 	serve := func(t *testing.T, script string) store.Access {
 		t.Helper()
-		return store.Access{Endpoints: ServeNull(t, f.Store.(store.NullServed), 1, store.NullOptions{Memory: true, Script: script})}
+		return store.Access{Endpoints: ServeNull(t, f.Store.(store.NullServerProvider), 1, store.NullOptions{Memory: true, Script: script})}
 	}
 	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=101"} {
 		t.Run(name, func(t *testing.T) {
 			a := serve(t, script)
 			Operations(t, f, a)
-			if also != nil {
-				also(t, a)
+			if extraChecks != nil {
+				extraChecks(t, a)
 			}
 		})
 	}
 	t.Run("in small pieces", func(t *testing.T) {
-		f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(v []byte) bool { return len(v) > mostInSmallPieces })
+		f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(v []byte) bool { return len(v) > maxInSmallPieces })
 		newConformer(t, f, serve(t, "chunk=7")).agreeOnKeys()
 	})
 }

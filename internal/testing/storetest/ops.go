@@ -7,8 +7,8 @@ import (
 
 // This file contains constructors for the operations that Conform and the stores' own tests submit.
 
-// Unknown is the version for a CAS that must read the version first.
-const Unknown = -1
+// UnknownVersion is the version for a CAS that must read the version first.
+const UnknownVersion = -1
 
 // Put returns an operation that writes one key.
 func Put(key string, value []byte) store.Op {
@@ -36,11 +36,11 @@ func CAS(key string, value []byte, version int64) store.Op {
 
 // Range returns an operation that reads the keys in the interval [key, end), or only key if end is
 // empty. The parameter `of` contains the other settings; Range sets its field End.
-func Range(kind kv.Kind, key, end string, level kv.Consistency, of store.RangeOp) store.Op {
+func Range(kind kv.Kind, key, end string, level kv.Consistency, options store.RangeOp) store.Op {
 	if end != "" {
-		of.End = []byte(end)
+		options.End = []byte(end)
 	}
-	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: &of}
+	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: &options}
 }
 
 // Txn returns an operation that writes either all pairs or none.
@@ -61,6 +61,6 @@ func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease
 
 // Watch returns an operation that creates a watcher for a key. If before is true, the watcher's
 // events contain the previous values.
-func Watch(watcher, stream uint32, key string, before bool) store.Op {
-	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: before}}
+func Watch(watcher, stream uint32, key string, withPrevious bool) store.Op {
+	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: withPrevious}}
 }

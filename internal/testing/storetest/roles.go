@@ -28,18 +28,18 @@ func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	}
 }
 
-// Roles waits until every member that responds has a role and one of them is leader. It returns the
+// AwaitRoles waits until every member that responds has a role and one of them is leader. It returns the
 // status and the leader's endpoint.
-func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
+func AwaitRoles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	Poll(ctx, t, func() (err error) {
 		if s, err = a.Status(ctx); err != nil {
 			return err
 		}
 		for _, m := range s.Members {
-			if m.Err == nil && (m.Role == kv.Unknown || m.ID == 0 || m.Name == "") {
+			if m.Err == nil && (m.Role == kv.UnknownRole || m.ID == 0 || m.Name == "") {
 				return fmt.Errorf("member %+v", m)
 			}
 		}

@@ -37,9 +37,9 @@ func EveryByte() []byte {
 
 // KeysOfBytes returns a key for each byte, except for the bytes in `without`. Each key is the
 // prefix followed by the byte.
-func KeysOfBytes(prefix, without string) (keys []string) {
+func KeysOfBytes(prefix, excluded string) (keys []string) {
 	left := map[byte]bool{}
-	for _, b := range []byte(without) {
+	for _, b := range []byte(excluded) {
 		left[b] = true
 	}
 	for _, b := range EveryByte() {
@@ -54,7 +54,7 @@ func KeysOfBytes(prefix, without string) (keys []string) {
 // checks that the cluster verifies the password.
 func HTTPNullAdmin(t *testing.T, st interface {
 	store.Store
-	store.NullServed
+	store.NullServerProvider
 }) {
 	endpoints := ServeNull(t, st, 3, store.NullOptions{Memory: true, User: "u:secret"})
 	a, err := st.Admin(store.Access{Endpoints: endpoints, User: "u", Password: "secret"})

@@ -71,7 +71,7 @@ func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	if err != nil || len(events) == 0 {
 		events = c.Lost(events)
 	}
-	if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+	if len(events) != 1 || events[0].Tag != 9 || events[0].Type != store.OperationDone {
 		t.Fatalf("%d events %+v, %v", len(events), events, err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Tapped passes arbitrary connection data to a store's tap, first all at once and then in pieces.
+// CheckTap passes arbitrary connection data to a store's tap, first all at once and then in pieces.
 // The tap must return the same records both times, stay within a recording's limits, and use little
 // more memory than the data.
-func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
+func CheckTap(t *testing.T, st store.TapProvider, client, server []byte, piece uint8) {
 	t.Helper()
-	whole, wrong := tapped(t, st, client, server, max(len(client)+len(server), 1))
-	parts, also := tapped(t, st, client, server, int(piece)+1)
+	whole, wrong := tapRecords(t, st, client, server, max(len(client)+len(server), 1))
+	parts, also := tapRecords(t, st, client, server, int(piece)+1)
 	if (wrong == nil) != (also == nil) {
 		t.Fatalf("at once %v, in pieces of %d %v", wrong, int(piece)+1, also)
 	}
@@ -24,9 +24,9 @@ func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 	}
 }
 
-// tapped returns the records that a tap extracts from a connection. The client sends all its data
+// tapRecords returns the records that a tap extracts from a connection. The client sends all its data
 // before the server does.
-func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (all []call.Record, err error) {
+func tapRecords(t *testing.T, st store.TapProvider, client, server []byte, piece int) (all []call.Record, err error) {
 	t.Helper()
 	tap := st.Tap(store.TapConfig{
 		Conn: 1, Redactor: &call.Redactor{},
@@ -36,7 +36,7 @@ func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (al
 			switch {
 			case len(c.Parts) > call.MaxParts, len(c.Parts) == 0 && !c.Pushed:
 				t.Fatalf("a call has %d parts", len(c.Parts))
-			case c.Took < -1 || c.Keys < 0 || c.Revision < 0 || c.Sent < 0 || c.Got < 0 || c.Conn != 1 || c.Method == "":
+			case c.Duration < -1 || c.KeyCount < 0 || c.Revision < 0 || c.RequestSize < 0 || c.ReplySize < 0 || c.Conn != 1 || c.Method == "":
 				t.Fatalf("%+v", c)
 			}
 			all = append(all, call.Record{Call: &one})

@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// patience is the time limit for every wait of a test.
-const patience = 2 * time.Minute
+// waitLimit is the time limit for every wait of a test.
+const waitLimit = 2 * time.Minute
 
 // Wire drives one codec over a socket and waits for each result.
 type Wire struct {
-	Codec store.Codec
-	Conn  net.Conn
-	t     testing.TB
-	buf   []byte
-	tag   uint32
-	gone  bool          // the connection has ended
-	rest  []store.Event // events that were received but not yet requested; see AwaitEvents
+	Codec     store.Codec
+	Conn      net.Conn
+	t         testing.TB
+	buf       []byte
+	tag       uint32
+	ended     bool          // the connection has ended
+	unclaimed []store.Event // events that were received but not yet requested; see AwaitEvents
 }
 
 // Dial connects to the first endpoint.
@@ -44,8 +44,8 @@ func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.
 		conn = tls.Client(conn, a.TLS)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	w := &Wire{t: t, Conn: conn, Codec: codecs(store.Dialed{Endpoint: a.Endpoints[0], Previous: previous}), buf: make([]byte, 64<<10)}
-	w.SetTimeLimit(2 * patience) // for the whole test
+	w := &Wire{t: t, Conn: conn, Codec: codecs(store.ConnectionInfo{Endpoint: a.Endpoints[0], Previous: previous}), buf: make([]byte, 64<<10)}
+	w.SetTimeLimit(2 * waitLimit) // for the whole test
 	w.Codec.Tick(0)
 	return w
 }
@@ -80,7 +80,7 @@ func (w *Wire) step(events []store.Event) ([]store.Event, error) {
 	}
 	n, err := w.Conn.Read(w.buf)
 	if err != nil {
-		w.gone = true
+		w.ended = true
 		return events, err
 	}
 	return w.Codec.Feed(w.buf[:n], events)
@@ -94,7 +94,7 @@ func (w *Wire) Step() ([]store.Event, error) { return w.step(nil) }
 func (w *Wire) Turn(events []store.Event) ([]store.Event, error) {
 	w.t.Helper()
 	events, err := w.step(events)
-	if w.gone {
+	if w.ended {
 		w.t.Fatal(err)
 	}
 	return events, err
@@ -128,8 +128,8 @@ func (w *Wire) Try(op store.Op) (store.Event, error) {
 			events = w.Codec.Lost(events)
 		}
 		for _, e := range events {
-			if e.Tag == op.Tag && e.What == store.Done {
-				return copied(e), err
+			if e.Tag == op.Tag && e.Type == store.OperationDone {
+				return copyEvent(e), err
 			}
 		}
 		if err != nil {
@@ -142,13 +142,13 @@ func (w *Wire) Try(op store.Op) (store.Event, error) {
 func (w *Wire) End(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	e, err := w.Try(op)
-	if w.gone {
+	if w.ended {
 		err = nil
 	}
 	return e, err
 }
 
-func copied(e store.Event) store.Event {
+func copyEvent(e store.Event) store.Event {
 	e.Key, e.Value, e.Text = bytes.Clone(e.Key), bytes.Clone(e.Value), bytes.Clone(e.Text)
 	return e
 }
@@ -178,15 +178,15 @@ func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 func (w *Wire) AwaitEvents(n int, match func(*store.Event) bool) (found []store.Event) {
 	w.t.Helper()
 	for {
-		rest := w.rest[:0]
-		for _, e := range w.rest {
+		rest := w.unclaimed[:0]
+		for _, e := range w.unclaimed {
 			if len(found) < n && match(&e) {
 				found = append(found, e)
 			} else {
 				rest = append(rest, e)
 			}
 		}
-		if w.rest = rest; len(found) == n {
+		if w.unclaimed = rest; len(found) == n {
 			return found
 		}
 		events, err := w.Turn(nil)
@@ -194,7 +194,7 @@ func (w *Wire) AwaitEvents(n int, match func(*store.Event) bool) (found []store.
 			w.t.Fatal(err)
 		}
 		for _, e := range events {
-			w.rest = append(w.rest, copied(e))
+			w.unclaimed = append(w.unclaimed, copyEvent(e))
 		}
 	}
 }

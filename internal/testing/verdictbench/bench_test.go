@@ -84,7 +84,7 @@ const (
 // Whatever disturbs the load generator, a printed figure that is wrong by more than a tenth must
 // not be valid, and a correct figure must be valid.
 func TestVerdictsError(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	n := size(t)
 	table, all := conduct(t, n)
 	var b bytes.Buffer
@@ -93,7 +93,7 @@ func TestVerdictsError(t *testing.T) {
 	}
 	t.Logf("\n%s", &b)
 	for i := range all {
-		if all[i].Wrong() {
+		if all[i].HasWrongVerdict() {
 			t.Log(all[i].String())
 		}
 	}
@@ -107,7 +107,7 @@ func TestVerdictsError(t *testing.T) {
 	}
 	judge("all", table.AllRates(), leastCaught, leastPassed)
 	if n >= wholeSize {
-		for _, name := range verdict.Printed() {
+		for _, name := range verdict.PrintedFigures() {
 			judge(name, table.FigureRates(name), leastOfKind, leastPassed)
 		}
 	}

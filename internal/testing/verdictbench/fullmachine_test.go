@@ -45,7 +45,7 @@ func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words 
 	}
 	without = func() simulate.Machine { m := shared(); return &m }
 	with = func() simulate.Machine {
-		return &sharedAndStopped{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}}
+		return &sharedAndStopped{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.RandomSpans(period, length, d.seed)}}
 	}
 	return without, with, fmt.Sprintf("stopped for %s every %s, next to members for which it waits for up to %s at %s of the wake-ups",
 		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
@@ -55,7 +55,7 @@ func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words 
 // The figures without the stops are the truth, because run queue wait that members cause is part of
 // the measured system. Figures that are far from the truth must not be valid.
 func TestFullMachineExcusesNoStop(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	var rates Rates
 	waited, stops := 0, 0
 	full := 1.0

@@ -62,37 +62,37 @@ func (o *Outcome) Judge(truth, got *record.Trial) {
 
 // Deviations returns the deviation of each printed figure that is known in both trials.
 func Deviations(truth, got *record.Trial) (all []Deviation) {
-	for _, name := range verdict.Printed() {
+	for _, name := range verdict.PrintedFigures() {
 		f := record.Registered(name)
 		was, is := f.Value(truth), f.Value(got)
 		if was.Known && is.Known && was.Number > 0 {
-			all = append(all, Deviation{name, is.Number/was.Number - 1, got.Verdict.StateOf(name)})
+			all = append(all, Deviation{name, is.Number/was.Number - 1, got.Verdict.FigureState(name)})
 		}
 	}
 	return all
 }
 
-// Keep removes all figures except the named ones. It is for outcomes in which the true values of
+// KeepFigures removes all figures except the named ones. It is for outcomes in which the true values of
 // the other figures are unknown.
-func (o *Outcome) Keep(names []string) {
+func (o *Outcome) KeepFigures(names []string) {
 	o.Figures = slices.DeleteFunc(o.Figures, func(d Deviation) bool { return !slices.Contains(names, d.Figure) })
 }
 
-// Missed reports whether a figure is valid according to the verdict although it is far from the
+// IsFalseNegative reports whether a figure is valid according to the verdict although it is far from the
 // truth.
-func (d *Deviation) Missed() bool { return d.far() && d.State == verdict.Valid }
+func (d *Deviation) IsFalseNegative() bool { return d.isFar() && d.State == verdict.Valid }
 
-// Alarmed reports whether a figure is not valid according to the verdict although it is close to
+// IsFalseAlarm reports whether a figure is not valid according to the verdict although it is close to
 // the truth.
-func (d *Deviation) Alarmed() bool { return d.near() && d.State != verdict.Valid }
+func (d *Deviation) IsFalseAlarm() bool { return d.isNear() && d.State != verdict.Valid }
 
-func (d *Deviation) far() bool  { return max(d.Off, -d.Off) > FarOff }
-func (d *Deviation) near() bool { return max(d.Off, -d.Off) <= NearBy }
+func (d *Deviation) isFar() bool  { return max(d.Off, -d.Off) > FarOff }
+func (d *Deviation) isNear() bool { return max(d.Off, -d.Off) <= NearBy }
 
-// Wrong reports whether the verdict on any figure is wrong.
-func (o *Outcome) Wrong() bool {
+// HasWrongVerdict reports whether the verdict on any figure is wrong.
+func (o *Outcome) HasWrongVerdict() bool {
 	for i := range o.Figures {
-		if o.Figures[i].Missed() || o.Figures[i].Alarmed() {
+		if o.Figures[i].IsFalseNegative() || o.Figures[i].IsFalseAlarm() {
 			return true
 		}
 	}
@@ -105,9 +105,9 @@ func (o *Outcome) String() string {
 		d := &o.Figures[i]
 		wrong := ""
 		switch {
-		case d.Missed():
+		case d.IsFalseNegative():
 			wrong = " (missed)"
-		case d.Alarmed():
+		case d.IsFalseAlarm():
 			wrong = " (false alarm)"
 		}
 		figures = append(figures, fmt.Sprintf("%s %+.1f %% of claimed %.1f %%%s", d.Figure, 100*d.Off, 100*o.Verdict.Effect.ForFigure(d.Figure), wrong))

@@ -15,7 +15,7 @@ import (
 // not change if the generator is stopped for 130 ms of each second. But p90 and p95 become several
 // times too high, and the verdict must state the effect on each of them.
 func TestStopsThatMoveOnlyP90(t *testing.T) {
-	times := simulate.Times{Median: 20e6, Every: 50, Long: 15}
+	times := simulate.ResponseTimes{Median: 20e6, Every: 50, Long: 15}
 	for _, arrival := range []scenario.Arrival{scenario.Constant, scenario.Poisson} {
 		l := scenario.Load{
 			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Connections: 4, Threads: 1, Arrival: arrival,
@@ -32,7 +32,7 @@ func TestStopsThatMoveOnlyP90(t *testing.T) {
 			t.Errorf("%v: undisturbed, the verdict is %+v", arrival, truth.Verdict)
 		}
 		got, err := s.run(2, func() simulate.Machine {
-			return &simulate.Interrupted{Quiet: quietMachine(2), Spans: simulate.Regularly(1e9, 130e6, 7)}
+			return &simulate.Interrupted{Quiet: quietMachine(2), Spans: simulate.PeriodicSpans(1e9, 130e6, 7)}
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestStopsThatMoveOnlyP90(t *testing.T) {
 		off := map[string]float64{}
 		for _, d := range Deviations(truth, got) {
 			off[d.Figure] = d.Off
-			if d.Missed() || d.Alarmed() {
+			if d.IsFalseNegative() || d.IsFalseAlarm() {
 				t.Errorf("%v: %s is off by %.3f, and its state is %s", arrival, d.Figure, d.Off, d.State)
 			}
 			if claimed := got.Verdict.Effect.ForFigure(d.Figure); math.Abs(claimed-d.Off) > 0.02+0.15*d.Off {

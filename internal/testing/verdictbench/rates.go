@@ -28,14 +28,14 @@ type Rates struct {
 // Add counts one figure.
 func (r *Rates) Add(d *Deviation) {
 	switch {
-	case d.far():
+	case d.isFar():
 		r.Far++
-		if !d.Missed() {
+		if !d.IsFalseNegative() {
 			r.Caught++
 		}
-	case d.near():
+	case d.isNear():
 		r.Near++
-		if !d.Alarmed() {
+		if !d.IsFalseAlarm() {
 			r.Passed++
 		}
 	}
@@ -117,7 +117,7 @@ func (t *Table) Write(w io.Writer) error {
 	row("all", t.all)
 	_, _ = fmt.Fprintln(tw)
 	head("figure")
-	for _, name := range slices.DeleteFunc(verdict.Printed(), func(name string) bool { return t.figure[name] == nil }) {
+	for _, name := range slices.DeleteFunc(verdict.PrintedFigures(), func(name string) bool { return t.figure[name] == nil }) {
 		row(name, *t.figure[name])
 	}
 	return tw.Flush()

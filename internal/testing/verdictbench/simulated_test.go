@@ -48,7 +48,7 @@ type subject struct {
 func draw(d *draws) subject {
 	median := d.log(0.3e6, 20e6)
 	spread := pick(d, 0.1, 0.3, 0.6)
-	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
+	times := simulate.ResponseTimes{Median: median, Spread: spread, Seed: d.seed}
 	if d.unit() < 0.4 { // a store with a few slow operations
 		times.Every, times.Long = pick[uint64](d, 12, 50, 150), pick(d, 4.0, 15)
 	}
@@ -131,7 +131,7 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *
 	})
 	worker := load.Local{World: world, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
 	a := &load.Assignment{Load: l, Endpoints: []string{"m1"}}
-	res, err := load.Run(context.Background(), &worker, a, load.Reports{Mark: u.mark})
+	res, err := load.Run(context.Background(), &worker, a, load.Reports{OnPhaseChange: u.mark})
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", seed, err)
 	}
@@ -155,7 +155,7 @@ type usage struct {
 	first, last simulate.Usage
 }
 
-func (u *usage) mark(m load.Mark) {
+func (u *usage) mark(m load.PhaseChange) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -192,27 +192,27 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 		length := d.log(5e6, 200e6)
 		period := length / d.log(0.0005, 0.4)
 		return func() simulate.Machine {
-			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.RandomSpans(period, length, d.seed)}
 		}, fmt.Sprintf("stopped for %s every %s", ms(length), ms(period))
 	case Regular:
 		length := d.log(10e6, 300e6)
 		period := max(length/d.log(0.003, 0.4), 2*length)
 		return func() simulate.Machine {
-			return &simulate.Interrupted{Quiet: q, Spans: simulate.Regularly(period, length, d.seed)}
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.PeriodicSpans(period, length, d.seed)}
 		}, fmt.Sprintf("stopped for %s in each %s", ms(length), ms(period))
 	case RealTime:
 		length := d.log(1e6, 150e6)
 		share := d.log(0.0005, 0.4)
 		period := length / share
 		return func() simulate.Machine {
-			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Preempt: true}
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.RandomSpans(period, length, d.seed), Preempt: true}
 		}, fmt.Sprintf("a real-time program has the processor for %s of the time, %s at once", text.Share(share), ms(length))
 	case Steal:
 		length := d.log(1e6, 50e6)
 		share := d.log(0.0005, 0.4)
 		period := length / share
 		return func() simulate.Machine {
-			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Steal: true}
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.RandomSpans(period, length, d.seed), Steal: true}
 		}, fmt.Sprintf("%s of the time stolen, %s at once", text.Share(share), ms(length))
 	case BusyLoop:
 		duty, refused := d.log(0.003, 1), d.log(0.02, 0.9)

@@ -24,7 +24,7 @@ func (c *Conn) Register(path string, metadata bool) Method {
 // contain the header field with the given name and value. The name must be in lower case.
 func (c *Conn) RegisterWith(path string, metadata bool, name, value string) Method {
 	m := c.Register(path, metadata)
-	c.methods[m].own = []hpack.HeaderField{{Name: name, Value: value}}
+	c.methods[m].methodFields = []hpack.HeaderField{{Name: name, Value: value}}
 	return m
 }
 

@@ -43,9 +43,9 @@ type Config struct {
 	TLS       bool   // set if :scheme is https
 	// FirstStream is the ID of the first stream. It must be odd, or 0 for the default, 1.
 	FirstStream uint32
-	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
 	// own budget.
-	Parts *parts.Budget
+	BufferBudget *parts.Budget
 }
 
 // Conn is the client side of one HTTP/2 connection that carries unary gRPC calls and long gRPC
@@ -78,30 +78,30 @@ type Conn struct {
 	freeLen     int // total capacity of the buffers in free, in bytes
 
 	// Responses.
-	replies    []Reply
-	parts      *parts.Budget
-	partial    []byte // the beginning of an incomplete frame
-	unacked    int    // bytes of DATA received since the connection's last WINDOW_UPDATE
-	held       []uint32
-	nheld      int // number of streams whose message is still in the current input
-	maxMessage int
+	replies        []Reply
+	budget         *parts.Budget
+	partial        []byte // the beginning of an incomplete frame
+	unacked        int    // bytes of DATA received since the connection's last WINDOW_UPDATE
+	inPlaceStreams []uint32
+	inPlaceCount   int // number of streams whose message is still in the current input
+	maxMessage     int
 
 	// Header blocks of responses.
-	dec       *hpack.Decoder
-	fields    fields // fields of the block that is being decoded
-	memo      [4]memo
-	memoNext  int
-	block     []byte // an incomplete block, which continues in CONTINUATION frames
-	blockOf   uint32 // ID of the stream to which block belongs; 0 if no block is incomplete
-	blockEnds bool   // the HEADERS frame that started block had END_STREAM
+	dec             *hpack.Decoder
+	fields          fields // fields of the block that is being decoded
+	memo            [4]memo
+	memoNext        int
+	block           []byte // an incomplete block, which continues in CONTINUATION frames
+	blockStream     uint32 // ID of the stream to which block belongs; 0 if no block is incomplete
+	blockEndsStream bool   // the HEADERS frame that started block had END_STREAM
 
-	greeted  bool // the server's first SETTINGS frame has arrived
-	draining bool // a GOAWAY has arrived
-	control  int  // acknowledgements of PING and SETTINGS since the output was last empty
-	idle     int  // idle frames since the last response
-	goAways  int
-	goodbye  string
-	err      error
+	greeted    bool // the server's first SETTINGS frame has arrived
+	draining   bool // a GOAWAY has arrived
+	control    int  // acknowledgements of PING and SETTINGS since the output was last empty
+	idle       int  // idle frames since the last response
+	goAways    int
+	goAwayText string
+	err        error
 }
 
 // NewConn returns a connection. Its output already contains the preface and the client's settings.
@@ -109,10 +109,10 @@ func NewConn(cfg Config) *Conn {
 	c := &Conn{
 		next: max(cfg.FirstStream, 1) | 1, limit: roomBeforeSettings,
 		connWindow: DefaultWindow, streamStart: DefaultWindow, maxFrame: DefaultMaxFrameSize,
-		maxMessage: MaxMessage, parts: cfg.Parts,
+		maxMessage: MaxMessage, budget: cfg.BufferBudget,
 	}
-	if c.parts == nil {
-		c.parts = parts.New(parts.DefaultMax)
+	if c.budget == nil {
+		c.budget = parts.New(parts.DefaultMax)
 	}
 	c.oldest = c.next
 	c.table, c.mask = make([]stream, minTable), minTable-1
@@ -173,22 +173,22 @@ func (c *Conn) Wrote(n int) {
 // End is NotSent if the request was not written completely, and Broken otherwise.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
-	written, text := c.origin+uint64(c.sent), []byte(c.goodbye)
+	written, text := c.origin+uint64(c.sent), []byte(c.goAwayText)
 	c.eachInOrder(func(s *stream) {
 		end := Broken
 		if s.end > written {
 			end = NotSent
 		}
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: end, Text: text})
-		if s.state&pooled != 0 {
-			c.parts.GiveBack(s.msg)
+		if s.state&isPooled != 0 {
+			c.budget.Release(s.msg)
 		}
 		s.id = 0
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
 	clear(c.table) // so that the messages can be garbage-collected
-	c.parts.GiveBack(c.partial)
+	c.budget.Release(c.partial)
 	c.partial, c.free, c.freeLen = nil, nil, 0
 	return c.replies
 }

@@ -173,11 +173,11 @@ func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	c.draining = true
 	last := binary.BigEndian.Uint32(p) & LastStreamID
 	code := binary.BigEndian.Uint32(p[4:])
-	c.goodbye = "the server announced that it closes the connection: " + ErrCodeName(code)
+	c.goAwayText = "the server announced that it closes the connection: " + ErrCodeName(code)
 	if debug := p[8:]; len(debug) > 0 {
-		c.goodbye += fmt.Sprintf(" (%q)", debug[:min(len(debug), 200)])
+		c.goAwayText += fmt.Sprintf(" (%q)", debug[:min(len(debug), 200)])
 	}
-	text := []byte(c.goodbye)
+	text := []byte(c.goAwayText)
 	c.eachInOrder(func(s *stream) {
 		if s.id > last {
 			c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Unprocessed, Code: code, Text: text})

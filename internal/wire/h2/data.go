@@ -32,12 +32,12 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 	if s.state&isLong != 0 {
 		return c.messages(s, h, p)
 	}
-	if len(p) >= prefixLen && s.npre == 0 && p[0] == 0 && int(binary.BigEndian.Uint32(p[1:])) == len(p)-prefixLen {
-		s.npre = prefixLen
+	if len(p) >= prefixLen && s.prefixBytes == 0 && p[0] == 0 && int(binary.BigEndian.Uint32(p[1:])) == len(p)-prefixLen {
+		s.prefixBytes = prefixLen
 		s.msg = p[prefixLen:]
-		s.state |= complete | inPlace
-		c.held = append(c.held, s.id)
-		c.nheld++
+		s.state |= isComplete | isInPlace
+		c.inPlaceStreams = append(c.inPlaceStreams, s.id)
+		c.inPlaceCount++
 	} else if err := c.assemble(s, p); err != nil {
 		return err
 	}
@@ -51,21 +51,21 @@ var errPadding = errors.New("the server violated HTTP/2: a frame's padding is lo
 
 // assemble appends p, the next part of a call's message, to the parts that have already arrived.
 func (c *Conn) assemble(s *stream, p []byte) error {
-	n := copy(s.pre[s.npre:], p)
-	s.npre += uint8(n)
+	n := copy(s.prefix[s.prefixBytes:], p)
+	s.prefixBytes += uint8(n)
 	p = p[n:]
-	if s.npre < prefixLen {
+	if s.prefixBytes < prefixLen {
 		return nil
 	}
-	if s.pre[0] != 0 {
+	if s.prefix[0] != 0 {
 		return errors.New("the server sent a compressed gRPC message, although the client accepts no compression")
 	}
-	length := int64(binary.BigEndian.Uint32(s.pre[1:]))
+	length := int64(binary.BigEndian.Uint32(s.prefix[1:]))
 	if length > int64(c.maxMessage) {
 		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes are accepted",
 			length, c.maxMessage)
 	}
-	if s.state&complete != 0 {
+	if s.state&isComplete != 0 {
 		if len(p) > 0 {
 			return errSecondMessage
 		}
@@ -74,11 +74,11 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 	if int64(len(s.msg))+int64(len(p)) > length {
 		return errSecondMessage
 	}
-	s.state |= pooled
+	s.state |= isPooled
 	var err error
-	s.msg, err = c.parts.Append(s.msg, p, int(length))
+	s.msg, err = c.budget.Append(s.msg, p, int(length))
 	if int64(len(s.msg)) == length {
-		s.state |= complete
+		s.state |= isComplete
 	}
 	return err
 }
@@ -88,17 +88,17 @@ var errSecondMessage = errors.New("the server sent more than one message in resp
 // keepHeld copies messages out of the input if their calls did not end in this Feed. The copy is
 // necessary because the caller will reuse the input.
 func (c *Conn) keepHeld() (failed error) {
-	for _, id := range c.held {
+	for _, id := range c.inPlaceStreams {
 		s := c.find(id)
-		if s == nil || s.state&inPlace == 0 {
+		if s == nil || s.state&isInPlace == 0 {
 			continue
 		}
-		kept, err := c.parts.Append(nil, s.msg, len(s.msg))
+		kept, err := c.budget.Append(nil, s.msg, len(s.msg))
 		failed = cmp.Or(failed, err)
 		s.msg = kept
-		s.state = s.state&^inPlace | pooled
+		s.state = s.state&^isInPlace | isPooled
 	}
-	c.nheld = 0
+	c.inPlaceCount = 0
 	return failed
 }
 
@@ -118,14 +118,14 @@ func (c *Conn) finish(s *stream, f *fields) {
 		c.finishLong(s, f)
 		return
 	}
-	if f.grpc == StatusOK && s.state&(complete|isBlocked) == complete {
+	if f.grpc == StatusOK && s.state&(isComplete|isBlocked) == isComplete {
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, Body: s.msg})
 		c.closeStream(s)
 		return
 	}
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
 	switch {
-	case f.grpc == StatusOK && s.state&complete != 0:
+	case f.grpc == StatusOK && s.state&isComplete != 0:
 		r.Body = s.msg
 	case f.grpc == StatusOK:
 		r.Code, r.Text = StatusInternal, []byte("the server returned status OK without a message")

@@ -18,13 +18,13 @@ var (
 // error. After an error the connection is unusable.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
-	c.parts.Recycle()
+	c.budget.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.held = c.held[:0]
+	c.inPlaceStreams = c.inPlaceStreams[:0]
 	err := c.feed(in)
-	if c.nheld > 0 {
+	if c.inPlaceCount > 0 {
 		err = cmp.Or(err, c.keepHeld())
 	}
 	if c.unacked >= MaxWindow/2 {
@@ -52,22 +52,22 @@ func (c *Conn) feed(in []byte) error {
 	if err != nil {
 		return err
 	}
-	whole := 0
+	frameLen := 0
 	for len(in) >= FrameHeaderLen {
 		h := ParseFrameHeader(in)
 		if h.Length > DefaultMaxFrameSize {
 			return errFrameLength(h)
 		}
-		if whole = FrameHeaderLen + h.Length; len(in) < whole {
+		if frameLen = FrameHeaderLen + h.Length; len(in) < frameLen {
 			break
 		}
 		if err := c.frame(h, in); err != nil {
 			return err
 		}
-		in, whole = in[whole:], 0
+		in, frameLen = in[frameLen:], 0
 	}
 	if len(in) > 0 {
-		c.partial, err = c.parts.Append(nil, in, whole)
+		c.partial, err = c.budget.Append(nil, in, frameLen)
 	}
 	return err
 }
@@ -78,20 +78,20 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
 	}
-	if c.partial, in, err = c.parts.Fill(c.partial, in, FrameHeaderLen, 0); err != nil || len(c.partial) < FrameHeaderLen {
+	if c.partial, in, err = c.budget.Fill(c.partial, in, FrameHeaderLen, 0); err != nil || len(c.partial) < FrameHeaderLen {
 		return nil, err
 	}
 	h := ParseFrameHeader(c.partial)
 	if h.Length > DefaultMaxFrameSize {
 		return nil, errFrameLength(h)
 	}
-	whole := FrameHeaderLen + h.Length
-	if c.partial, in, err = c.parts.Fill(c.partial, in, whole, whole); err != nil || len(c.partial) < whole {
+	frameLen := FrameHeaderLen + h.Length
+	if c.partial, in, err = c.budget.Fill(c.partial, in, frameLen, frameLen); err != nil || len(c.partial) < frameLen {
 		return nil, err
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // the contents of p stay valid until the next Feed
+	c.budget.Release(p) // the contents of p stay valid until the next Feed
 	return in, c.frame(h, p)
 }
 
@@ -102,7 +102,7 @@ func errFrameLength(h FrameHeader) error {
 
 // frame handles the complete frame at the start of b.
 func (c *Conn) frame(h FrameHeader, b []byte) error {
-	if c.blockOf != 0 && (h.Type != FrameContinuation || h.Stream != c.blockOf) {
+	if c.blockStream != 0 && (h.Type != FrameContinuation || h.Stream != c.blockStream) {
 		return errors.New("the server violated HTTP/2: another frame interrupted a header block")
 	}
 	switch h.Type {

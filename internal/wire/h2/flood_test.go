@@ -76,7 +76,7 @@ func TestHeaderBombEndsConnection(t *testing.T) {
 // connection must return each buffer to the budget.
 func TestPartialResponsesReturnBuffers(t *testing.T) {
 	budget := parts.New(1 << 20)
-	s := greet(t, Config{Parts: budget})
+	s := greet(t, Config{BufferBudget: budget})
 	for i := range uint32(3) {
 		s.call(i, []byte("v"))
 	}
@@ -90,15 +90,15 @@ func TestPartialResponsesReturnBuffers(t *testing.T) {
 	if _, err := s.c.Feed(in); err != nil {
 		t.Fatal(err)
 	}
-	if n := budget.Kept(); n != 3*65_536 {
+	if n := budget.LentBytes(); n != 3*65_536 {
 		t.Errorf("%d bytes are held", n)
 	}
 	s.c.Cancel(0)
-	if n := budget.Kept(); n != 2*65_536 {
+	if n := budget.LentBytes(); n != 2*65_536 {
 		t.Errorf("%d bytes are held after one call was cancelled", n)
 	}
 	s.c.Lost()
-	if n := budget.Kept(); n != 0 {
+	if n := budget.LentBytes(); n != 0 {
 		t.Errorf("%d bytes are held after the end", n)
 	}
 }

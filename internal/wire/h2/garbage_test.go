@@ -199,7 +199,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 	if ends+len(c.Lost()) != playCalls+1 {
 		t.Fatalf("%d calls ended, %d were open", ends, c.Open())
 	}
-	if limit := 1<<20 + 4*len(in); cap(c.out)+c.freeLen+cap(c.block)+c.parts.Size() > limit {
+	if limit := 1<<20 + 4*len(in); cap(c.out)+c.freeLen+cap(c.block)+c.budget.Size() > limit {
 		t.Fatalf("more than %d bytes of memory for %d of input", limit, len(in))
 	}
 	return seen.String()
@@ -208,7 +208,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 func inOnePiece(left int) int { return left }
 
 func TestPiecesGiveSameReplies(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		in := transcript(t, rng, 60_000)

@@ -77,7 +77,7 @@ func (c *Conn) headersSlow(h FrameHeader, p []byte) error {
 		return errFrame(h)
 	}
 	if h.Flags&FlagEndHeaders == 0 {
-		c.blockOf, c.blockEnds = h.Stream, h.Flags&FlagEndStream != 0
+		c.blockStream, c.blockEndsStream = h.Stream, h.Flags&FlagEndStream != 0
 		c.block = append(c.block[:0], p...)
 		return nil
 	}
@@ -86,7 +86,7 @@ func (c *Conn) headersSlow(h FrameHeader, p []byte) error {
 
 // continuation handles a CONTINUATION frame.
 func (c *Conn) continuation(h FrameHeader, p []byte) error {
-	if c.blockOf == 0 {
+	if c.blockStream == 0 {
 		return errFrame(h)
 	}
 	if len(c.block)+len(p) > maxBlock {
@@ -96,9 +96,9 @@ func (c *Conn) continuation(h FrameHeader, p []byte) error {
 	if h.Flags&FlagEndHeaders == 0 {
 		return nil
 	}
-	id := c.blockOf
-	c.blockOf = 0
-	return c.decode(id, c.block, c.blockEnds)
+	id := c.blockStream
+	c.blockStream = 0
+	return c.decode(id, c.block, c.blockEndsStream)
 }
 
 // decode decodes a complete header block. It must decode even the block of a closed stream, because

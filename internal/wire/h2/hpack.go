@@ -19,9 +19,9 @@ type Method int
 
 // method is a registered method.
 type method struct {
-	path     string
-	metadata bool
-	own      []hpack.HeaderField // header fields for this method only
+	path         string
+	metadata     bool
+	methodFields []hpack.HeaderField // header fields for this method only
 	// frames contains the bytes that precede a message: a HEADERS frame, the header of a DATA frame
 	// and the message's prefix. Call fills in the stream ID and the lengths.
 	frames []byte
@@ -66,7 +66,7 @@ func (e *encoder) resize(announced uint32) {
 
 // appendBlock appends the header block for a call of a method. once is true if the block changed
 // the dynamic table. Such a block must not be reused.
-func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
+func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, changesTable bool) {
 	e.block.Reset()
 	add := func(fields ...hpack.HeaderField) {
 		for _, f := range fields {
@@ -79,7 +79,7 @@ func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 			// The first bits show whether the encoded field changes the table. A reference does
 			// not, but a literal with indexing or a table size update does.
 			if first := e.block.Bytes()[at]; first&0x80 == 0 && first&0x60 != 0 {
-				once = true
+				changesTable = true
 				e.gen++
 			}
 		}
@@ -87,11 +87,11 @@ func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 	add(e.beforePath...)
 	add(hpack.HeaderField{Name: ":path", Value: m.path})
 	add(e.afterPath...)
-	add(m.own...)
+	add(m.methodFields...)
 	if m.metadata {
 		add(e.metadata...)
 	}
-	return append(b, e.block.Bytes()...), once
+	return append(b, e.block.Bytes()...), changesTable
 }
 
 // setMetadata sets a header field for every call of the methods that were registered with metadata.

@@ -65,7 +65,7 @@ func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	b := c.blockedOf(s)
 	if b == nil {
 		s.state |= isBlocked
-		c.blocked = append(c.blocked, blocked{id: s.id, body: c.buffer(), window: s.window, goesOn: true})
+		c.blocked = append(c.blocked, blocked{id: s.id, body: c.buffer(), window: s.window, staysOpen: true})
 		b = &c.blocked[len(c.blocked)-1]
 	}
 	at := len(b.body)
@@ -103,7 +103,7 @@ func (c *Conn) CloseSend(id uint32) {
 	}
 	s.state |= halfClosed
 	if b := c.blockedOf(s); b != nil {
-		b.goesOn = false
+		b.staysOpen = false
 		return
 	}
 	c.out = AppendFrameHeader(c.out, 0, FrameData, FlagEndStream, id)
@@ -122,12 +122,12 @@ func (c *Conn) ResetStream(id uint32) {
 // messages handles the payload of a DATA frame on a long stream. The payload can contain several
 // complete messages and parts of messages. Complete messages stay in the input buffer.
 func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
-	if s.got += uint32(h.Length); s.got >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
-		c.out = AppendWindowUpdate(c.out, s.id, s.got)
-		s.got = 0
+	if s.unackedBytes += uint32(h.Length); s.unackedBytes >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
+		c.out = AppendWindowUpdate(c.out, s.id, s.unackedBytes)
+		s.unackedBytes = 0
 	}
 	for len(p) > 0 {
-		if s.npre == 0 && len(p) >= prefixLen && p[0] == 0 {
+		if s.prefixBytes == 0 && len(p) >= prefixLen && p[0] == 0 {
 			size := int64(binary.BigEndian.Uint32(p[1:]))
 			if size <= int64(len(p)-prefixLen) && size <= int64(c.maxMessage) {
 				end := prefixLen + int(size)
@@ -151,29 +151,29 @@ func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 // part appends the next part of a message that spans several frames. It returns the bytes in p that
 // follow this part.
 func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
-	n := copy(s.pre[s.npre:], p)
-	s.npre += uint8(n)
+	n := copy(s.prefix[s.prefixBytes:], p)
+	s.prefixBytes += uint8(n)
 	p = p[n:]
-	if s.npre < prefixLen {
+	if s.prefixBytes < prefixLen {
 		return p, nil
 	}
-	if s.pre[0] != 0 {
+	if s.prefix[0] != 0 {
 		return nil, errors.New("the server sent a compressed gRPC message, although the client accepts no compression")
 	}
-	size := int64(binary.BigEndian.Uint32(s.pre[1:]))
+	size := int64(binary.BigEndian.Uint32(s.prefix[1:]))
 	if size > int64(c.maxMessage) {
 		return nil, fmt.Errorf("the server announced a message of %d bytes, but at most %d bytes are accepted", size, c.maxMessage)
 	}
-	s.state |= pooled
-	if s.msg, p, err = c.parts.Fill(s.msg, p, int(size), int(size)); err != nil {
+	s.state |= isPooled
+	if s.msg, p, err = c.budget.Fill(s.msg, p, int(size), int(size)); err != nil {
 		return nil, err
 	}
 	if int64(len(s.msg)) == size {
 		c.idle = 0
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Message, Body: s.msg})
-		c.parts.GiveBack(s.msg)
-		s.state &^= pooled
-		s.msg, s.npre = nil, 0
+		c.budget.Release(s.msg)
+		s.state &^= isPooled
+		s.msg, s.prefixBytes = nil, 0
 	}
 	return p, nil
 }
@@ -184,7 +184,7 @@ func (c *Conn) finishLong(s *stream, f *fields) {
 	switch {
 	case f.grpc < 0:
 		r.Code, r.Text = StatusUnknown, []byte("the server ended the stream without a gRPC status")
-	case s.npre != 0 && f.grpc == StatusOK:
+	case s.prefixBytes != 0 && f.grpc == StatusOK:
 		r.Code, r.Text = StatusInternal, []byte("the server ended the stream in the middle of a message")
 	}
 	if s.state&halfClosed == 0 {

@@ -9,92 +9,92 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Heard receives the calls that an Overhearer decodes. The arguments of a method are valid until
+// CallObserver receives the calls that an PassiveDecoder decodes. The arguments of a method are valid until
 // the method returns.
-type Heard interface {
-	// Begun is called when the client starts a call on a stream. method is the called method, such
+type CallObserver interface {
+	// OnBegin is called when the client starts a call on a stream. method is the called method, such
 	// as /etcdserverpb.KV/Put.
-	Begun(stream uint32, method string)
-	// Message is called for each complete message. ofClient is true if the client sent the message.
+	OnBegin(stream uint32, method string)
+	// OnMessage is called for each complete message. ofClient is true if the client sent the message.
 	// body is nil if the message is compressed or larger than MaxMessage.
-	Message(stream uint32, ofClient bool, body []byte, size int)
-	// Ended is called when the client has sent its last message, with ofClient true and status 0.
+	OnMessage(stream uint32, fromClient bool, body []byte, size int)
+	// OnEnd is called when the client has sent its last message, with ofClient true and status 0.
 	// Ended is also called when the call has ended: status is then the gRPC status, or -1 if one
 	// side reset the stream, and ofClient is true only if the client reset the stream.
-	Ended(stream uint32, ofClient bool, status int)
+	OnEnd(stream uint32, fromClient bool, status int)
 }
 
-// Overhearer is a passive decoder for both directions of an HTTP/2 connection that carries gRPC
+// PassiveDecoder is a passive decoder for both directions of an HTTP/2 connection that carries gRPC
 // calls. After an error it cannot decode anything further. Only one goroutine may use it.
-type Overhearer struct {
-	to      Heard
-	halves  [2]half // index 0: the client's bytes; index 1: the server's bytes
-	streams map[uint32]*heardStream
-	free    []*heardStream
+type PassiveDecoder struct {
+	observer   CallObserver
+	directions [2]direction // index 0: the client's bytes; index 1: the server's bytes
+	streams    map[uint32]*observedCall
+	free       []*observedCall
 	// last caches the result of the last lookup in streams, which was for lastID. This saves
 	// lookups, because consecutive frames from one side usually belong to the same call.
-	last   *heardStream
+	last   *observedCall
 	lastID uint32
 }
 
-// heardStream is a call that has not ended.
-type heardStream struct {
-	halves [2]heardMessages
-	status int // gRPC status, or -1 until it arrives
+// observedCall is a call that has not ended.
+type observedCall struct {
+	directions [2]messageAssembler
+	status     int // gRPC status, or -1 until it arrives
 }
 
-// heardMessages assembles the messages of one direction of a call.
-type heardMessages struct {
-	head  [5]byte
-	nhead int
-	body  []byte
-	left  int // how many bytes of the message are still missing
-	size  int
-	drop  bool // the body is discarded
+// messageAssembler assembles the messages of one direction of a call.
+type messageAssembler struct {
+	head    [5]byte
+	nhead   int
+	body    []byte
+	missing int // how many bytes of the message are still missing
+	size    int
+	drop    bool // the body is discarded
 }
 
-// half decodes one direction of the connection.
-type half struct {
-	partial []byte // the beginning of an incomplete frame
-	skip    int    // how many bytes of the preface are still missing
-	dec     *hpack.Decoder
-	block   []byte // an incomplete header block, which continues in CONTINUATION frames
-	blockOf uint32
-	ends    bool
-	fields  heardFields
+// direction decodes one direction of the connection.
+type direction struct {
+	partial    []byte // the beginning of an incomplete frame
+	skip       int    // how many bytes of the preface are still missing
+	dec        *hpack.Decoder
+	block      []byte // an incomplete header block, which continues in CONTINUATION frames
+	blockOf    uint32
+	endsStream bool
+	fields     observedFields
 }
 
-type heardFields struct {
+type observedFields struct {
 	path   string
 	status int // gRPC status, or -1 if there is none
 	http   int
 	size   int
 }
 
-// Limits of an Overhearer's memory.
+// Limits of an PassiveDecoder's memory.
 const (
-	maxHeardStreams = 100_000
-	maxHeardTable   = 1 << 20 // maximum dynamic table size that a peer may allow, in bytes
-	maxHeardBody    = 4 << 10 // maximum message buffer that is kept for the next stream, in bytes
-	maxHeardFree    = 256     // maximum number of ended streams that are kept for reuse
+	maxObservedStreams = 100_000
+	maxObservedTable   = 1 << 20 // maximum dynamic table size that a peer may allow, in bytes
+	maxKeptBody        = 4 << 10 // maximum message buffer that is kept for the next stream, in bytes
+	maxKeptStreams     = 256     // maximum number of ended streams that are kept for reuse
 )
 
-// NewOverhearer returns a passive decoder for a connection. The decoder must receive the
+// NewPassiveDecoder returns a passive decoder for a connection. The decoder must receive the
 // connection's traffic starting with the first byte.
-func NewOverhearer(to Heard) *Overhearer {
-	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
-	for i := range o.halves {
-		h := &o.halves[i]
+func NewPassiveDecoder(observer CallObserver) *PassiveDecoder {
+	o := &PassiveDecoder{observer: observer, streams: map[uint32]*observedCall{}}
+	for i := range o.directions {
+		h := &o.directions[i]
 		h.dec = hpack.NewDecoder(decoderTable, h.addField)
 		h.dec.SetMaxStringLength(maxBlock)
-		h.dec.SetAllowedMaxDynamicTableSize(maxHeardTable)
+		h.dec.SetAllowedMaxDynamicTableSize(maxObservedTable)
 	}
-	o.halves[0].skip = len(Preface)
+	o.directions[0].skip = len(Preface)
 	return o
 }
 
 // stream returns the current call on a stream, or nil if there is none.
-func (o *Overhearer) stream(id uint32) *heardStream {
+func (o *PassiveDecoder) stream(id uint32) *observedCall {
 	if o.last == nil || o.lastID != id {
 		o.last, o.lastID = o.streams[id], id
 	}
@@ -102,12 +102,12 @@ func (o *Overhearer) stream(id uint32) *heardStream {
 }
 
 // begin records a new call on a stream.
-func (o *Overhearer) begin(id uint32) *heardStream {
-	var s *heardStream
+func (o *PassiveDecoder) begin(id uint32) *observedCall {
+	var s *observedCall
 	if n := len(o.free); n > 0 {
 		s, o.free = o.free[n-1], o.free[:n-1]
 	} else {
-		s = &heardStream{}
+		s = &observedCall{}
 	}
 	s.status = -1
 	o.streams[id] = s
@@ -116,32 +116,32 @@ func (o *Overhearer) begin(id uint32) *heardStream {
 }
 
 // drop removes a call that has ended, and may keep its memory for reuse.
-func (o *Overhearer) drop(id uint32, s *heardStream) {
+func (o *PassiveDecoder) drop(id uint32, s *observedCall) {
 	delete(o.streams, id)
 	o.last = nil
-	if len(o.free) >= maxHeardFree {
+	if len(o.free) >= maxKeptStreams {
 		return
 	}
-	for i := range s.halves {
-		body := s.halves[i].body[:0]
-		if cap(body) > maxHeardBody {
+	for i := range s.directions {
+		body := s.directions[i].body[:0]
+		if cap(body) > maxKeptBody {
 			body = nil
 		}
-		s.halves[i] = heardMessages{body: body}
+		s.directions[i] = messageAssembler{body: body}
 	}
 	o.free = append(o.free, s)
 }
 
 // Open returns the number of calls that have not ended.
-func (o *Overhearer) Open() int { return len(o.streams) }
+func (o *PassiveDecoder) Open() int { return len(o.streams) }
 
 // Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
-func (o *Overhearer) Feed(ofClient bool, b []byte) error {
+func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	side := 1
-	if ofClient {
+	if fromClient {
 		side = 0
 	}
-	h := &o.halves[side]
+	h := &o.directions[side]
 	for h.skip > 0 && len(b) > 0 {
 		if b[0] != Preface[len(Preface)-h.skip] {
 			return errors.New("the client does not speak HTTP/2: the connection does not begin with the HTTP/2 preface")
@@ -173,8 +173,8 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 // sideName returns the name of a side: 0 is the client, and 1 is the server.
 func sideName(side int) string { return [...]string{"the client", "the server"}[side] }
 
-func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
-	h := &o.halves[side]
+func (o *PassiveDecoder) frame(side int, f FrameHeader, p []byte) error {
+	h := &o.directions[side]
 	if h.blockOf != 0 && (f.Type != FrameContinuation || f.Stream != h.blockOf) {
 		return fmt.Errorf("%s violated HTTP/2: another frame interrupted a header block", sideName(side))
 	}
@@ -196,7 +196,7 @@ func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 			}
 			p = p[5:]
 		}
-		h.block, h.blockOf, h.ends = append(h.block[:0], p...), f.Stream, f.Flags&FlagEndStream != 0
+		h.block, h.blockOf, h.endsStream = append(h.block[:0], p...), f.Stream, f.Flags&FlagEndStream != 0
 		return o.headers(side, f)
 	case FrameContinuation:
 		if h.blockOf == 0 {
@@ -214,7 +214,7 @@ func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 				status = s.status
 			}
 			o.drop(f.Stream, s)
-			o.to.Ended(f.Stream, side == 0, status)
+			o.observer.OnEnd(f.Stream, side == 0, status)
 		}
 	case FramePushPromise:
 		return fmt.Errorf("%s sent PUSH_PROMISE, which gRPC does not use", sideName(side))
@@ -234,14 +234,14 @@ func unpad(f FrameHeader, p []byte) ([]byte, error) {
 }
 
 // headers processes a header block once it is complete.
-func (o *Overhearer) headers(side int, f FrameHeader) error {
+func (o *PassiveDecoder) headers(side int, f FrameHeader) error {
 	if f.Flags&FlagEndHeaders == 0 {
 		return nil
 	}
-	h := &o.halves[side]
+	h := &o.directions[side]
 	id := h.blockOf
 	h.blockOf = 0
-	h.fields = heardFields{status: -1}
+	h.fields = observedFields{status: -1}
 	h.dec.SetEmitEnabled(true)
 	if _, err := h.dec.Write(h.block); err != nil {
 		return fmt.Errorf("%s sent headers that cannot be decoded: %w", sideName(side), err)
@@ -252,14 +252,14 @@ func (o *Overhearer) headers(side int, f FrameHeader) error {
 	s := o.stream(id)
 	if side == 0 {
 		if s == nil && h.fields.path != "" {
-			if len(o.streams) >= maxHeardStreams {
-				return fmt.Errorf("the client has more than %d calls open", maxHeardStreams)
+			if len(o.streams) >= maxObservedStreams {
+				return fmt.Errorf("the client has more than %d calls open", maxObservedStreams)
 			}
 			s = o.begin(id)
-			o.to.Begun(id, h.fields.path)
+			o.observer.OnBegin(id, h.fields.path)
 		}
-		if s != nil && h.ends {
-			o.to.Ended(id, true, 0)
+		if s != nil && h.endsStream {
+			o.observer.OnEnd(id, true, 0)
 		}
 		return nil
 	}
@@ -272,24 +272,24 @@ func (o *Overhearer) headers(side int, f FrameHeader) error {
 	case h.fields.http >= 300:
 		s.status = int(statusOfHTTP(h.fields.http))
 	}
-	if h.ends {
+	if h.endsStream {
 		o.endCall(id, s)
 	}
 	return nil
 }
 
 // endCall ends a call after the server's last frame.
-func (o *Overhearer) endCall(id uint32, s *heardStream) {
+func (o *PassiveDecoder) endCall(id uint32, s *observedCall) {
 	status := s.status
 	if status < 0 {
 		status = StatusUnknown
 	}
 	o.drop(id, s)
-	o.to.Ended(id, false, status)
+	o.observer.OnEnd(id, false, status)
 }
 
 // addField receives each decoded field from the HPACK decoder.
-func (h *half) addField(f hpack.HeaderField) {
+func (h *direction) addField(f hpack.HeaderField) {
 	if h.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; h.fields.size > MaxHeaderList {
 		h.dec.SetEmitEnabled(false)
 		return
@@ -309,12 +309,12 @@ func (h *half) addField(f hpack.HeaderField) {
 }
 
 // data decodes the payload of a DATA frame.
-func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
+func (o *PassiveDecoder) data(side int, f FrameHeader, p []byte) error {
 	s := o.stream(f.Stream)
 	if s == nil {
 		return nil
 	}
-	m := &s.halves[side]
+	m := &s.directions[side]
 	for len(p) > 0 {
 		if m.nhead < len(m.head) {
 			n := copy(m.head[m.nhead:], p)
@@ -324,10 +324,10 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 				break
 			}
 			m.size = int(binary.BigEndian.Uint32(m.head[1:]))
-			m.left, m.body = m.size, m.body[:0]
+			m.missing, m.body = m.size, m.body[:0]
 			m.drop = m.head[0] != 0 || m.size > MaxMessage
 		}
-		n := min(m.left, len(p))
+		n := min(m.missing, len(p))
 		switch {
 		case m.drop:
 		case n == m.size: // the message is complete in this frame, so it need not be copied
@@ -337,18 +337,18 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 		default:
 			m.body = append(m.body, p[:n]...)
 		}
-		m.left -= n
+		m.missing -= n
 		p = p[n:]
-		if m.left == 0 {
+		if m.missing == 0 {
 			o.message(f.Stream, side, m, m.body)
 		}
 	}
-	if m.nhead == len(m.head) && m.left == 0 && m.size == 0 {
+	if m.nhead == len(m.head) && m.missing == 0 && m.size == 0 {
 		o.message(f.Stream, side, m, nil)
 	}
 	if f.Flags&FlagEndStream != 0 {
 		if side == 0 {
-			o.to.Ended(f.Stream, true, 0)
+			o.observer.OnEnd(f.Stream, true, 0)
 		} else {
 			o.endCall(f.Stream, s)
 		}
@@ -356,15 +356,15 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 	return nil
 }
 
-func (o *Overhearer) message(stream uint32, side int, m *heardMessages, body []byte) {
+func (o *PassiveDecoder) message(stream uint32, side int, m *messageAssembler, body []byte) {
 	size := m.size
 	if m.drop {
 		body = nil
 	} else if body == nil {
 		body = []byte{}
 	}
-	m.nhead, m.left, m.size = 0, 0, 0
-	o.to.Message(stream, side == 0, body, size)
+	m.nhead, m.missing, m.size = 0, 0, 0
+	o.observer.OnMessage(stream, side == 0, body, size)
 	if cap(m.body) > 1<<20 {
 		m.body = nil
 	}

@@ -9,9 +9,9 @@ import (
 // listener counts the decoded calls and messages.
 type listener struct{ begun, messages, ended int }
 
-func (l *listener) Begun(uint32, string)              { l.begun++ }
-func (l *listener) Message(uint32, bool, []byte, int) { l.messages++ }
-func (l *listener) Ended(uint32, bool, int)           { l.ended++ }
+func (l *listener) OnBegin(uint32, string)              { l.begun++ }
+func (l *listener) OnMessage(uint32, bool, []byte, int) { l.messages++ }
+func (l *listener) OnEnd(uint32, bool, int)             { l.ended++ }
 
 // FuzzOverhear checks that arbitrary bytes from both sides never cause a panic, and that the counts
 // and the error do not depend on whether the bytes are decoded in one piece or in several.
@@ -24,12 +24,12 @@ func FuzzOverhear(f *testing.F) {
 	f.Add([]byte(h2.Preface), []byte{0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88}, uint8(1))
 	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
 		var whole, parts listener
-		a := h2.NewOverhearer(&whole)
+		a := h2.NewPassiveDecoder(&whole)
 		wrong := a.Feed(true, client)
 		if wrong == nil {
 			wrong = a.Feed(false, server)
 		}
-		o := h2.NewOverhearer(&parts)
+		o := h2.NewPassiveDecoder(&parts)
 		var also error
 		for _, side := range []struct {
 			ofClient bool

@@ -3,11 +3,11 @@ package h2
 // blocked is the part of a request that waits for a flow-control window, or for earlier data on its
 // stream.
 type blocked struct {
-	id     uint32
-	body   []byte // messages with their prefixes
-	at     int    // how many bytes of body have been moved to the output
-	window int64  // the stream's send window; SETTINGS can make it negative
-	goesOn bool   // the stream stays open after body
+	id         uint32
+	body       []byte // messages with their prefixes
+	movedBytes int    // how many bytes of body have been moved to the output
+	window     int64  // the stream's send window; SETTINGS can make it negative
+	staysOpen  bool   // the stream stays open after body
 }
 
 // pump moves waiting bytes to the output, oldest first, as far as the windows allow.
@@ -15,12 +15,12 @@ func (c *Conn) pump() {
 	if c.connWindow <= 0 {
 		return
 	}
-	kept := c.blocked[:0]
+	remaining := c.blocked[:0]
 	for i := range c.blocked {
 		b := &c.blocked[i]
 		c.pumpOne(b)
-		if b.at < len(b.body) {
-			kept = append(kept, *b)
+		if b.movedBytes < len(b.body) {
+			remaining = append(remaining, *b)
 			continue
 		}
 		s := c.find(b.id)
@@ -29,19 +29,19 @@ func (c *Conn) pump() {
 		s.end = c.origin + uint64(len(c.out))
 		c.release(b.body)
 	}
-	clear(c.blocked[len(kept):])
-	c.blocked = kept
+	clear(c.blocked[len(remaining):])
+	c.blocked = remaining
 }
 
 func (c *Conn) pumpOne(b *blocked) {
-	for b.at < len(b.body) {
-		n := min(int64(len(b.body)-b.at), int64(c.maxFrame), b.window, c.connWindow)
+	for b.movedBytes < len(b.body) {
+		n := min(int64(len(b.body)-b.movedBytes), int64(c.maxFrame), b.window, c.connWindow)
 		if n <= 0 {
 			return
 		}
-		part := b.body[b.at : b.at+int(n)]
+		part := b.body[b.movedBytes : b.movedBytes+int(n)]
 		var flags byte
-		if b.at += int(n); b.at == len(b.body) && !b.goesOn {
+		if b.movedBytes += int(n); b.movedBytes == len(b.body) && !b.staysOpen {
 			flags = FlagEndStream
 		}
 		c.out = AppendFrameHeader(c.out, len(part), FrameData, flags, b.id)
@@ -56,7 +56,7 @@ func (c *Conn) pumpOne(b *blocked) {
 func (c *Conn) unblock(id uint32) {
 	for i := range c.blocked {
 		if b := &c.blocked[i]; b.id == id {
-			c.blockedLen -= len(b.body) - b.at
+			c.blockedLen -= len(b.body) - b.movedBytes
 			c.release(b.body)
 			c.blocked = append(c.blocked[:i], c.blocked[i+1:]...)
 			return

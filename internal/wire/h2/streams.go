@@ -2,14 +2,14 @@ package h2
 
 // stream is a long stream, or a call that has no response yet. It is stored in Conn.table.
 type stream struct {
-	id    uint32 // 0 if the table entry is free
-	tag   uint32
-	sub   uint8
-	state state
-	npre  uint8   // how many bytes of pre have arrived
-	pre   [5]byte // the message's prefix: compression flag and length
-	got   uint32  // if isLong: bytes of DATA received since the stream's last WINDOW_UPDATE
-	end   uint64  // end of the request, as an offset in the complete output of the connection
+	id           uint32 // 0 if the table entry is free
+	tag          uint32
+	sub          uint8
+	state        state
+	prefixBytes  uint8   // how many bytes of pre have arrived
+	prefix       [5]byte // the message's prefix: compression flag and length
+	unackedBytes uint32  // if isLong: bytes of DATA received since the stream's last WINDOW_UPDATE
+	end          uint64  // end of the request, as an offset in the complete output of the connection
 	// window is the send window. It is used only while isLong is set and isBlocked is not set.
 	window int64
 	msg    []byte // the part of the response's message that has arrived
@@ -20,9 +20,9 @@ type state uint8
 
 const (
 	gotHeaders state = 1 << iota // the first HEADERS frame of the response has arrived
-	complete                     // msg is the complete message
-	inPlace                      // msg points into the input of Feed
-	pooled                       // msg is a buffer from Conn.parts
+	isComplete                   // msg is the complete message
+	isInPlace                    // msg points into the input of Feed
+	isPooled                     // msg is a buffer from Conn.parts
 	isBlocked                    // a part of the request waits in Conn.blocked
 	isLong                       // opened by OpenStream
 	halfClosed                   // if isLong: CloseSend was called
@@ -49,7 +49,7 @@ func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	}
 	s := &c.table[c.next>>1&c.mask]
 	s.id, s.tag, s.sub = c.next, tag, sub
-	s.state, s.npre, s.got = 0, 0, 0
+	s.state, s.prefixBytes, s.unackedBytes = 0, 0, 0
 	c.open++
 	c.next += 2
 	for c.table[c.next>>1&c.mask].id != 0 {
@@ -75,10 +75,10 @@ func (c *Conn) growTable() {
 func (c *Conn) closeStream(s *stream) {
 	c.idle = 0
 	switch {
-	case s.state&inPlace != 0:
-		c.nheld--
-	case s.state&pooled != 0:
-		c.parts.GiveBack(s.msg)
+	case s.state&isInPlace != 0:
+		c.inPlaceCount--
+	case s.state&isPooled != 0:
+		c.budget.Release(s.msg)
 	}
 	if s.state&isBlocked != 0 {
 		c.unblock(s.id)

@@ -19,9 +19,9 @@ const (
 	maxKept = 8 << 10 // maximum total length of one response's kept fields, in bytes
 
 	// maxFraming limits the total size of the chunk sizes and chunk extensions in one response, in
-	// bytes. maxInformed limits how many informational responses may precede the real response.
-	maxFraming  = 1 << 20
-	maxInformed = 100
+	// bytes. maxInformational limits how many informational responses may precede the real response.
+	maxFraming       = 1 << 20
+	maxInformational = 100
 )
 
 // Field is a header field.
@@ -32,9 +32,9 @@ type Config struct {
 	Host       string   // HOST:PORT, sent as the Host field in every request
 	Fields     []Field  // additional fields in every request
 	KeepFields []string // names of the response fields to keep; at most MaxKeptFields
-	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
 	// own budget.
-	Parts *parts.Budget
+	BufferBudget *parts.Budget
 }
 
 // state is the part of a response that the parser expects next.
@@ -66,32 +66,32 @@ type Conn struct {
 	maxBody int
 
 	// The request.
-	out    []byte
-	sent   int
-	using  *Template
-	bodyAt int
-	open   bool                     // the request has no response yet
-	late   bool                     // the request was canceled
-	stream func(piece []byte) error // receives the body in pieces; nil if the connection keeps it
+	out       []byte
+	sent      int
+	template  *Template
+	bodyStart int
+	open      bool                     // the request has no response yet
+	late      bool                     // the request was canceled
+	stream    func(piece []byte) error // receives the body in pieces; nil if the connection keeps it
 
 	// The current response.
-	state   state
-	fresh   bool // no byte has arrived; the other fields are still those of the previous response
-	answer  Response
-	headLen int
-	partial []byte // the beginning of an incomplete line
-	length  int    // Content-Length, or -1
-	coding  coding
-	chunk   int    // how many bytes of the body or chunk are missing
-	size    int    // bytes of the body received so far
-	piece   []byte // the body, while it is a single piece of the input
-	body    []byte // the body, if it arrives in several pieces
-	keep    bool   // the connection stays open after the current response
-	framed  bool   // the previous field line determines the length of the body
-	known   knownHead
+	state             state
+	awaitingFirstByte bool // no byte has arrived; the other fields are still those of the previous response
+	response          Response
+	headLen           int
+	partial           []byte // the beginning of an incomplete line
+	length            int    // Content-Length, or -1
+	coding            coding
+	chunk             int    // how many bytes of the body or chunk are missing
+	size              int    // bytes of the body received so far
+	piece             []byte // the body, while it is a single piece of the input
+	body              []byte // the body, if it arrives in several pieces
+	keepOpen          bool   // the connection stays open after the current response
+	framedByPrevious  bool   // the previous field line determines the length of the body
+	known             knownHead
 
-	framing  int // total size of chunk sizes and extensions so far, in bytes
-	informed int // number of informational responses so far
+	framing            int // total size of chunk sizes and extensions so far, in bytes
+	informationalCount int // number of informational responses so far
 
 	draining bool
 	err      error
@@ -100,8 +100,8 @@ type Conn struct {
 // NewConn returns a connection. It removes control characters from the values of cfg.Fields,
 // because a line break would end the field.
 func NewConn(cfg Config) *Conn {
-	if cfg.Parts == nil {
-		cfg.Parts = parts.New(parts.DefaultMax)
+	if cfg.BufferBudget == nil {
+		cfg.BufferBudget = parts.New(parts.DefaultMax)
 	}
 	c := &Conn{cfg: cfg, maxBody: MaxBody}
 	c.common = appendField(c.common, Field{"Host", cfg.Host})
@@ -162,7 +162,7 @@ func (c *Conn) Lost() (End, *Response) {
 		return Answered, c.complete()
 	}
 	c.open = false
-	c.giveBack()
+	c.releaseBuffers()
 	switch {
 	case c.late:
 		return Nothing, nil
@@ -175,24 +175,24 @@ func (c *Conn) Lost() (End, *Response) {
 // complete ends the current response and returns it.
 func (c *Conn) complete() *Response {
 	if c.sent < len(c.out) { // the server responded before the request was written completely
-		c.keep = false
+		c.keepOpen = false
 		c.out, c.sent = c.out[:0], 0
 	}
 	c.open = false
-	c.draining = c.draining || !c.keep
+	c.draining = c.draining || !c.keepOpen
 	if c.piece == nil {
 		c.piece = c.body
 	}
-	c.answer.Body, c.answer.Late = c.piece, c.late
-	c.giveBack()
-	return &c.answer
+	c.response.Body, c.response.Late = c.piece, c.late
+	c.releaseBuffers()
+	return &c.response
 }
 
-// giveBack returns the connection's buffers to the budget. Their contents stay readable until the
+// releaseBuffers returns the connection's buffers to the budget. Their contents stay readable until the
 // next Feed.
-func (c *Conn) giveBack() {
-	c.cfg.Parts.GiveBack(c.body)
-	c.cfg.Parts.GiveBack(c.partial)
+func (c *Conn) releaseBuffers() {
+	c.cfg.BufferBudget.Release(c.body)
+	c.cfg.BufferBudget.Release(c.partial)
 	c.body, c.partial = nil, nil
 }
 

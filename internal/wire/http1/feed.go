@@ -9,7 +9,7 @@ import (
 // Feed parses bytes that the caller has read. Once the response is complete, Feed returns it. Until
 // then, Feed returns nil. After an error the connection is unusable.
 func (c *Conn) Feed(in []byte) (*Response, error) {
-	c.cfg.Parts.Recycle()
+	c.cfg.BufferBudget.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -48,18 +48,18 @@ func (c *Conn) unrequestedError(in []byte) error {
 	}
 	_, done, err := c.parse(in)
 	switch text := bytes.TrimSpace(c.piece); {
-	case err != nil || c.answer.Status == 0:
+	case err != nil || c.response.Status == 0:
 		return fmt.Errorf("the server sent %.40q, although no request was in flight", in)
 	case len(text) > 0:
-		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.answer.Status, oneLine(text))
+		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.response.Status, firstLine(text))
 	case done || c.state != statusLine:
-		return fmt.Errorf("the server closes the connection with status %d", c.answer.Status)
+		return fmt.Errorf("the server closes the connection with status %d", c.response.Status)
 	}
 	return fmt.Errorf("the server sent %.40q, although no request was in flight", in)
 }
 
-// oneLine returns the first line of a text.
-func oneLine(text []byte) []byte {
+// firstLine returns the first line of a text.
+func firstLine(text []byte) []byte {
 	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
 		return text[:i]
 	}
@@ -70,8 +70,8 @@ func oneLine(text []byte) []byte {
 // complete.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 	var head []byte // the input from the head's first byte; nil if this byte came in earlier input
-	if c.fresh && len(in) > 0 {
-		c.fresh = false
+	if c.awaitingFirstByte && len(in) > 0 {
+		c.awaitingFirstByte = false
 		if n := c.known.match(in); n > 0 {
 			// The parsed fields still have the values from the previous response, whose head was
 			// identical.
@@ -132,9 +132,9 @@ func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool,
 	}
 	inPlace := len(c.partial) == 0
 	if c.state == fields && inPlace {
-		if n := c.known.pass(in); n > 0 {
+		if n := c.known.skipKnownLine(in); n > 0 {
 			c.headLen += n
-			c.framed = false
+			c.framedByPrevious = false
 			return in[n:], true, false, nil
 		}
 	}
@@ -142,14 +142,14 @@ func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool,
 	if err != nil || !ok {
 		return nil, false, false, err
 	}
-	var whole []byte
+	var rawLine []byte
 	if inPlace {
-		whole = in[:len(in)-len(after)]
+		rawLine = in[:len(in)-len(after)]
 	}
 	lastOfHead := c.state == fields && len(line) == 0
-	done, err = c.takeLine(line, whole)
+	done, err = c.takeLine(line, rawLine)
 	if lastOfHead && *head != nil {
-		c.known.keep((*head)[:len(*head)-len(after)], c.answer.Status)
+		c.known.rememberHead((*head)[:len(*head)-len(after)], c.response.Status)
 		*head = nil
 	}
 	return after, true, done, err
@@ -167,16 +167,16 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 		return nil, nil, false, fmt.Errorf("the server sent a header of more than %d KiB", MaxHead>>10)
 	}
 	if end < 0 {
-		c.partial, err = c.cfg.Parts.Append(c.partial, in, 0)
+		c.partial, err = c.cfg.BufferBudget.Append(c.partial, in, 0)
 		return nil, nil, false, err
 	}
 	line = in[:end]
 	if len(c.partial) > 0 {
-		if c.partial, err = c.cfg.Parts.Append(c.partial, line, 0); err != nil {
+		if c.partial, err = c.cfg.BufferBudget.Append(c.partial, line, 0); err != nil {
 			return nil, nil, false, err
 		}
 		line = c.partial
-		c.cfg.Parts.GiveBack(c.partial)
+		c.cfg.BufferBudget.Release(c.partial)
 		c.partial = nil
 	}
 	if k := len(line); k > 0 && line[k-1] == '\r' {
@@ -187,7 +187,7 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 
 // takeLine processes a line according to c.state. whole is the line with its line break, or nil if
 // the line arrived in several pieces.
-func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
+func (c *Conn) takeLine(line, rawLine []byte) (done bool, err error) {
 	switch c.state {
 	case statusLine:
 		return false, c.startLine(line)
@@ -196,7 +196,7 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 			return c.endOfHead()
 		}
 		idle, err := c.field(line)
-		c.known.learn(whole, idle)
+		c.known.rememberLine(rawLine, idle)
 		return false, err
 	case chunkSize:
 		return false, c.chunkLine(line)
@@ -214,12 +214,12 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 // endOfHead determines the length of the body (RFC 9112, section 6.3). It returns done = true if
 // there is no body.
 func (c *Conn) endOfHead() (done bool, err error) {
-	switch status := c.answer.Status; {
+	switch status := c.response.Status; {
 	case status == 101:
 		return false, errors.New("the server switched to another protocol without a request")
 	case status < 200: // informational responses such as 100 Continue
-		if c.informed++; c.informed > maxInformed {
-			return false, fmt.Errorf("the server sent more than %d informational responses before the response to the request", maxInformed)
+		if c.informationalCount++; c.informationalCount > maxInformational {
+			return false, fmt.Errorf("the server sent more than %d informational responses before the response to the request", maxInformational)
 		}
 		c.resetFields()
 		c.state = statusLine
@@ -231,7 +231,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	case c.coding == chunked:
 		if c.length >= 0 {
 			// Possible request smuggling: do not reuse the connection (RFC 9112, section 6.1).
-			c.keep = false
+			c.keepOpen = false
 		}
 		c.state, c.headLen = chunkSize, 0
 	case c.length > c.maxBody && !c.streams():
@@ -239,7 +239,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	case c.length > 0:
 		c.state, c.chunk = sizedBody, c.length
 	case c.length < 0:
-		c.state, c.keep = untilClose, false
+		c.state, c.keepOpen = untilClose, false
 	}
 	return c.length == 0 && c.coding == identity, nil
 }
@@ -277,7 +277,7 @@ func (c *Conn) chunkLine(line []byte) error {
 	if streams {
 		return nil
 	}
-	return c.cfg.Parts.Fits(c.size + n)
+	return c.cfg.BufferBudget.CheckSize(c.size + n)
 }
 
 func unhex(c byte) int {
@@ -323,10 +323,10 @@ func (c *Conn) spill() error {
 }
 
 func (c *Conn) append(p []byte) (err error) {
-	whole := 0
+	announced := 0
 	if c.state == sizedBody {
-		whole = c.length
+		announced = c.length
 	}
-	c.body, err = c.cfg.Parts.Append(c.body, p, whole)
+	c.body, err = c.cfg.BufferBudget.Append(c.body, p, announced)
 	return err
 }

@@ -9,15 +9,15 @@ import (
 // expectHead prepares the parser for the next response.
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
-	c.framing, c.informed = 0, 0
+	c.framing, c.informationalCount = 0, 0
 	c.piece = nil
-	c.fresh = true
+	c.awaitingFirstByte = true
 }
 
 // resetFields discards the parsed header fields, including those of an informational response.
 func (c *Conn) resetFields() {
-	c.answer = Response{kept: c.answer.kept[:0]}
-	c.length, c.coding, c.keep, c.framed = -1, identity, true, false
+	c.response = Response{kept: c.response.kept[:0]}
+	c.length, c.coding, c.keepOpen, c.framedByPrevious = -1, identity, true, false
 	c.known.at = 0
 }
 
@@ -28,10 +28,10 @@ func (c *Conn) startLine(line []byte) error {
 		!digit(line[9]) || !digit(line[10]) || !digit(line[11]) || len(line) > len(prefix) && line[12] != ' ' {
 		return fmt.Errorf("the server's response begins with %.40q, which is not an HTTP/1.1 status line", line)
 	}
-	c.keep = line[7] != '0'
-	c.answer.Status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
-	if c.answer.Status < 100 || c.answer.Status > 599 {
-		return fmt.Errorf("the server answered with status %d, which is not a valid HTTP status", c.answer.Status)
+	c.keepOpen = line[7] != '0'
+	c.response.Status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
+	if c.response.Status < 100 || c.response.Status > 599 {
+		return fmt.Errorf("the server answered with status %d, which is not a valid HTTP status", c.response.Status)
 	}
 	c.state = fields
 	return nil
@@ -43,7 +43,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 // ignores the field.
 func (c *Conn) field(line []byte) (idle bool, err error) {
 	if line[0] == ' ' || line[0] == '\t' { // a continuation line (obsolete line folding)
-		if c.framed {
+		if c.framedByPrevious {
 			return false, errors.New("the server split a header field that determines the response's length across two lines")
 		}
 		return false, nil
@@ -53,25 +53,25 @@ func (c *Conn) field(line []byte) (idle bool, err error) {
 		return false, fmt.Errorf("the server sent a line that is not an HTTP header field: %.40q", line)
 	}
 	name := line[:colon]
-	c.framed = false
+	c.framedByPrevious = false
 	switch len(name) {
 	case 10:
-		if foldsTo(name, "connection") {
+		if equalsFolded(name, "connection") {
 			c.connection(line[colon+1:])
 			return false, nil
 		}
-		if foldsTo(name, "keep-alive") {
+		if equalsFolded(name, "keep-alive") {
 			c.keepAlive(line[colon+1:])
 			return false, nil
 		}
 	case 14:
-		if foldsTo(name, "content-length") {
-			c.framed = true
+		if equalsFolded(name, "content-length") {
+			c.framedByPrevious = true
 			return false, c.contentLength(trim(line[colon+1:]))
 		}
 	case 17:
-		if foldsTo(name, "transfer-encoding") {
-			c.framed = true
+		if equalsFolded(name, "transfer-encoding") {
+			c.framedByPrevious = true
 			return false, c.transferEncoding(line[colon+1:])
 		}
 	}
@@ -84,7 +84,7 @@ func (c *Conn) field(line []byte) (idle bool, err error) {
 }
 
 func (c *Conn) keepField(i int, value []byte) error {
-	r := &c.answer
+	r := &c.response
 	if len(r.kept)+len(value) > maxKept {
 		return fmt.Errorf("the server sent a header field %s of %d bytes, which is too long", c.cfg.KeepFields[i], len(value))
 	}
@@ -94,9 +94,9 @@ func (c *Conn) keepField(i int, value []byte) error {
 	return nil
 }
 
-// foldsTo reports whether b equals the lower-case string lower, without regard to the case of b.
+// equalsFolded reports whether b equals the lower-case string lower, without regard to the case of b.
 // Both must have the same length.
-func foldsTo(b []byte, lower string) bool {
+func equalsFolded(b []byte, lower string) bool {
 	for i := range b {
 		if b[i] != lower[i] && b[i]|0x20 != lower[i] {
 			return false
@@ -115,8 +115,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// next splits the first element from a comma-separated list.
-func next(list []byte) (element, rest []byte) {
+// splitElement splits the first element from a comma-separated list.
+func splitElement(list []byte) (element, rest []byte) {
 	if i := bytes.IndexByte(list, ','); i >= 0 {
 		return trim(list[:i]), list[i+1:]
 	}
@@ -127,13 +127,13 @@ func next(list []byte) (element, rest []byte) {
 func (c *Conn) connection(list []byte) {
 	for len(list) > 0 {
 		var option []byte
-		option, list = next(list)
+		option, list = splitElement(list)
 		switch {
-		case len(option) == 5 && foldsTo(option, "close"):
-			c.keep = false
+		case len(option) == 5 && equalsFolded(option, "close"):
+			c.keepOpen = false
 			return
-		case len(option) == 10 && foldsTo(option, "keep-alive"):
-			c.keep = true
+		case len(option) == 10 && equalsFolded(option, "keep-alive"):
+			c.keepOpen = true
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (c *Conn) connection(list []byte) {
 func (c *Conn) keepAlive(list []byte) {
 	for len(list) > 0 {
 		var p []byte
-		p, list = next(list)
+		p, list = splitElement(list)
 		if bytes.EqualFold(p, []byte("max=0")) {
 			c.draining = true
 		}
@@ -153,10 +153,10 @@ func (c *Conn) keepAlive(list []byte) {
 // contentLength parses a Content-Length field. The length may be repeated, but only with the same
 // value (RFC 9110, section 8.6).
 func (c *Conn) contentLength(list []byte) error {
-	whole := list
+	original := list
 	for len(list) > 0 {
 		var v []byte
-		v, list = next(list)
+		v, list = splitElement(list)
 		n := 0
 		for _, d := range v {
 			if !digit(d) || n > 1<<52 {
@@ -166,7 +166,7 @@ func (c *Conn) contentLength(list []byte) error {
 			n = n*10 + int(d-'0')
 		}
 		if len(v) == 0 || n < 0 || c.length >= 0 && c.length != n {
-			return fmt.Errorf("the server's Content-Length is %.40q, which is not a valid length", whole)
+			return fmt.Errorf("the server's Content-Length is %.40q, which is not a valid length", original)
 		}
 		c.length = n
 	}
@@ -181,12 +181,12 @@ func (c *Conn) contentLength(list []byte) error {
 func (c *Conn) transferEncoding(list []byte) error {
 	for len(list) > 0 {
 		var v []byte
-		v, list = next(list)
+		v, list = splitElement(list)
 		switch {
 		case len(v) == 0:
-		case len(v) == 7 && foldsTo(v, "chunked") && c.coding == identity:
+		case len(v) == 7 && equalsFolded(v, "chunked") && c.coding == identity:
 			c.coding = chunked
-		case len(v) == 8 && foldsTo(v, "identity") && c.coding == identity:
+		case len(v) == 8 && equalsFolded(v, "identity") && c.coding == identity:
 		default:
 			return fmt.Errorf("the server encoded its response as %.40q, which the client did not request", v)
 		}

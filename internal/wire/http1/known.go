@@ -33,17 +33,17 @@ func (k *knownHead) match(in []byte) int {
 	return 0
 }
 
-// keep remembers a head. It ignores the head of an informational response, because a different head
+// rememberHead remembers a head. It ignores the head of an informational response, because a different head
 // follows it.
-func (k *knownHead) keep(head []byte, status int) {
+func (k *knownHead) rememberHead(head []byte, status int) {
 	if status >= 200 && len(head) <= knownHeadBytes {
 		k.bytes = append(k.bytes[:0], head...)
 	}
 }
 
-// pass returns the length of the next line if the line equals the remembered line at this position.
+// skipKnownLine returns the length of the next line if the line equals the remembered line at this position.
 // Otherwise it returns 0.
-func (k *knownHead) pass(in []byte) int {
+func (k *knownHead) skipKnownLine(in []byte) int {
 	if k.at >= knownLines {
 		return 0
 	}
@@ -55,13 +55,13 @@ func (k *knownHead) pass(in []byte) int {
 	return len(line)
 }
 
-// learn remembers the field line at the current position if the connection ignores the field (idle
+// rememberLine remembers the field line at the current position if the connection ignores the field (idle
 // is true). whole is the line with its line break, or empty if the line arrived in several pieces.
-func (k *knownHead) learn(whole []byte, idle bool) {
+func (k *knownHead) rememberLine(rawLine []byte, idle bool) {
 	if k.at < knownLines {
 		line := k.lines[k.at][:0]
-		if idle && len(whole) <= knownBytes {
-			line = append(line, whole...)
+		if idle && len(rawLine) <= knownBytes {
+			line = append(line, rawLine...)
 		}
 		k.lines[k.at] = line
 	}

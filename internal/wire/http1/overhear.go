@@ -6,84 +6,84 @@ import (
 	"fmt"
 )
 
-// Heard receives the messages that an Overhearer decodes. The arguments of a method are valid until
+// MessageObserver receives the messages that an PassiveDecoder decodes. The arguments of a method are valid until
 // the method returns.
-type Heard interface {
-	// Asked is called for each complete request.
-	Asked(*HeardRequest)
-	// Answered is called for each complete response. The response belongs to the oldest request
+type MessageObserver interface {
+	// OnRequest is called for each complete request.
+	OnRequest(*ObservedRequest)
+	// OnResponse is called for each complete response. The response belongs to the oldest request
 	// that has no response yet.
-	Answered(*HeardAnswer)
+	OnResponse(*ObservedResponse)
 }
 
-// HeardBody is the body of a message.
-type HeardBody struct {
+// ObservedBody is the body of a message.
+type ObservedBody struct {
 	Size int    // length of the body, in bytes
-	Body []byte // nil if the body is larger than MaxHeard or has a content coding
+	Body []byte // nil if the body is larger than MaxObservedBody or has a content coding
 }
 
 // IsComplete reports whether Body is the complete body.
-func (b *HeardBody) IsComplete() bool { return b.Body != nil || b.Size == 0 }
+func (b *ObservedBody) IsComplete() bool { return b.Body != nil || b.Size == 0 }
 
-// HeardRequest is a decoded request.
-type HeardRequest struct {
-	HeardBody
+// ObservedRequest is a decoded request.
+type ObservedRequest struct {
+	ObservedBody
 	Method, Target []byte
 }
 
-// HeardAnswer is a decoded response.
-type HeardAnswer struct {
-	HeardBody
+// ObservedResponse is a decoded response.
+type ObservedResponse struct {
+	ObservedBody
 	Status int
 	fields [MaxKeptFields][]byte
 }
 
-// Field returns the value of the i-th header field that was requested from NewOverhearer, or an
+// Field returns the value of the i-th header field that was requested from NewPassiveDecoder, or an
 // empty value if the response lacks the field.
-func (a *HeardAnswer) Field(i int) []byte { return a.fields[i] }
+func (a *ObservedResponse) Field(i int) []byte { return a.fields[i] }
 
-// Uint returns the value of the i-th header field that was requested from NewOverhearer as a
+// Uint returns the value of the i-th header field that was requested from NewPassiveDecoder as a
 // number, or 0 if the field is missing or not a number.
-func (a *HeardAnswer) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
+func (a *ObservedResponse) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
-// MaxHeard limits the size of the bodies that an Overhearer keeps, in bytes.
-const MaxHeard = 8 << 20
+// MaxObservedBody limits the size of the bodies that an PassiveDecoder keeps, in bytes.
+const MaxObservedBody = 8 << 20
 
-// maxHeardOpen limits how many requests on one connection may wait for a response.
-const maxHeardOpen = 10_000
+// maxUnanswered limits how many requests on one connection may wait for a response.
+const maxUnanswered = 10_000
 
-// Overhearer is a passive decoder for both directions of an HTTP/1.1 connection. After an error it
+// PassiveDecoder is a passive decoder for both directions of an HTTP/1.1 connection. After an error it
 // cannot decode anything further. Only one goroutine may use it.
-type Overhearer struct {
-	to         Heard
+type PassiveDecoder struct {
+	observer   MessageObserver
 	keepFields []string
-	client     heardMessage
-	server     heardMessage
-	// open has one element for each request without a response. The element is true for a HEAD
+	client     observedMessage
+	server     observedMessage
+	// unansweredHEAD has one element for each request without a response. The element is true for a HEAD
 	// request, whose response has no body even if its header fields announce one.
-	open []bool
-	err  error
+	unansweredHEAD []bool
+	err            error
 }
 
-// NewOverhearer returns a passive decoder for a connection. The decoder must receive the
+// NewPassiveDecoder returns a passive decoder for a connection. The decoder must receive the
 // connection's traffic starting with the first byte. fieldNames lists the response header fields to
 // keep, at most MaxKeptFields of them.
-func NewOverhearer(to Heard, fieldNames ...string) *Overhearer {
-	o := &Overhearer{to: to, keepFields: fieldNames}
+func NewPassiveDecoder(observer MessageObserver, fieldNames ...string) *PassiveDecoder {
+	o := &PassiveDecoder{observer: observer, keepFields: fieldNames}
 	o.client.begin()
 	o.server.begin()
 	return o
 }
 
 // Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
-func (o *Overhearer) Feed(ofClient bool, b []byte) error {
+func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	m, done := &o.server, o.endResponse
-	if ofClient {
+	if fromClient {
 		m, done = &o.client, o.endRequest
 	}
 	for len(b) > 0 && o.err == nil {
 		var whole bool
-		if b, whole, o.err = o.step(m, b, ofClient); whole && o.err == nil {
+		if b, whole, o.err = o.step(m, b, fromClient); whole && o.err == nil {
 			o.err = done()
 			m.begin()
 		}
@@ -93,75 +93,75 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 
 // End must be called when the connection has ended. If this is also the end of a response, End
 // completes the response.
-func (o *Overhearer) End() {
+func (o *PassiveDecoder) End() {
 	if o.err == nil && o.server.state == untilClose {
 		_ = o.endResponse() // no further message follows
 	}
 }
 
-func (o *Overhearer) endRequest() error {
-	if len(o.open) == maxHeardOpen {
-		return fmt.Errorf("the client has more than %d requests without a response", maxHeardOpen)
+func (o *PassiveDecoder) endRequest() error {
+	if len(o.unansweredHEAD) == maxUnanswered {
+		return fmt.Errorf("the client has more than %d requests without a response", maxUnanswered)
 	}
 	m := &o.client
-	o.open = append(o.open, string(m.method) == "HEAD")
-	o.to.Asked(&HeardRequest{HeardBody: m.heardBody(), Method: m.method, Target: m.target})
+	o.unansweredHEAD = append(o.unansweredHEAD, string(m.method) == "HEAD")
+	o.observer.OnRequest(&ObservedRequest{ObservedBody: m.observedBody(), Method: m.method, Target: m.target})
 	return nil
 }
 
-func (o *Overhearer) endResponse() error {
+func (o *PassiveDecoder) endResponse() error {
 	m := &o.server
-	o.open = o.open[:copy(o.open, o.open[1:])]
-	o.to.Answered(&HeardAnswer{HeardBody: m.heardBody(), Status: m.status, fields: m.fields})
+	o.unansweredHEAD = o.unansweredHEAD[:copy(o.unansweredHEAD, o.unansweredHEAD[1:])]
+	o.observer.OnResponse(&ObservedResponse{ObservedBody: m.observedBody(), Status: m.status, fields: m.fields})
 	return nil
 }
 
-// heardMessage is the message that is being decoded.
-type heardMessage struct {
-	state          state
-	partial        []byte // the beginning of an incomplete line
-	head           int    // size so far of the head, or of the chunk sizes and extensions, in bytes
-	method, target []byte
-	status         int
-	length         int // Content-Length, or -1
-	chunked, coded bool
-	fields         [MaxKeptFields][]byte
-	left, size     int
-	drop           bool
-	body           []byte
+// observedMessage is the message that is being decoded.
+type observedMessage struct {
+	state                     state
+	partial                   []byte // the beginning of an incomplete line
+	head                      int    // size so far of the head, or of the chunk sizes and extensions, in bytes
+	method, target            []byte
+	status                    int
+	length                    int // Content-Length, or -1
+	chunked, hasContentCoding bool
+	fields                    [MaxKeptFields][]byte
+	missing, size             int
+	drop                      bool
+	body                      []byte
 }
 
 // begin prepares m for the next message.
-func (m *heardMessage) begin() {
+func (m *observedMessage) begin() {
 	body, partial := m.body[:0], m.partial[:0]
 	if cap(body) > MaxHead {
 		body = nil
 	}
-	*m = heardMessage{state: statusLine, length: -1, body: body, partial: partial}
+	*m = observedMessage{state: statusLine, length: -1, body: body, partial: partial}
 }
 
-func (m *heardMessage) heardBody() HeardBody {
-	if m.drop || m.coded {
-		return HeardBody{Size: m.size}
+func (m *observedMessage) observedBody() ObservedBody {
+	if m.drop || m.hasContentCoding {
+		return ObservedBody{Size: m.size}
 	}
-	return HeardBody{Size: m.size, Body: m.body}
+	return ObservedBody{Size: m.size, Body: m.body}
 }
 
 // step processes the next line or the next piece of a body. whole is set if the message is
 // complete.
-func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte, whole bool, err error) {
+func (o *PassiveDecoder) step(m *observedMessage, b []byte, fromClient bool) (rest []byte, complete bool, err error) {
 	switch m.state {
 	case untilClose:
 		m.addBody(b)
 		return nil, false, nil
 	case sizedBody, chunkData:
-		n := min(len(b), m.left)
+		n := min(len(b), m.missing)
 		m.addBody(b[:n])
-		if m.left -= n; m.left > 0 {
+		if m.missing -= n; m.missing > 0 {
 			return nil, false, nil
 		}
-		whole, m.state = m.state == sizedBody, chunkEnd
-		return b[n:], whole, nil
+		complete, m.state = m.state == sizedBody, chunkEnd
+		return b[n:], complete, nil
 	}
 	line, rest, ok, err := m.line(b)
 	if err != nil || !ok {
@@ -169,13 +169,13 @@ func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte
 	}
 	switch m.state {
 	case statusLine:
-		err = o.first(m, line, ofClient)
+		err = o.startLine(m, line, fromClient)
 	case fields:
 		if len(line) > 0 {
 			err = o.field(m, line)
 			break
 		}
-		whole, err = o.endOfHead(m, ofClient)
+		complete, err = o.endOfHead(m, fromClient)
 	case chunkSize:
 		err = m.chunk(line)
 	case chunkEnd:
@@ -183,14 +183,14 @@ func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte
 			err = errors.New("a chunk is longer than its announced size")
 		}
 	default: // the trailer
-		whole = len(line) == 0
+		complete = len(line) == 0
 	}
-	return rest, whole, err
+	return rest, complete, err
 }
 
 // line returns the next line without its line break. If the line is incomplete, it returns ok =
 // false. The line is valid until the next call.
-func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
+func (m *observedMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 	end := bytes.IndexByte(b, '\n')
 	n := end + 1
 	if end < 0 {
@@ -200,7 +200,7 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 		return nil, nil, false, errors.New("the head or the chunk sizes of a message are too long")
 	}
 	if end < 0 {
-		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && foreign(m.partial) {
+		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && isForeign(m.partial) {
 			return nil, nil, false, errNotHTTP1
 		}
 		return nil, nil, false, nil
@@ -218,22 +218,22 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 
 var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
 
-// foreign reports whether the beginning of a message cannot be HTTP because it contains control
+// isForeign reports whether the beginning of a message cannot be HTTP because it contains control
 // characters, as for example a TLS record does.
-func foreign(line []byte) bool {
+func isForeign(line []byte) bool {
 	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
 }
 
-// first parses the first line of a message: a request line or a status line.
-func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
-	if foreign(line) {
+// startLine parses the first line of a message: a request line or a status line.
+func (o *PassiveDecoder) startLine(m *observedMessage, line []byte, fromClient bool) error {
+	if isForeign(line) {
 		return errNotHTTP1
 	}
-	if !ofClient {
+	if !fromClient {
 		if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[8] != ' ' || !digit(line[9]) || !digit(line[10]) || !digit(line[11]) {
 			return errNotHTTP1
 		}
-		if len(o.open) == 0 {
+		if len(o.unansweredHEAD) == 0 {
 			return errors.New("the server sent a response without a request")
 		}
 		m.status, m.state = int(line[9]-'0')*100+int(line[10]-'0')*10+int(line[11]-'0'), fields
@@ -252,14 +252,14 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 }
 
 // field parses a header field.
-func (o *Overhearer) field(m *heardMessage, line []byte) error {
+func (o *PassiveDecoder) field(m *observedMessage, line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte{':'})
 	if !ok || line[0] == ' ' || line[0] == '\t' {
 		return nil // a continuation line (obsolete line folding); no parsed field uses it
 	}
 	value = trim(value)
 	switch {
-	case len(name) == 14 && foldsTo(name, "content-length"):
+	case len(name) == 14 && equalsFolded(name, "content-length"):
 		n := 0
 		for _, c := range value {
 			if !digit(c) || n > 1<<40 {
@@ -271,13 +271,13 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 			return errors.New("the Content-Length of a message is empty or ambiguous")
 		}
 		m.length = n
-	case len(name) == 17 && foldsTo(name, "transfer-encoding"):
+	case len(name) == 17 && equalsFolded(name, "transfer-encoding"):
 		m.chunked = true
 		if !bytes.EqualFold(value, []byte("chunked")) {
 			return errors.New("a message has a transfer coding other than chunked")
 		}
-	case len(name) == 16 && foldsTo(name, "content-encoding"):
-		m.coded = !bytes.EqualFold(value, []byte("identity"))
+	case len(name) == 16 && equalsFolded(name, "content-encoding"):
+		m.hasContentCoding = !bytes.EqualFold(value, []byte("identity"))
 	default:
 		for i, w := range o.keepFields {
 			if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
@@ -290,15 +290,15 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 
 // endOfHead determines the length of the body (RFC 9112, section 6.3). whole is set if there is no
 // body.
-func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err error) {
-	if !ofClient {
+func (o *PassiveDecoder) endOfHead(m *observedMessage, fromClient bool) (complete bool, err error) {
+	if !fromClient {
 		switch {
 		case m.status == 101:
 			return false, errors.New("the connection switches to another protocol")
 		case m.status < 200: // informational; the real response follows
 			m.begin()
 			return false, nil
-		case m.status == 204, m.status == 304, o.open[0]:
+		case m.status == 204, m.status == 304, o.unansweredHEAD[0]:
 			return true, nil
 		}
 	}
@@ -306,8 +306,8 @@ func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err 
 	case m.chunked:
 		m.state, m.head = chunkSize, 0
 	case m.length > 0:
-		m.state, m.left = sizedBody, m.length
-	case m.length < 0 && !ofClient:
+		m.state, m.missing = sizedBody, m.length
+	case m.length < 0 && !fromClient:
 		m.state = untilClose
 	default:
 		return true, nil
@@ -316,7 +316,7 @@ func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err 
 }
 
 // chunk parses the size of a chunk and ignores chunk extensions.
-func (m *heardMessage) chunk(line []byte) error {
+func (m *observedMessage) chunk(line []byte) error {
 	n, i := 0, 0
 	for ; i < len(line); i++ {
 		d := unhex(line[i])
@@ -330,20 +330,20 @@ func (m *heardMessage) chunk(line []byte) error {
 	if i == 0 {
 		return errors.New("a chunk has no size")
 	}
-	m.left, m.state = n, chunkData
+	m.missing, m.state = n, chunkData
 	if n == 0 {
 		m.state = trailer
 	}
 	return nil
 }
 
-// addBody adds a piece to the body. If the body exceeds MaxHeard, addBody discards the body and
+// addBody adds a piece to the body. If the body exceeds MaxObservedBody, addBody discards the body and
 // only counts its bytes.
-func (m *heardMessage) addBody(p []byte) {
+func (m *observedMessage) addBody(p []byte) {
 	m.size = min(m.size+len(p), 1<<50)
 	switch {
-	case m.drop || m.coded:
-	case len(m.body)+len(p) > MaxHeard:
+	case m.drop || m.hasContentCoding:
+	case len(m.body)+len(p) > MaxObservedBody:
 		m.drop, m.body = true, nil
 	default:
 		m.body = append(m.body, p...)

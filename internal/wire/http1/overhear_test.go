@@ -12,11 +12,11 @@ import (
 // listener records the decoded messages as text.
 type listener struct{ messages []string }
 
-func (l *listener) Asked(r *http1.HeardRequest) {
+func (l *listener) OnRequest(r *http1.ObservedRequest) {
 	l.messages = append(l.messages, fmt.Sprintf("%s %s %d %q", r.Method, r.Target, r.Size, r.Body))
 }
 
-func (l *listener) Answered(a *http1.HeardAnswer) {
+func (l *listener) OnResponse(a *http1.ObservedResponse) {
 	l.messages = append(l.messages, fmt.Sprintf("%d %d %q %q", a.Status, a.Size, a.Field(0), a.Body))
 }
 
@@ -24,7 +24,7 @@ func (l *listener) Answered(a *http1.HeardAnswer) {
 // the decoded messages.
 func decode(client, server string, piece int) ([]string, error) {
 	var l listener
-	o := http1.NewOverhearer(&l, "X-Index")
+	o := http1.NewPassiveDecoder(&l, "X-Index")
 	for _, side := range []struct {
 		ofClient bool
 		b        string
@@ -72,9 +72,9 @@ func TestOverhearerDecodesMessages(t *testing.T) {
 	}
 }
 
-// The bytes of a body larger than MaxHeard must be counted but not kept.
+// The bytes of a body larger than MaxObservedBody must be counted but not kept.
 func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
-	n := http1.MaxHeard + 1
+	n := http1.MaxObservedBody + 1
 	got, err := decode(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
 	if want := fmt.Sprintf(`PUT /a %d ""`, n); err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("%v, %.60q", err, got)

@@ -45,7 +45,7 @@ func appendField(b []byte, f Field) []byte {
 // Begin starts a request and returns its first bytes. The caller appends the rest of the target and
 // then calls Head. The caller must first check that Idle returns true.
 func (c *Conn) Begin(t *Template) []byte {
-	c.using = t
+	c.template = t
 	c.sent = 0
 	return append(c.out[:0], t.start...)
 }
@@ -53,16 +53,16 @@ func (c *Conn) Begin(t *Template) []byte {
 // Head ends the target and appends the rest of the request's head. The caller appends the body to
 // the result.
 func (c *Conn) Head(b []byte) []byte {
-	b = append(b, c.using.fields...)
-	c.bodyAt = len(b)
+	b = append(b, c.template.fields...)
+	c.bodyStart = len(b)
 	return b
 }
 
 // Send makes b the output. b must be the result of Head with the body appended.
 func (c *Conn) Send(b []byte) {
-	if c.using.body {
-		at := c.bodyAt - len("\r\n\r\n")
-		for n := len(b) - c.bodyAt; ; n /= 10 {
+	if c.template.body {
+		at := c.bodyStart - len("\r\n\r\n")
+		for n := len(b) - c.bodyStart; ; n /= 10 {
 			at--
 			b[at] = byte('0' + n%10)
 			if n < 10 {
@@ -84,7 +84,7 @@ func (c *Conn) Send(b []byte) {
 func (c *Conn) Stream(onPiece func(piece []byte) error) { c.stream = onPiece }
 
 // streams reports whether the connection passes the body of the current response to c.stream.
-func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
+func (c *Conn) streams() bool { return c.stream != nil && c.response.Status == 200 }
 
 // These flags mark the characters that need no escaping: in a path, the slash and the unreserved
 // characters (RFC 3986); in a form, the characters listed in the WHATWG URL standard, section 5.2.
@@ -113,11 +113,11 @@ func AppendPath(b, s []byte) []byte { return appendEscaped(b, s, inPath) }
 // AppendForm appends s as a value in a form (application/x-www-form-urlencoded).
 func AppendForm(b, s []byte) []byte { return appendEscaped(b, s, inForm) }
 
-func appendEscaped(b, s []byte, as uint8) []byte {
+func appendEscaped(b, s []byte, class uint8) []byte {
 	const hex = "0123456789ABCDEF"
 	from := 0
 	for i, c := range s {
-		if plain[c]&as != 0 {
+		if plain[c]&class != 0 {
 			continue
 		}
 		b = append(b, s[from:i]...)

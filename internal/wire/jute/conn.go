@@ -21,9 +21,9 @@ type Config struct {
 	// Auth is the user's NAME:PASSWORD for ZooKeeper's authentication scheme `digest`. If it is
 	// empty, the connection does not authenticate.
 	Auth string
-	// Parts provides the buffers for incomplete responses. If it is nil, the connection creates its
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
 	// own budget.
-	Parts *parts.Budget
+	BufferBudget *parts.Budget
 }
 
 // Session identifies a session, so that another connection can resume it, possibly at another
@@ -48,19 +48,19 @@ type Conn struct {
 	origin uint64
 
 	// The requests that have no reply yet, the oldest first, in a ring buffer.
-	ring  []request
-	head  int // index of the oldest request
-	open  int
-	turns int32  // xid of the last request
-	pings []ping // pings, the oldest first
-	first int    // index in pings of the oldest ping that has no reply yet
+	ring       []request
+	head       int // index of the oldest request
+	open       int
+	lastXid    int32  // xid of the last request
+	pings      []ping // pings, the oldest first
+	oldestPing int    // index in pings of the oldest ping that has no reply yet
 
-	replies  []Reply
-	parts    *parts.Budget
-	partial  []byte // the beginning of an incomplete frame
-	maxFrame int
-	idle     int  // number of frames since the last reply to a request
-	watching bool // the client has requested a watch
+	replies        []Reply
+	budget         *parts.Budget
+	partial        []byte // the beginning of an incomplete frame
+	maxFrame       int
+	idle           int  // number of frames since the last reply to a request
+	watchRequested bool // the client has requested a watch
 
 	auth      string
 	session   Session
@@ -82,10 +82,10 @@ type request struct {
 
 // ping is a ping that has no reply yet. All pings have the same xid.
 type ping struct {
-	end      uint64 // end of the ping's frame, as an offset in the complete output
-	call     Call
-	asked    bool // the caller wants a Reply
-	canceled bool
+	end        uint64 // end of the ping's frame, as an offset in the complete output
+	call       Call
+	wantsReply bool // the caller wants a Reply
+	canceled   bool
 }
 
 // Call identifies a request for the caller. The Reply contains an unchanged copy.
@@ -102,11 +102,11 @@ const compactAt = 16 << 10
 // NewConn returns a connection. Its output already contains the ConnectRequest.
 func NewConn(cfg Config) *Conn {
 	c := &Conn{
-		ring: make([]request, 16), maxFrame: MaxFrame, parts: cfg.Parts,
+		ring: make([]request, 16), maxFrame: MaxFrame, budget: cfg.BufferBudget,
 		auth: cfg.Auth, session: cfg.Session, lastZxid: cfg.LastZxid,
 	}
-	if c.parts == nil {
-		c.parts = parts.New(parts.DefaultMax)
+	if c.budget == nil {
+		c.budget = parts.New(parts.DefaultMax)
 	}
 	c.connect(cfg.Timeout)
 	return c
@@ -146,11 +146,11 @@ func (c *Conn) Timeout() int32 { return c.timeout }
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
 // Open returns the number of requests, including pings, that have no reply yet.
-func (c *Conn) Open() int { return c.open + len(c.pings) - c.first }
+func (c *Conn) Open() int { return c.open + len(c.pings) - c.oldestPing }
 
-// Held returns how many bytes are buffered for requests that are not yet written or have no reply
+// BufferedBytes returns how many bytes are buffered for requests that are not yet written or have no reply
 // yet.
-func (c *Conn) Held() int { return len(c.out) - c.oldestNeeded() }
+func (c *Conn) BufferedBytes() int { return len(c.out) - c.oldestNeeded() }
 
 // oldestNeeded returns the index in out of the first byte that is still needed.
 func (c *Conn) oldestNeeded() int {
@@ -195,17 +195,17 @@ func (c *Conn) frame(size int) []byte {
 func (c *Conn) call(op Op, call Call, size int) []byte {
 	start := c.origin + uint64(len(c.out))
 	b := c.frame(requestLen + size)
-	if c.turns == math.MaxInt32 {
-		c.turns = 0
+	if c.lastXid == math.MaxInt32 {
+		c.lastXid = 0
 	}
-	c.turns++
+	c.lastXid++
 	if c.open == len(c.ring) {
 		c.growRing()
 	}
 	r := &c.ring[(c.head+c.open)&(len(c.ring)-1)]
-	*r = request{start: start, end: c.origin + uint64(len(c.out)), xid: c.turns, op: op, call: call}
+	*r = request{start: start, end: c.origin + uint64(len(c.out)), xid: c.lastXid, op: op, call: call}
 	c.open++
-	return PutInt(PutInt(b, c.turns), int32(op))
+	return PutInt(PutInt(b, c.lastXid), int32(op))
 }
 
 func (c *Conn) growRing() {
@@ -223,8 +223,8 @@ func (c *Conn) Cancel(tag uint32) {
 			r.canceled = true
 		}
 	}
-	for i := range c.pings[c.first:] {
-		if p := &c.pings[c.first+i]; p.asked && p.call.Tag == tag {
+	for i := range c.pings[c.oldestPing:] {
+		if p := &c.pings[c.oldestPing+i]; p.wantsReply && p.call.Tag == tag {
 			p.canceled = true
 		}
 	}
@@ -245,9 +245,9 @@ func (c *Conn) Lost() []Reply {
 			Call: r.call, Op: r.op, End: end, Canceled: r.canceled, Request: c.requestOf(r),
 		})
 	}
-	for i := range c.pings[c.first:] {
-		p := &c.pings[c.first+i]
-		if !p.asked {
+	for i := range c.pings[c.oldestPing:] {
+		p := &c.pings[c.oldestPing+i]
+		if !p.wantsReply {
 			continue
 		}
 		end := Broken
@@ -256,8 +256,8 @@ func (c *Conn) Lost() []Reply {
 		}
 		c.replies = append(c.replies, Reply{Call: p.call, Op: OpPing, End: end, Canceled: p.canceled})
 	}
-	c.open, c.pings, c.first = 0, nil, 0
-	c.parts.GiveBack(c.partial)
+	c.open, c.pings, c.oldestPing = 0, nil, 0
+	c.budget.Release(c.partial)
 	c.partial = nil
 	return c.replies
 }

@@ -175,8 +175,8 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 				c.SetData(Call{Tag: r.Tag}, Path{Rest: path}, data, n)
 			}
 		}
-		if c.Open() != int(asked-answered) || c.Held() > 1<<20 || cap(c.out) > 1<<20 {
-			t.Fatalf("%d open requests, want %d; %d bytes in a buffer of %d", c.Open(), asked-answered, c.Held(), cap(c.out))
+		if c.Open() != int(asked-answered) || c.BufferedBytes() > 1<<20 || cap(c.out) > 1<<20 {
+			t.Fatalf("%d open requests, want %d; %d bytes in a buffer of %d", c.Open(), asked-answered, c.BufferedBytes(), cap(c.out))
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 // Xids must stay positive: after the highest xid, they start again at 1.
 func TestXidsBeginAgain(t *testing.T) {
 	c := ready(t, Config{})
-	c.turns = 1<<31 - 2
+	c.lastXid = 1<<31 - 2
 	for range 3 {
 		c.Sync(Call{}, Path{Prefix: "/"})
 	}

@@ -47,7 +47,7 @@ type Reply struct {
 // connection is unusable.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
-	c.parts.Recycle()
+	c.budget.Recycle()
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -65,22 +65,22 @@ func (c *Conn) feed(in []byte) error {
 	if err != nil {
 		return err
 	}
-	whole := 0
+	frameLen := 0
 	for len(in) >= lengthLen {
 		size, err := c.length(in)
 		if err != nil {
 			return err
 		}
-		if whole = lengthLen + size; len(in) < whole {
+		if frameLen = lengthLen + size; len(in) < frameLen {
 			break
 		}
 		if err := c.answer(in[lengthLen : lengthLen+size]); err != nil {
 			return err
 		}
-		in, whole = in[whole:], 0
+		in, frameLen = in[frameLen:], 0
 	}
 	if len(in) > 0 {
-		c.partial, err = c.parts.Append(nil, in, whole)
+		c.partial, err = c.budget.Append(nil, in, frameLen)
 	}
 	return err
 }
@@ -91,20 +91,20 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
 	}
-	if c.partial, in, err = c.parts.Fill(c.partial, in, lengthLen, 0); err != nil || len(c.partial) < lengthLen {
+	if c.partial, in, err = c.budget.Fill(c.partial, in, lengthLen, 0); err != nil || len(c.partial) < lengthLen {
 		return nil, err
 	}
 	size, err := c.length(c.partial)
 	if err != nil {
 		return nil, err
 	}
-	whole := lengthLen + size
-	if c.partial, in, err = c.parts.Fill(c.partial, in, whole, whole); err != nil || len(c.partial) < whole {
+	frameLen := lengthLen + size
+	if c.partial, in, err = c.budget.Fill(c.partial, in, frameLen, frameLen); err != nil || len(c.partial) < frameLen {
 		return nil, err
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // the contents of p stay valid until the next Feed
+	c.budget.Release(p) // the contents of p stay valid until the next Feed
 	return in, c.answer(p[lengthLen:])
 }
 
@@ -147,7 +147,7 @@ func (c *Conn) answer(b []byte) error {
 	case xid == XidSetWatches:
 		return c.countUnrequested()
 	case xid == XidNotification:
-		if !c.watching {
+		if !c.watchRequested {
 			if err := c.countUnrequested(); err != nil {
 				return err
 			}
@@ -180,14 +180,14 @@ func (c *Conn) answer(b []byte) error {
 
 // readPing processes the reply to a ping. The replies arrive in the order of the pings.
 func (c *Conn) readPing(zxid int64, code Code) error {
-	if c.first == len(c.pings) {
+	if c.oldestPing == len(c.pings) {
 		return c.countUnrequested()
 	}
-	p := c.pings[c.first]
-	if c.first++; 2*c.first >= len(c.pings) { // reuse the memory
-		c.pings, c.first = c.pings[:copy(c.pings, c.pings[c.first:])], 0
+	p := c.pings[c.oldestPing]
+	if c.oldestPing++; 2*c.oldestPing >= len(c.pings) { // reuse the memory
+		c.pings, c.oldestPing = c.pings[:copy(c.pings, c.pings[c.oldestPing:])], 0
 	}
-	if !p.asked {
+	if !p.wantsReply {
 		return c.countUnrequested()
 	}
 	c.idle = 0

@@ -12,15 +12,15 @@ import (
 // listener records the decoded frames as text.
 type listener struct{ frames []string }
 
-func (l *listener) Frame(ofClient, first bool, body []byte, size int) {
-	l.frames = append(l.frames, fmt.Sprintf("%v %v %d %q", ofClient, first, size, body))
+func (l *listener) OnFrame(fromClient, first bool, body []byte, size int) {
+	l.frames = append(l.frames, fmt.Sprintf("%v %v %d %q", fromClient, first, size, body))
 }
 
 // decode feeds the bytes of both directions to a decoder in pieces of the given size, and returns
 // the decoded frames.
 func decode(client, server []byte, piece int) ([]string, error) {
 	var l listener
-	o := jute.NewOverhearer(&l)
+	o := jute.NewPassiveDecoder(&l)
 	for _, side := range []struct {
 		ofClient bool
 		b        []byte
@@ -37,7 +37,7 @@ func decode(client, server []byte, piece int) ([]string, error) {
 }
 
 func TestLargeFrameIsCountedAndNotKept(t *testing.T) {
-	n := jute.MaxHeard + 1
+	n := jute.MaxObservedFrame + 1
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...)
 	frame = append(frame, 0, 0, 0, 1, 'a')
 	got, err := decode(frame, nil, 1<<16)

@@ -3,13 +3,13 @@ package jute
 import "testing"
 
 // Replies to pings must be matched to the pings in order. Feed must return a Reply only for pings
-// from AskPing.
+// from PingWithReply.
 func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c := ready(t, Config{})
-	c.AskPing(Call{Tag: 1})
+	c.PingWithReply(Call{Tag: 1})
 	c.Ping()
-	c.AskPing(Call{Tag: 2})
-	c.AskPing(Call{Tag: 3})
+	c.PingWithReply(Call{Tag: 2})
+	c.PingWithReply(Call{Tag: 3})
 	c.Cancel(2)
 	c.Sync(Call{Tag: 9}, Path{Prefix: "/"})
 	if c.Open() != 5 {
@@ -30,7 +30,7 @@ func TestPingsAreAnsweredInOrder(t *testing.T) {
 func TestUnsentPings(t *testing.T) {
 	c := ready(t, Config{})
 	c.Ping()
-	c.AskPing(Call{Tag: 4})
+	c.PingWithReply(Call{Tag: 4})
 	if lost := c.Lost(); len(lost) != 1 || lost[0].Tag != 4 || lost[0].End != NotSent {
 		t.Fatalf("lost %+v", lost)
 	}

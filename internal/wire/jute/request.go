@@ -9,13 +9,13 @@ type ACL []byte
 const permAll = 31
 
 // OpenACL returns an ACL that grants every right to everyone.
-func OpenACL() ACL { return oneACL("world", "anyone") }
+func OpenACL() ACL { return newACL("world", "anyone") }
 
 // CreatorACL returns an ACL that grants every right to the authenticated user that creates the
 // node.
-func CreatorACL() ACL { return oneACL("auth", "") }
+func CreatorACL() ACL { return newACL("auth", "") }
 
-func oneACL(scheme, id string) ACL {
+func newACL(scheme, id string) ACL {
 	b := make([]byte, 8)
 	PutInt(PutInt(b, 1), permAll)
 	return AppendBuffer(AppendBuffer(b, scheme), id)
@@ -92,7 +92,7 @@ func (c *Conn) GetChildren(call Call, p Path, watch bool) {
 }
 
 func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
-	c.watching = c.watching || watch
+	c.watchRequested = c.watchRequested || watch
 	PutBool(p.appendTo(c.call(op, call, p.size()+1)), watch)
 }
 
@@ -102,7 +102,7 @@ func (c *Conn) Sync(call Call, p Path) { p.appendTo(c.call(OpSync, call, p.size(
 
 // AddWatch sends a request to set a watch that stays set after it has fired (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
-	c.watching = true
+	c.watchRequested = true
 	PutInt(p.appendTo(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 
@@ -113,8 +113,8 @@ func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 // Ping renews the session. Feed returns no Reply for it.
 func (c *Conn) Ping() { c.ping(ping{}) }
 
-// AskPing renews the session. Feed returns a Reply for it.
-func (c *Conn) AskPing(call Call) { c.ping(ping{call: call, asked: true}) }
+// PingWithReply renews the session. Feed returns a Reply for it.
+func (c *Conn) PingWithReply(call Call) { c.ping(ping{call: call, wantsReply: true}) }
 
 func (c *Conn) ping(p ping) {
 	PutInt(PutInt(c.frame(requestLen), XidPing), int32(OpPing))

@@ -15,18 +15,18 @@ import (
 const DefaultMax = 1 << 30
 
 const (
-	// ahead is the maximum announced length, in bytes, for which the whole buffer is allocated
+	// maxPreallocated is the maximum announced length, in bytes, for which the whole buffer is allocated
 	// before the bytes arrive.
-	ahead = 256 << 10
-	// believed applies to announced lengths larger than ahead. The whole buffer is allocated only
+	maxPreallocated = 256 << 10
+	// trustedAfter applies to announced lengths larger than ahead. The whole buffer is allocated only
 	// after this number of bytes has arrived, because the announced length is not trusted until
 	// then.
-	believed = 1 << 20
-	// keptBeyond is the number of bytes in free buffers that are kept in addition to the limit. A
+	trustedAfter = 1 << 20
+	// extraFree is the number of bytes in free buffers that are kept in addition to the limit. A
 	// growing response returns one buffer of half its size, one of a quarter, and so on. If
-	// keptBeyond were smaller, a server that never completes its responses could produce garbage
+	// extraFree were smaller, a server that never completes its responses could produce garbage
 	// all the time.
-	keptBeyond = 16 << 20
+	extraFree = 16 << 20
 )
 
 // Budget holds the buffers for the incomplete responses of all connections that one goroutine uses.
@@ -37,70 +37,70 @@ const (
 // Invariant: kept is the total capacity of the lent buffers, and idle is the total capacity of the
 // buffers in free and back.
 type Budget struct {
-	max  int
-	kept int // total capacity of the lent buffers, in bytes
-	read int // total capacity of the buffers in back, in bytes
-	most int // highest value of kept + read so far
-	idle int // total capacity of the buffers in free and back, in bytes
-	// lends counts calls of the method lend.
-	lends uint64
-	free  [classes][][]byte
-	used  [classes]uint64 // value of lends at the last call for each class
-	back  [][]byte        // returned since the last Recycle; may still be read
+	max           int
+	lentBytes     int // total capacity of the lent buffers, in bytes
+	readableBytes int // total capacity of the buffers in back, in bytes
+	peakBytes     int // highest value of kept + read so far
+	idle          int // total capacity of the buffers in free and back, in bytes
+	// lendCount counts calls of the method lend.
+	lendCount uint64
+	free      [classes][][]byte
+	lastLend  [classes]uint64 // value of lends at the last call for each class
+	readable  [][]byte        // returned since the last Recycle; may still be read
 }
 
 // New returns a budget that lends at most max bytes.
 func New(max int) *Budget { return &Budget{max: max} }
 
-// Kept returns the total capacity of the lent buffers, in bytes.
-func (b *Budget) Kept() int { return b.kept }
+// LentBytes returns the total capacity of the lent buffers, in bytes.
+func (b *Budget) LentBytes() int { return b.lentBytes }
 
 // Size returns the total capacity of all buffers, lent or free, in bytes.
-func (b *Budget) Size() int { return b.kept + b.idle }
+func (b *Budget) Size() int { return b.lentBytes + b.idle }
 
 // Recycle makes the buffers that were returned before this call available for reuse. A connection
 // calls Recycle at the start of Feed, because the connection's previous responses are valid only
 // until then.
 func (b *Budget) Recycle() {
-	if len(b.back) > 0 {
+	if len(b.readable) > 0 {
 		b.turn()
 	}
 }
 
 func (b *Budget) turn() {
-	for i, buf := range b.back {
-		b.file(buf)
-		b.back[i] = nil
+	for i, buf := range b.readable {
+		b.addFree(buf)
+		b.readable[i] = nil
 	}
-	b.back, b.read = b.back[:0], 0
+	b.readable, b.readableBytes = b.readable[:0], 0
 }
 
 // Append appends p to a lent buffer and returns the buffer. If the buffer is nil, Append lends a
 // new one. The parameter `whole` is the announced total length in bytes, or 0 if the server
 // announced none. After an error, the buffer is unchanged and the caller must close the connection.
-func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
-	if len(p) > cap(to)-len(to) {
+func (b *Budget) Append(buf, p []byte, announced int) ([]byte, error) {
+	if len(p) > cap(buf)-len(buf) {
 		var err error
-		if to, err = b.grow(to, len(to)+len(p), whole); err != nil {
-			return to, err
+		if buf, err = b.grow(buf, len(buf)+len(p), announced); err != nil {
+			return buf, err
 		}
 	}
-	return append(to, p...), nil
+	return append(buf, p...), nil
 }
 
 // Fill moves bytes from the input to a buffer until the buffer has n bytes. It returns the buffer
 // and the rest of the input. For the parameter whole, see Append.
-func (b *Budget) Fill(to, in []byte, n, whole int) (_, rest []byte, err error) {
-	take := min(max(0, n-len(to)), len(in))
-	to, err = b.Append(to, in[:take], whole)
-	return to, in[take:], err
+func (b *Budget) Fill(buf, in []byte, n, announced int) (_, rest []byte, err error) {
+	take := min(max(0, n-len(buf)), len(in))
+	buf, err = b.Append(buf, in[:take], announced)
+	return buf, in[take:], err
 }
 
-// Fits returns an error if the announced length of a response exceeds the limit. The caller can
+// CheckSize returns an error if the announced length of a response exceeds the limit. The caller can
 // then reject the response before it buffers any bytes.
-func (b *Budget) Fits(whole int) error {
-	if whole > b.max {
-		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes of incomplete responses are kept", whole, b.max)
+func (b *Budget) CheckSize(announced int) error {
+	if announced > b.max {
+		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes of incomplete responses are kept", announced, b.max)
 	}
 	return nil
 }
@@ -108,23 +108,23 @@ func (b *Budget) Fits(whole int) error {
 // grow returns a buffer with the given contents and with capacity for need bytes. If no length was
 // announced, the capacity is a power of two, so that the buffers that one response has outgrown
 // have suitable sizes for the next response.
-func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
-	if err := b.Fits(whole); err != nil {
-		return to, err
+func (b *Budget) grow(buf []byte, need, announced int) ([]byte, error) {
+	if err := b.CheckSize(announced); err != nil {
+		return buf, err
 	}
 	size := 1 << bits.Len(uint(need-1))
-	if whole >= need {
-		if size = min(size, whole); whole <= ahead || need > believed {
-			size = whole
+	if announced >= need {
+		if size = min(size, announced); announced <= maxPreallocated || need > trustedAfter {
+			size = announced
 		}
 	}
-	if b.kept-cap(to)+size > b.max {
-		return to, fmt.Errorf("the incomplete responses of the servers exceed the limit of %d bytes", b.max)
+	if b.lentBytes-cap(buf)+size > b.max {
+		return buf, fmt.Errorf("the incomplete responses of the servers exceed the limit of %d bytes", b.max)
 	}
-	grown := append(b.lend(size), to...)
-	if cap(to) > 0 {
-		b.kept -= cap(to)
-		b.keep(to, false)
+	grown := append(b.lend(size), buf...)
+	if cap(buf) > 0 {
+		b.lentBytes -= cap(buf)
+		b.keep(buf, false)
 	}
 	return grown, nil
 }
@@ -133,33 +133,33 @@ func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 func (b *Budget) lend(n int) []byte {
 	k, size := classOf(n)
 	var buf []byte
-	b.lends++
-	b.used[k] = b.lends
+	b.lendCount++
+	b.lastLend[k] = b.lendCount
 	if len(b.free[k]) > 0 {
 		buf = b.pop(k)
 		b.idle -= cap(buf)
 	} else {
 		buf = make([]byte, 0, size)
 	}
-	b.kept += cap(buf)
-	b.most = max(b.most, b.kept+b.read)
+	b.lentBytes += cap(buf)
+	b.peakBytes = max(b.peakBytes, b.lentBytes+b.readableBytes)
 	return buf
 }
 
-// GiveBack returns a lent buffer to the budget. The buffer's contents stay readable until the next
+// Release returns a lent buffer to the budget. The buffer's contents stay readable until the next
 // Recycle.
-func (b *Budget) GiveBack(buf []byte) {
+func (b *Budget) Release(buf []byte) {
 	if cap(buf) == 0 {
 		return
 	}
-	b.kept -= cap(buf)
+	b.lentBytes -= cap(buf)
 	b.keep(buf, true)
 }
 
 // keep stores a returned buffer for reuse. To stay within the limit, it evicts buffers of classes
 // that have not been used for a long time.
 func (b *Budget) keep(buf []byte, read bool) {
-	size, limit := cap(buf), min(2*b.most, b.max+keptBeyond)
+	size, limit := cap(buf), min(2*b.peakBytes, b.max+extraFree)
 	for b.idle+size > limit {
 		if !b.evict() {
 			return
@@ -167,14 +167,14 @@ func (b *Budget) keep(buf []byte, read bool) {
 	}
 	b.idle += size
 	if read {
-		b.back, b.read = append(b.back, buf), b.read+size
+		b.readable, b.readableBytes = append(b.readable, buf), b.readableBytes+size
 	} else {
-		b.file(buf)
+		b.addFree(buf)
 	}
 }
 
-// file adds a buffer to the free list of its class.
-func (b *Budget) file(buf []byte) {
+// addFree adds a buffer to the free list of its class.
+func (b *Budget) addFree(buf []byte) {
 	k, _ := classOf(cap(buf))
 	b.free[k] = append(b.free[k], buf)
 }
@@ -184,7 +184,7 @@ func (b *Budget) file(buf []byte) {
 func (b *Budget) evict() bool {
 	oldest := -1
 	for k := range b.free {
-		if len(b.free[k]) > 0 && (oldest < 0 || b.used[k] < b.used[oldest]) {
+		if len(b.free[k]) > 0 && (oldest < 0 || b.lastLend[k] < b.lastLend[oldest]) {
 			oldest = k
 		}
 	}

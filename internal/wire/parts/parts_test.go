@@ -59,13 +59,13 @@ func TestAppendKeepsContents(t *testing.T) {
 				if !bytes.Equal(kept, p) {
 					t.Fatalf("%d bytes in pieces: the contents differ", n)
 				}
-				b.GiveBack(kept)
+				b.Release(kept)
 				b.Recycle()
 			}
 		}
 	}
-	if b.Kept() != 0 {
-		t.Errorf("%d bytes are lent after all buffers were returned", b.Kept())
+	if b.LentBytes() != 0 {
+		t.Errorf("%d bytes are lent after all buffers were returned", b.LentBytes())
 	}
 }
 
@@ -85,7 +85,7 @@ func TestFillStopsAtLength(t *testing.T) {
 // byte is buffered.
 func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	b := New(1 << 20)
-	if err := b.Fits(1 << 20); err != nil {
+	if err := b.CheckSize(1 << 20); err != nil {
 		t.Error(err)
 	}
 	kept, err := b.Append(nil, []byte("x"), 1<<20+1)
@@ -99,8 +99,8 @@ func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	b := New(1 << 30)
 	kept := keep(t, b, noise(64<<10), 64<<10, 500<<20)
-	if b.Kept() > 128<<10 {
-		t.Errorf("64 KiB have a buffer of %d bytes", b.Kept())
+	if b.LentBytes() > 128<<10 {
+		t.Errorf("64 KiB have a buffer of %d bytes", b.LentBytes())
 	}
 	var err error
 	sizes := map[int]bool{}
@@ -108,7 +108,7 @@ func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 		if kept, err = b.Append(kept, p, 64<<20); err != nil {
 			t.Fatal(err)
 		}
-		if len(kept) < believed && cap(kept) > 2*believed {
+		if len(kept) < trustedAfter && cap(kept) > 2*trustedAfter {
 			t.Fatalf("a buffer of %d bytes was allocated when %d bytes had arrived", cap(kept), len(kept))
 		}
 	}
@@ -129,19 +129,19 @@ func TestLimitIsShared(t *testing.T) {
 	p, err := noise(10_000), error(nil)
 	for i := 0; err == nil; i = (i + 1) % len(kept) {
 		kept[i], err = b.Append(kept[i], p, 0)
-		if b.Kept() > limit*5/4 || b.Size() > limit*5/4*3 {
-			t.Fatalf("%d bytes are lent and %d in all", b.Kept(), b.Size())
+		if b.LentBytes() > limit*5/4 || b.Size() > limit*5/4*3 {
+			t.Fatalf("%d bytes are lent and %d in all", b.LentBytes(), b.Size())
 		}
 	}
 	if all := len(kept[0]) + len(kept[1]) + len(kept[2]); all < limit/3 || !strings.Contains(err.Error(), "limit of 1048576 bytes") {
 		t.Errorf("after %d bytes: %v", all, err)
 	}
 	for i := range kept {
-		b.GiveBack(kept[i])
+		b.Release(kept[i])
 		kept[i] = nil
 	}
-	if b.Kept() != 0 {
-		t.Errorf("%d bytes are lent after all buffers were returned", b.Kept())
+	if b.LentBytes() != 0 {
+		t.Errorf("%d bytes are lent after all buffers were returned", b.LentBytes())
 	}
 	keep(t, b, noise(limit-1000), 64<<10, 0)
 }
@@ -150,16 +150,16 @@ func TestLimitIsShared(t *testing.T) {
 func TestReturnedBufferIsReadableUntilRecycle(t *testing.T) {
 	b := New(1 << 20)
 	first := keep(t, b, []byte("first answer"), 3, 0)
-	b.GiveBack(first)
+	b.Release(first)
 	second := keep(t, b, []byte("other answer"), 3, 0)
 	if string(first) != "first answer" {
 		t.Errorf("a response became %q before Turn", first)
 	}
-	b.GiveBack(second)
+	b.Release(second)
 	b.Recycle()
 	size := b.Size()
 	for range 100 {
-		b.GiveBack(keep(t, b, []byte("next answer"), 3, 0))
+		b.Release(keep(t, b, []byte("next answer"), 3, 0))
 		b.Recycle()
 	}
 	if b.Size() != size {
@@ -176,7 +176,7 @@ func TestFreeBuffersAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.GiveBack(kept)
+		b.Release(kept)
 		b.Recycle()
 		if b.Size() > 3*n {
 			t.Fatalf("%d bytes of buffers after a response of %d", b.Size(), n)
@@ -196,7 +196,7 @@ func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 				for range turns[lost%len(turns)] { // the bytes read in one turn
 					var err error
 					if kept[i], err = b.Append(kept[i], p, 0); err != nil {
-						b.GiveBack(kept[i])
+						b.Release(kept[i])
 						kept[i] = nil
 						lost++
 						break

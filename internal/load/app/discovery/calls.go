@@ -34,9 +34,9 @@ var (
 	}
 )
 
-// shapesOf returns the shapes of the calls, indexed by Call. If the application never makes a call,
+// callShapes returns the shapes of the calls, indexed by Call. If the application never makes a call,
 // the shape of that call has no name.
-func shapesOf(catalog bool) []app.Shape {
+func callShapes(catalog bool) []app.Shape {
 	if catalog {
 		return catalogShapes[:]
 	}

@@ -21,36 +21,36 @@ const (
 
 // The following constants limit the number of objects that a load tracks.
 const (
-	maxInstances = 1_000_000
-	maxFollowed  = 4 << 20 // clients × services per client × instances per service
+	maxInstances        = 1_000_000
+	maxWatchedInstances = 4 << 20 // clients × services per client × instances per service
 )
 
 const (
-	// criticalFor is how long an instance stays critical.
-	criticalFor = 5 * time.Second
+	// criticalDuration is how long an instance stays critical.
+	criticalDuration = 5 * time.Second
 	// minGap is the minimum time between two calls that change the same instance. It lets watchers
 	// receive both changes.
 	minGap = 5 * time.Second
-	// shortestLife is the minimum mean lifetime of instances in a load with health changes. If
+	// minMeanLifetime is the minimum mean lifetime of instances in a load with health changes. If
 	// instances had shorter lives, too few of them could fail and pass again.
-	shortestLife = 2 * (criticalFor + 2*minGap)
+	minMeanLifetime = 2 * (criticalDuration + 2*minGap)
 )
 
 func parameters(catalog bool) []application.Parameter {
 	all := []application.Parameter{
-		{Key: servicesKey, Meaning: "number of services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
-		{Key: instancesKey, Meaning: "instances of each service at the start of the load", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
-		{Key: clientsKey, Meaning: "clients that look up services, each with its own session", Differs: "the clients that look up services", Default: 200, Least: 1, Most: 20_000},
-		{Key: usesKey, Meaning: "services that each client uses and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
-		{Key: churnKey, Meaning: "instances added per second; the same number is removed", Differs: "the instances added and removed per second", Unit: application.Number, Default: 5, Most: 10_000},
+		{Key: servicesKey, Meaning: "number of services", DifferenceName: "the services", Default: 100, Min: 1, Max: 100_000},
+		{Key: instancesKey, Meaning: "instances of each service at the start of the load", DifferenceName: "the instances of a service", Default: 10, Min: 1, Max: 10_000},
+		{Key: clientsKey, Meaning: "clients that look up services, each with its own session", DifferenceName: "the clients that look up services", Default: 200, Min: 1, Max: 20_000},
+		{Key: usesKey, Meaning: "services that each client uses and watches", DifferenceName: "the services of a client", Default: 10, Min: 1, Max: 10_000},
+		{Key: churnKey, Meaning: "instances added per second; the same number is removed", DifferenceName: "the instances added and removed per second", Unit: application.Number, Default: 5, Max: 10_000},
 	}
 	size := application.Parameter{
-		Key: sizeKey, Meaning: "size of an instance's description", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19,
+		Key: sizeKey, Meaning: "size of an instance's description", DifferenceName: "the size of an instance", Unit: application.Bytes, Default: 384, Min: 32, Max: 1 << 19,
 	}
 	if catalog {
-		size.Most = 512
+		size.Max = 512
 		all = append(all, application.Parameter{
-			Key: healthKey, Meaning: "instances that become critical per second; the same number becomes healthy again", Differs: "the health changes per second", Unit: application.Number, Default: 1, Most: 10_000,
+			Key: healthKey, Meaning: "instances that become critical per second; the same number becomes healthy again", DifferenceName: "the health changes per second", Unit: application.Number, Default: 1, Max: 10_000,
 		})
 	}
 	return append(all, size)
@@ -58,18 +58,18 @@ func parameters(catalog bool) []application.Parameter {
 
 // config holds an application's size and rates.
 type config struct {
-	catalog             bool // true for catalog, false for membership
-	services, instances int  // number of services, and number of instances of each service
-	clients, uses       int  // number of clients, and number of services that each client uses
-	churn               float64
-	health              float64 // number of instances that become critical per second
-	size                int     // size of an instance's description in bytes
-	seed                uint64
+	catalog                    bool // true for catalog, false for membership
+	services, instances        int  // number of services, and number of instances of each service
+	clients, servicesPerClient int  // number of clients, and number of services that each client uses
+	churn                      float64
+	health                     float64 // number of instances that become critical per second
+	size                       int     // size of an instance's description in bytes
+	seed                       uint64
 }
 
-func configOf(catalog bool, s application.Settings, seed uint64) config {
+func newConfig(catalog bool, s application.Settings, seed uint64) config {
 	return config{
-		catalog: catalog, services: s.Int(servicesKey), instances: s.Int(instancesKey), clients: s.Int(clientsKey), uses: s.Int(usesKey),
+		catalog: catalog, services: s.Int(servicesKey), instances: s.Int(instancesKey), clients: s.Int(clientsKey), servicesPerClient: s.Int(usesKey),
 		churn: s[churnKey], health: s[healthKey], size: s.Int(sizeKey), seed: seed,
 	}
 }
@@ -81,16 +81,16 @@ func (c *config) initial() int { return c.services * c.instances }
 // one stream. In a catalog, each client has one blocking query for each of its services.
 func (c *config) streams() int {
 	if c.catalog {
-		return c.clients * c.uses
+		return c.clients * c.servicesPerClient
 	}
 	return c.clients
 }
 
-// comparisons returns how many times per second an agent compares its node with the catalog. In a
+// comparisonRate returns how many times per second an agent compares its node with the catalog. In a
 // cluster of up to 128 nodes, each Consul agent does this once a minute. Each doubling of the
 // number of nodes adds a minute to the interval (RateScaledInterval in lib/cluster.go, and
 // scaleFactor in agent/ae).
-func (c *config) comparisons() float64 {
+func (c *config) comparisonRate() float64 {
 	nodes, minutes := c.initial(), 1.0
 	for n := 128; n < nodes; n *= 2 {
 		minutes++
@@ -103,9 +103,9 @@ func (c *config) comparisons() float64 {
 func (c *config) rates() (rates [numCalls]float64) {
 	rates[Register], rates[Deregister] = c.churn, c.churn
 	if c.catalog {
-		rates[Fail], rates[Pass], rates[Compare] = c.health, c.health, c.comparisons()
+		rates[Fail], rates[Pass], rates[Compare] = c.health, c.health, c.comparisonRate()
 	} else {
-		rates[Lookup] = c.churn * float64(c.clients*c.uses) / float64(c.services)
+		rates[Lookup] = c.churn * float64(c.clients*c.servicesPerClient) / float64(c.services)
 	}
 	return rates
 }
@@ -114,12 +114,12 @@ func (c *config) check() (parameter, why string) {
 	switch {
 	case c.initial() > maxInstances:
 		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances, but must be at most %d", c.initial(), maxInstances)
-	case c.uses > c.services:
-		return usesKey, fmt.Sprintf("<services-per-client> is %d, but must not exceed <services>, which is %d", c.uses, c.services)
-	case c.clients*c.uses > maxFollowed/c.instances:
-		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> must be at most %d", maxFollowed)
-	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.initial()):
-		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", application.Format(c.churn), c.initial(), shortestLife)
+	case c.servicesPerClient > c.services:
+		return usesKey, fmt.Sprintf("<services-per-client> is %d, but must not exceed <services>, which is %d", c.servicesPerClient, c.services)
+	case c.clients*c.servicesPerClient > maxWatchedInstances/c.instances:
+		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> must be at most %d", maxWatchedInstances)
+	case c.health > 0 && c.churn*minMeanLifetime.Seconds() > float64(c.initial()):
+		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", application.Format(c.churn), c.initial(), minMeanLifetime)
 	}
 	return "", ""
 }
@@ -127,5 +127,5 @@ func (c *config) check() (parameter, why string) {
 func (c *config) phrase() string {
 	return fmt.Sprintf("%s with %s each, %s that use %s each, %[5]s instances/s added, %[5]s instances/s removed",
 		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
-		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.uses), "service"), application.Format(c.churn))
+		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.servicesPerClient), "service"), application.Format(c.churn))
 }

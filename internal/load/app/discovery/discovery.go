@@ -27,9 +27,9 @@ type Application struct{ Catalog bool }
 
 // Definition implements application.Application.
 func (a Application) Definition() application.Definition {
-	d := application.Definition{Scales: []string{instancesKey, servicesKey, clientsKey, churnKey}, Parameters: parameters(a.Catalog)}
+	d := application.Definition{SizeParameters: []string{instancesKey, servicesKey, clientsKey, churnKey}, Parameters: parameters(a.Catalog)}
 	if a.Catalog {
-		d.Name, d.Prefix, d.Names = CatalogName, "qb-", regexp.MustCompile(`^s\d{6}-i\d{6}$`)
+		d.Name, d.Prefix, d.KeyPattern = CatalogName, "qb-", regexp.MustCompile(`^s\d{6}-i\d{6}$`)
 		d.Meaning = "service discovery with a catalog of services and their health checks"
 		d.Ways = []application.Way{{
 			Name:       "a catalog of services, and blocking queries for their healthy instances",
@@ -38,7 +38,7 @@ func (a Application) Definition() application.Definition {
 		}}
 		return d
 	}
-	d.Name, d.Prefix, d.Names = MembershipName, "services/", regexp.MustCompile(`^s\d{6}(/|$)`)
+	d.Name, d.Prefix, d.KeyPattern = MembershipName, "services/", regexp.MustCompile(`^s\d{6}(/|$)`)
 	d.Meaning = "service discovery with keys that are deleted when their sessions end"
 	d.Ways = []application.Way{{
 		Name: "ephemeral nodes and persistent recursive watches",
@@ -51,24 +51,24 @@ func (a Application) Definition() application.Definition {
 
 // Check implements application.Application.
 func (a Application) Check(s application.Settings) (parameter, why string) {
-	c := configOf(a.Catalog, s, 0)
+	c := newConfig(a.Catalog, s, 0)
 	return c.check()
 }
 
 // Profile implements application.Application.
 func (a Application) Profile(s application.Settings, _ int) application.Profile {
-	c := configOf(a.Catalog, s, 0)
+	c := newConfig(a.Catalog, s, 0)
 	rates := c.rates()
 	return application.Profile{
-		There: uint64(c.initial()), KeySize: len("s000000/i000000"), ValueSize: c.size,
-		Watchers: c.clients * c.uses, Streams: c.streams(),
-		Calls: app.Calls(shapesOf(a.Catalog), rates[:]),
+		Existing: uint64(c.initial()), KeySize: len("s000000/i000000"), ValueSize: c.size,
+		Watchers: c.clients * c.servicesPerClient, Streams: c.streams(),
+		Calls: app.Calls(callShapes(a.Catalog), rates[:]),
 	}
 }
 
 // Phrase implements application.Application.
 func (a Application) Phrase(s application.Settings) string {
-	c := configOf(a.Catalog, s, 0)
+	c := newConfig(a.Catalog, s, 0)
 	words := c.phrase()
 	if a.Catalog {
 		words += fmt.Sprintf(", %s instances/s that become critical and recover", application.Format(c.health))

@@ -37,8 +37,8 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 			for _, c := range a.Profile(s, 0).Calls {
 				want[c.Name] = c.PerSecond * length.Seconds()
 			}
-			for call, n := range newSchedule(configOf(a.Catalog, s, 3), "", length).kinds() {
-				name, slack := shapesOf(a.Catalog)[call].Name, 0.0
+			for call, n := range newSchedule(newConfig(a.Catalog, s, 3), "", length).countByKind() {
+				name, slack := callShapes(a.Catalog)[call].Name, 0.0
 				if a.Catalog {
 					slack = 1
 				}
@@ -58,7 +58,7 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
 		catalog:    {servicesKey: 13, churnKey: 3, healthKey: 2},
 	} {
-		s := newSchedule(configOf(a.Catalog, settings(a, changes), 9), "p/", time.Minute)
+		s := newSchedule(newConfig(a.Catalog, settings(a, changes), 9), "p/", time.Minute)
 		added, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
 		for i, e := range s.entries {
 			if i > 0 && s.due[i] < s.due[i-1] || s.due[i] < 0 || s.due[i] >= int64(time.Minute) {
@@ -87,8 +87,8 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 				}
 			case Lookup:
 				uses := false
-				for k := range s.uses {
-					uses = uses || s.usedBy(int(e.client), k) == e.object/s.room
+				for k := range s.servicesPerClient {
+					uses = uses || s.serviceForClient(int(e.client), k) == e.object/s.numbersPerService
 				}
 				if !ok || s.due[i] < at || !uses {
 					t.Fatalf("client %d reads instance %d", e.client, e.object)
@@ -104,7 +104,7 @@ func TestInstanceKeysRoundTrip(t *testing.T) {
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},
 		catalog:    {"", "p/", "p/s000000-i00000x", "q/s000000-i000000", "p/s999999-i000000", "p/s000000-j000000", "p/s000000/i000000"},
 	} {
-		s := newSchedule(configOf(a.Catalog, settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
+		s := newSchedule(newConfig(a.Catalog, settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
 		for object := range s.count() {
 			if got, ok := s.number(s.appendKey(nil, object)); !ok || got != object {
 				t.Fatalf("instance %d is read as %d", object, got)

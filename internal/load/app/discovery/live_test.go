@@ -137,7 +137,7 @@ func TestOnConsul(t *testing.T) {
 	}
 	st := consul.New()
 	l := servers.Start(t, st, servers.Cluster{
-		Exec: servers.Installed(t, st), Members: 3, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+		Exec: servers.InstalledServer(t, st), Members: 3, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	})
 	w, done := send(t, catalog, st, l.Endpoints)
 	if w.Acknowledged < 100 || w.Delivered+w.Coalesced != w.Expected {

@@ -21,7 +21,7 @@ type recorded struct {
 	*script
 	model  app.Model
 	source *source
-	steps  app.Steps
+	steps  app.KeyRecorder
 	to     *storetest.Recording
 }
 
@@ -32,29 +32,29 @@ func record(t *testing.T, a Application) *recorded {
 	}
 	r := &recorded{script: newScript(a.Catalog, s), to: storetest.NewRecording(t)}
 	r.model, r.source = r.Model(), r.Source().(*source)
-	r.steps = r.model.Steps(&r.to.Recorder)
+	r.steps = r.model.NewKeyRecorder(&r.to.Recorder)
 	return r
 }
 
 // Calls of membership are recorded as operations that the verifier supports.
 func TestRecordsMembershipCalls(t *testing.T) {
 	r := record(t, membership)
-	read := func() store.Event { return store.Event{At: 50, Revision: 1, Mod: 40, Count: 1} }
+	read := func() store.Event { return store.Event{StoreRevision: 50, Revision: 1, ModRevision: 40, Count: 1} }
 	for name, c := range map[string]struct {
 		call  Call
 		ev    store.Event
 		value func(key []byte) []byte
 		want  history.Op // complete except for Key and Written
 	}{
-		"registered":          {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
-		"existing":            {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
+		"registered":          {Register, store.Event{StoreRevision: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, Revision: 50}},
+		"existing":            {Register, store.Event{StoreRevision: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Revision: 50, Read: history.UnknownValue}},
 		"possibly registered": {Register, store.Event{Outcome: kv.TimedOut}, nil, history.Op{Kind: kv.CAS, Outcome: kv.TimedOut}},
-		"gone":                {Deregister, store.Event{At: 50, Count: 1}, nil, history.Op{Kind: kv.Delete, At: 50}},
-		"already gone":        {Deregister, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, At: 50}},
+		"gone":                {Deregister, store.Event{StoreRevision: 50, Count: 1}, nil, history.Op{Kind: kv.Delete, Revision: 50}},
+		"already gone":        {Deregister, store.Event{StoreRevision: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, Revision: 50}},
 		"possibly gone":       {Deregister, store.Event{Outcome: kv.ConnectionLost}, nil, history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost}},
-		"read":                {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Identity(5)}},
-		"a foreign value":     {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.NoIdentity}},
-		"missing":             {Lookup, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, At: 50}},
+		"read":                {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, Revision: 50, ModRevision: 40, Read: keys.Identity(5)}},
+		"a foreign value":     {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, Revision: 50, ModRevision: 40, Read: keys.NoIdentity}},
+		"missing":             {Lookup, store.Event{StoreRevision: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, Revision: 50}},
 	} {
 		n, e := r.first(c.call)
 		var op store.Op
@@ -66,19 +66,19 @@ func TestRecordsMembershipCalls(t *testing.T) {
 			c.want.Written = keys.Identity(n)
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
-		r.steps.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
+		r.steps.OperationEnded(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
 		if d := cmp.Diff([]history.Op{c.want}, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}
 	n, e := r.first(Register)
-	r.steps.MayEnd(n, 2, 30, 60)
+	r.steps.KeyMayBeDeleted(n, 2, 30, 60)
 	want := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60}
 	if got := r.to.Since(); len(got) != 1 || got[0] != want || !got[0].Indefinite() {
 		t.Errorf("the end of a session is recorded as %+v", got)
 	}
-	r.steps.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 2, Invoked: 30, Done: 60, At: 90, Mod: 50})
-	want = history.Op{Kind: kv.Ephemeral, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60, At: 90, Mod: 50, Written: keys.Identity(n)}
+	r.steps.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 2, Invoked: 30, Done: 60, Revision: 90, ModRevision: 50})
+	want = history.Op{Kind: kv.Ephemeral, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60, Revision: 90, ModRevision: 50, Written: keys.Identity(n)}
 	if got := r.to.Since(); len(got) != 1 || got[0] != want {
 		t.Errorf("the end of a session with a response is recorded as %+v", got)
 	}
@@ -89,19 +89,19 @@ func TestRecordsMembershipCalls(t *testing.T) {
 // watched service is a wrong response.
 func TestRecordsMembershipWatchEvents(t *testing.T) {
 	r := record(t, membership)
-	w := r.Watching().Sink.Watchers[4]
+	w := r.WatchPlan().Sink.Watchers[4]
 	own := w.First + 2
 	for name, c := range map[string]struct {
 		ev   store.Event
 		want history.Op
 	}{
-		"created":           {store.Event{What: store.Done, Revision: 20}, history.Op{Key: w.First, Written: w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
-		"came":              {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Version: -1, Revision: 30, At: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"gone":              {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Revision: 30, At: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"another service's": {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own+w.Keys), Revision: 30, At: 30}, history.Op{Key: own + w.Keys, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"not an instance's": {store.Event{What: store.Notify, Key: []byte("services/x"), Revision: 30, At: 30}, history.Op{Key: w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.room), "/i999999"...), Revision: 30}, history.Op{}},
-		"progress":          {store.Event{What: store.Seen, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.Reached, Mod: 30}},
+		"created":           {store.Event{Type: store.OperationDone, Revision: 20}, history.Op{Key: w.First, Written: w.Keys, Invoked: 5, Done: 9, Watch: history.WatchStarted, Revision: 20}},
+		"came":              {store.Event{Type: store.WatchChange, Key: r.model.AppendKey(nil, own), Version: -1, Revision: 30, StoreRevision: 30}, history.Op{Key: own, Read: history.UnknownValue, Invoked: 9, Done: 9, Watch: history.KeyChanged, Revision: 30, ModRevision: 30}},
+		"gone":              {store.Event{Type: store.WatchChange, Key: r.model.AppendKey(nil, own), Revision: 30, StoreRevision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.KeyChanged, Revision: 30, ModRevision: 30}},
+		"another service's": {store.Event{Type: store.WatchChange, Key: r.model.AppendKey(nil, own+w.Keys), Revision: 30, StoreRevision: 30}, history.Op{Key: own + w.Keys, Invoked: 9, Done: 9, Watch: history.KeyChanged, Revision: 30, ModRevision: 30}},
+		"not an instance's": {store.Event{Type: store.WatchChange, Key: []byte("services/x"), Revision: 30, StoreRevision: 30}, history.Op{Key: w.First, Outcome: kv.WrongResponse, Invoked: 9, Done: 9, Watch: history.KeyChanged, Revision: 30, ModRevision: 30}},
+		"another program's": {store.Event{Type: store.WatchChange, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.numbersPerService), "/i999999"...), Revision: 30}, history.Op{}},
+		"progress":          {store.Event{Type: store.WatchProgress, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.ProgressReached, ModRevision: 30}},
 	} {
 		r.steps.WatchEvent(4, &c.ev, 5, 0, 9)
 		var want []history.Op
@@ -114,8 +114,8 @@ func TestRecordsMembershipWatchEvents(t *testing.T) {
 		}
 	}
 	key := r.model.AppendKey(nil, own)
-	r.steps.Read(own, &store.Event{Value: r.values.Append(nil, key, 0, 7), Mod: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true})
-	if got := r.to.Since(); len(got) != 1 || got[0] != (history.Op{Kind: kv.Get, Key: own, Done: 9, At: 60, Final: true, Read: keys.Identity(7), Mod: 40}) {
+	r.steps.Read(own, &store.Event{Value: r.values.Append(nil, key, 0, 7), ModRevision: 40}, &history.Op{Kind: kv.Get, Revision: 60, Final: true})
+	if got := r.to.Since(); len(got) != 1 || got[0] != (history.Op{Kind: kv.Get, Key: own, Done: 9, Revision: 60, Final: true, Read: keys.Identity(7), ModRevision: 40}) {
 		t.Errorf("a read after the load is recorded as %+v", got)
 	}
 }
@@ -128,11 +128,11 @@ func TestRecordsInitialInstances(t *testing.T) {
 	if got := r.to.Since(); len(got) != 1 {
 		t.Errorf("a read after the load is recorded as %+v", got)
 	}
-	r.steps.(*catalogSteps).recordInitial()
-	r.steps.(*catalogSteps).recordInitial()
+	r.steps.(*catalogRecorder).recordInitial()
+	r.steps.(*catalogRecorder).recordInitial()
 	seen := map[uint64]bool{}
 	for i, o := range r.to.Since() {
-		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.existsAtStart(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
+		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.ContinuesPrevious != (i > 0) || !r.schedule.existsAtStart(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
 			t.Errorf("initial key %d is recorded as %+v", i, o)
 		}
 		seen[o.Key] = true
@@ -145,7 +145,7 @@ func TestRecordsInitialInstances(t *testing.T) {
 // Calls to a catalog are recorded as operations that the verifier supports.
 func TestRecordsCatalogCalls(t *testing.T) {
 	r := record(t, catalog)
-	r.steps.(*catalogSteps).recordInitial()
+	r.steps.(*catalogRecorder).recordInitial()
 	r.to.Since()
 	there := store.Event{Count: 1}
 	for name, c := range map[string]struct {
@@ -159,7 +159,7 @@ func TestRecordsCatalogCalls(t *testing.T) {
 		"critical":            {Fail, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
 		"possibly critical":   {Fail, store.Event{Outcome: kv.StoreTimeout}, history.Op{Kind: kv.Delete, Outcome: kv.StoreTimeout}},
 		"passing":             {Pass, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
-		"compared":            {Compare, there, history.Op{Kind: kv.Exists, Consistency: kv.Local, Read: history.Unseen}},
+		"compared":            {Compare, there, history.Op{Kind: kv.Exists, Consistency: kv.Local, Read: history.UnknownValue}},
 		"missing":             {Compare, store.Event{}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.Miss}},
 		"without a response":  {Compare, store.Event{Outcome: kv.NoLeader}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.NoLeader}},
 	} {
@@ -178,13 +178,13 @@ func TestRecordsCatalogCalls(t *testing.T) {
 		switch c.call {
 		case Register, Deregister:
 			other := c.want
-			other.Key, other.Joined = registeredNumber(object), true
+			other.Key, other.ContinuesPrevious = registeredNumber(object), true
 			want = append(want, other)
 		case Compare:
 			want[0].Key = registeredNumber(object)
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
-		r.steps.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
+		r.steps.OperationEnded(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
 		if d := cmp.Diff(want, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
@@ -196,20 +196,20 @@ func TestRecordsCatalogCalls(t *testing.T) {
 // the catalog.
 func TestRecordsCatalogWatchEvents(t *testing.T) {
 	r := record(t, catalog)
-	r.steps.(*catalogSteps).recordInitial()
+	r.steps.(*catalogRecorder).recordInitial()
 	r.to.Since()
-	w := r.Watching().Sink.Watchers[4]
+	w := r.WatchPlan().Sink.Watchers[4]
 	object := uint32(w.First) + 2
 	id, own := r.schedule.appendKey(nil, object), healthyNumber(object)
 	for name, c := range map[string]struct {
 		ev   store.Event
 		want history.Op
 	}{
-		"created":           {store.Event{What: store.Done, Revision: 20}, history.Op{Key: 2 * w.First, Written: 2 * w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
-		"came":              {store.Event{What: store.Notify, Key: id, Version: 1, Revision: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"gone":              {store.Event{What: store.Notify, Key: id, Revision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"not an instance's": {store.Event{What: store.Notify, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, object/r.schedule.room), "-i999999"...), Revision: 30}, history.Op{}},
+		"created":           {store.Event{Type: store.OperationDone, Revision: 20}, history.Op{Key: 2 * w.First, Written: 2 * w.Keys, Invoked: 5, Done: 9, Watch: history.WatchStarted, Revision: 20}},
+		"came":              {store.Event{Type: store.WatchChange, Key: id, Version: 1, Revision: 30}, history.Op{Key: own, Read: history.UnknownValue, Invoked: 9, Done: 9, Watch: history.KeyChanged, ModRevision: 30}},
+		"gone":              {store.Event{Type: store.WatchChange, Key: id, Revision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.KeyChanged, ModRevision: 30}},
+		"not an instance's": {store.Event{Type: store.WatchChange, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongResponse, Invoked: 9, Done: 9, Watch: history.KeyChanged, ModRevision: 30}},
+		"another program's": {store.Event{Type: store.WatchChange, Key: append(r.schedule.appendService(nil, object/r.schedule.numbersPerService), "-i999999"...), Revision: 30}, history.Op{}},
 	} {
 		r.steps.WatchEvent(4, &c.ev, 5, 0, 9)
 		var want []history.Op
@@ -228,7 +228,7 @@ func TestRecordsCatalogWatchEvents(t *testing.T) {
 		}
 	}
 	r.steps.Read(own, &store.Event{Count: 1}, &history.Op{Kind: kv.Range, Consistency: kv.Local, Final: true})
-	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.Unseen}}, r.to.Since()); d != "" {
+	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.UnknownValue}}, r.to.Since()); d != "" {
 		t.Errorf("the read after the load (-want +got): %s", d)
 	}
 }
@@ -246,12 +246,12 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 		all := func() {
 			for n, e := range r.schedule.entries {
 				ref := r.source.Fill(measure.Measured, uint64(n), 0, &op)
-				ev = store.Event{At: 50, Mod: 50, Value: r.source.value, Count: 1}
+				ev = store.Event{StoreRevision: 50, ModRevision: 50, Value: r.source.value, Count: 1}
 				o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
 				done = engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Event: &ev, Op: &o}
-				r.steps.Ended(&done)
-				r.steps.MayEnd(0, 1, 2, 3)
-				ev = store.Event{What: store.Notify, Key: op.Key, Version: -1, Revision: 50, At: 50}
+				r.steps.OperationEnded(&done)
+				r.steps.KeyMayBeDeleted(0, 1, 2, 3)
+				ev = store.Event{Type: store.WatchChange, Key: op.Key, Version: -1, Revision: 50, StoreRevision: 50}
 				r.steps.WatchEvent(e.object%4, &ev, 0, 0, 5)
 				r.model.MakeRead(uint64(n), &op)
 			}

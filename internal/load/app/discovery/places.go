@@ -2,69 +2,73 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// places assigns numbers to the instances. The instances of service s have `room` consecutive
+// numbering assigns numbers to the instances. The instances of service s have `room` consecutive
 // numbers, starting at s × room. The lowest of these numbers belong to the instances that exist
 // before the load. The following numbers belong to the instances that are added during the load.
-type places struct {
+type numbering struct {
 	config
-	room   uint32 // number of instance numbers per service
-	prefix string
-	slash  byte // separator between the names of the service and the instance
+	numbersPerService uint32 // number of instance numbers per service
+	prefix            string
+	slash             byte // separator between the names of the service and the instance
 }
 
-// newPlaces returns places with numbers for the initial instances and for the given number of added
+// newNumbering returns places with numbers for the initial instances and for the given number of added
 // instances. The added instances are spread evenly over the services.
-func newPlaces(c config, prefix string, added int) places {
-	p := places{config: c, room: uint32(c.instances + (added+c.services-1)/c.services), prefix: prefix, slash: '/'}
+func newNumbering(c config, prefix string, added int) numbering {
+	p := numbering{config: c, numbersPerService: uint32(c.instances + (added+c.services-1)/c.services), prefix: prefix, slash: '/'}
 	if c.catalog {
 		p.slash = '-'
 	}
 	return p
 }
 
-// usedBy returns the service that a client uses as its i-th service.
-func (p *places) usedBy(client, i int) uint32 { return uint32((client*p.uses + i) % p.services) }
+// serviceForClient returns the service that a client uses as its i-th service.
+func (p *numbering) serviceForClient(client, i int) uint32 {
+	return uint32((client*p.servicesPerClient + i) % p.services)
+}
 
 // users returns the clients that use a service.
-func (p *places) users(service uint32) (clients []uint32) {
-	for at := int(service); at < p.clients*p.uses; at += p.services {
-		clients = append(clients, uint32(at/p.uses))
+func (p *numbering) users(service uint32) (clients []uint32) {
+	for at := int(service); at < p.clients*p.servicesPerClient; at += p.services {
+		clients = append(clients, uint32(at/p.servicesPerClient))
 	}
 	return clients
 }
 
 // count returns how many instance numbers are assigned. The highest instance number is count minus
 // one.
-func (p *places) count() uint32 { return p.room * uint32(p.services) }
+func (p *numbering) count() uint32 { return p.numbersPerService * uint32(p.services) }
 
 // existsAtStart reports whether an instance exists at the start of the load.
-func (p *places) existsAtStart(object uint32) bool { return object%p.room < uint32(p.instances) }
+func (p *numbering) existsAtStart(object uint32) bool {
+	return object%p.numbersPerService < uint32(p.instances)
+}
 
-// nthBefore returns the n-th of the instances that exist at the start of the load.
-func (p *places) nthBefore(n uint64) uint32 {
+// initialInstance returns the n-th of the instances that exist at the start of the load.
+func (p *numbering) initialInstance(n uint64) uint32 {
 	each := uint64(p.instances)
-	return uint32(n/each)*p.room + uint32(n%each)
+	return uint32(n/each)*p.numbersPerService + uint32(n%each)
 }
 
 // change returns the instance that change i adds and the instance that it removes. Both belong to
 // the same service, and the services take turns in the given order. The removed instance is the
 // oldest instance of the service.
-func (p *places) change(order []int, i int) (added, gone uint32) {
-	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
+func (p *numbering) change(order []int, i int) (added, removed uint32) {
+	first, k := uint32(order[i%p.services])*p.numbersPerService, uint32(i/p.services)
 	return first + uint32(p.instances) + k, first + k
 }
 
-func (p *places) appendService(b []byte, service uint32) []byte {
+func (p *numbering) appendService(b []byte, service uint32) []byte {
 	return app.AppendNumber(append(append(b, p.prefix...), 's'), service)
 }
 
 // appendKey appends an instance's key, or its ID in the catalog.
-func (p *places) appendKey(b []byte, object uint32) []byte {
-	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
+func (p *numbering) appendKey(b []byte, object uint32) []byte {
+	return app.AppendNumber(append(p.appendService(b, object/p.numbersPerService), p.slash, 'i'), object%p.numbersPerService)
 }
 
 // number returns the instance whose key appendKey created. The result `ok` is false for other keys.
-func (p *places) number(key []byte) (object uint32, ok bool) {
+func (p *numbering) number(key []byte) (object uint32, ok bool) {
 	const digits = app.Digits
 	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {
 		return 0, false
@@ -72,8 +76,8 @@ func (p *places) number(key []byte) (object uint32, ok bool) {
 	rest := key[len(p.prefix):]
 	service, ok := app.ReadNumber(rest[1 : 1+digits])
 	place, fine := app.ReadNumber(rest[len(rest)-digits:])
-	if !ok || !fine || rest[0] != 's' || rest[1+digits] != p.slash || rest[2+digits] != 'i' || service >= uint32(p.services) || place >= p.room {
+	if !ok || !fine || rest[0] != 's' || rest[1+digits] != p.slash || rest[2+digits] != 'i' || service >= uint32(p.services) || place >= p.numbersPerService {
 		return 0, false
 	}
-	return service*p.room + place, true
+	return service*p.numbersPerService + place, true
 }

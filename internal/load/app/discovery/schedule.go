@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// readAfter is the delay between the registration of an instance and its reads by clients. The
+// lookupDelay is the delay between the registration of an instance and its reads by clients. The
 // delay is fixed because the schedule cannot know when a client's watch reports the instance. In
 // addition, each read waits for the response to the registration.
-const readAfter = 10 * time.Millisecond
+const lookupDelay = 10 * time.Millisecond
 
 // entry is a scheduled call.
 type entry struct {
@@ -21,37 +21,37 @@ type entry struct {
 
 // schedule lists the calls of a load in the order of their due times.
 type schedule struct {
-	places
+	numbering
 	due     []int64 // nanoseconds since the start of the load
 	entries []entry
 }
 
-// life holds the times at which an instance is added and removed, and the time until which its
+// lifetime holds the times at which an instance is added and removed, and the time until which its
 // health must not change.
-type life struct{ added, removed, busy time.Duration }
+type lifetime struct{ added, removed, busyUntil time.Duration }
 
 // newSchedule returns the schedule of a load, which depends only on the configuration, the prefix
 // and the length.
 func newSchedule(c config, prefix string, length time.Duration) *schedule {
-	born := int(c.churn * length.Seconds())
-	s := &schedule{places: newPlaces(c, prefix, born)}
+	addedCount := int(c.churn * length.Seconds())
+	s := &schedule{numbering: newNumbering(c, prefix, addedCount)}
 	stream := uint64(0x6d62)
 	if c.catalog {
 		stream = 0x6361
 	}
 	r := rand.New(rand.NewPCG(c.seed, stream))
-	lives := make([]life, s.count())
+	lives := make([]lifetime, s.count())
 	for i := range lives {
-		lives[i] = life{added: -minGap, removed: length + minGap}
+		lives[i] = lifetime{added: -minGap, removed: length + minGap}
 		if !s.existsAtStart(uint32(i)) {
 			lives[i].added = length // the instance does not exist yet at the start
 		}
 	}
 	line := app.Timeline[entry]{Length: length}
-	s.addChanges(&line, r, lives, born)
+	s.addChanges(&line, r, lives, addedCount)
 	if c.catalog {
 		s.addFailures(&line, r, lives, int(c.health*length.Seconds()))
-		s.addComparisons(&line, r, int(c.comparisons()*length.Seconds()))
+		s.addComparisons(&line, r, int(c.comparisonRate()*length.Seconds()))
 	}
 	s.due, s.entries = line.Sorted()
 	return s
@@ -60,47 +60,47 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 // addChanges adds the calls that register new instances and the calls that deregister old ones. The
 // oldest instance of a service is deregistered first. Without a catalog, addChanges also adds the
 // lookups in which clients read the new instances.
-func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []life, born int) {
+func (s *schedule) addChanges(timeline *app.Timeline[entry], r *rand.Rand, lives []lifetime, addedCount int) {
 	order := r.Perm(s.services) // the order in which the services take turns
-	for i := range born {
-		came, gone := s.change(order, i)
-		lives[came].added, lives[gone].removed = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
-		line.Add(lives[came].added, entry{call: Register, object: came})
+	for i := range addedCount {
+		added, removed := s.change(order, i)
+		lives[added].added, lives[removed].removed = randomDueTime(r, timeline.Length, i, addedCount), randomDueTime(r, timeline.Length, i, addedCount)
+		timeline.Add(lives[added].added, entry{call: Register, object: added})
 		if !s.catalog {
-			for _, client := range s.users(came / s.room) {
-				line.Add(lives[came].added+readAfter, entry{Lookup, came, client})
+			for _, client := range s.users(added / s.numbersPerService) {
+				timeline.Add(lives[added].added+lookupDelay, entry{Lookup, added, client})
 			}
 		}
-		line.Add(lives[gone].removed, entry{call: Deregister, object: gone})
+		timeline.Add(lives[removed].removed, entry{call: Deregister, object: removed})
 	}
 }
 
-// placeIn returns a random due time for the i-th of `count` calls, which are spread evenly over the
+// randomDueTime returns a random due time for the i-th of `count` calls, which are spread evenly over the
 // given length.
-func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
+func randomDueTime(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }
 
-// mostTries limits how many random instances are tried for a health change. If none of them is
+// maxTries limits how many random instances are tried for a health change. If none of them is
 // suitable, the change is omitted, because it is possible that all instances are new or about to be
 // removed.
-const mostTries = 1000
+const maxTries = 1000
 
 // addFailures adds two calls for each of `count` instances: one reports the instance's check as
 // critical, and the other later reports the check as passing again.
-func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []life, count int) {
-	within := max(line.Length-criticalFor, 0)
+func (s *schedule) addFailures(timeline *app.Timeline[entry], r *rand.Rand, lives []lifetime, count int) {
+	within := max(timeline.Length-criticalDuration, 0)
 	for i := range count {
-		at := placeIn(r, within, i, count)
-		for range mostTries {
+		at := randomDueTime(r, within, i, count)
+		for range maxTries {
 			n := r.Uint32N(s.count())
 			l := &lives[n]
-			if l.added > at-minGap || l.removed < at+criticalFor+minGap || l.busy > at {
+			if l.added > at-minGap || l.removed < at+criticalDuration+minGap || l.busyUntil > at {
 				continue
 			}
-			l.busy = at + criticalFor + minGap
-			line.Add(at, entry{call: Fail, object: n})
-			line.Add(at+criticalFor, entry{call: Pass, object: n})
+			l.busyUntil = at + criticalDuration + minGap
+			timeline.Add(at, entry{call: Fail, object: n})
+			timeline.Add(at+criticalDuration, entry{call: Pass, object: n})
 			break
 		}
 	}
@@ -108,14 +108,14 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 
 // addComparisons adds `count` comparisons with the catalog. They are made by the nodes whose
 // instances exist before the load.
-func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
+func (s *schedule) addComparisons(timeline *app.Timeline[entry], r *rand.Rand, count int) {
 	for i := range count {
-		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.initial()))})
+		timeline.Add(randomDueTime(r, timeline.Length, i, count), entry{call: Compare, object: s.initialInstance(uint64(i % s.initial()))})
 	}
 }
 
-// kinds returns the number of calls of each kind.
-func (s *schedule) kinds() []uint64 {
+// countByKind returns the number of calls of each kind.
+func (s *schedule) countByKind() []uint64 {
 	n := make([]uint64, numCalls)
 	for _, e := range s.entries {
 		n[e.call]++

@@ -20,20 +20,20 @@ type script struct {
 	calls    app.Tally
 
 	// By instance: 1 + the number of the call that added or removed it; 0: not sent yet.
-	addedBy, removedBy []uint32
-	settled            []bool // by instance: no earlier call has to end before its next call
-	unsure             []bool // by instance: a call has failed, so the instance's state is unknown
+	addingCall, removingCall []uint32
+	unblocked                []bool // by instance: no earlier call has to end before its next call
+	uncertain                []bool // by instance: a call has failed, so the instance's state is unknown
 }
 
 func newScript(catalog bool, setup app.Setup) *script {
-	s := &script{schedule: newSchedule(configOf(catalog, setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
+	s := &script{schedule: newSchedule(newConfig(catalog, setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
 	n := s.schedule.count()
-	s.addedBy, s.removedBy, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
+	s.addingCall, s.removingCall, s.unblocked, s.uncertain = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
 	for i := range n {
-		s.settled[i] = s.schedule.existsAtStart(i)
+		s.unblocked[i] = s.schedule.existsAtStart(i)
 	}
 	s.values = keys.NewValues(s.schedule.size, keys.DeriveSeed(setup.Seed, "instances"))
-	s.calls = app.NewTally(shapesOf(catalog), s.schedule.kinds())
+	s.calls = app.NewTally(callShapes(catalog), s.schedule.countByKind())
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.entries)))
 	if catalog {
 		s.board.ExpectStates()
@@ -47,23 +47,23 @@ func (s *script) Pacer() pace.Pacer { return pace.Listed(s.schedule.due) }
 // CallCounts implements app.Script.
 func (s *script) CallCounts() []measure.Calls { return s.calls.Calls() }
 
-// Watching implements app.Script. In membership, each client has one connection, and therefore one
+// WatchPlan implements app.Script. In membership, each client has one connection, and therefore one
 // session, with a persistent watch on each of its services. In a catalog, a client has a blocking
 // query for each service, and a connection for each query.
-func (s *script) Watching() *watch.Plan {
+func (s *script) WatchPlan() *watch.Plan {
 	d := s.schedule
 	w := &watch.Plan{Streams: d.streams(), Connections: d.streams()}
-	w.Sink = watch.Config{Board: s.board, Names: (*names)(s), States: d.catalog}
-	for i := range d.clients * d.uses { // watcher i is on stream i modulo the number of streams
-		service := d.usedBy(i%d.clients, i/d.clients)
-		w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(service * d.room), Keys: uint64(d.room)})
+	w.Sink = watch.Config{Board: s.board, Identifier: (*eventIdentifier)(s), States: d.catalog}
+	for i := range d.clients * d.servicesPerClient { // watcher i is on stream i modulo the number of streams
+		service := d.serviceForClient(i%d.clients, i/d.clients)
+		w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(service * d.numbersPerService), Keys: uint64(d.numbersPerService)})
 	}
 	if d.catalog {
-		w.Acknowledged = s.noteChange
+		w.OnAcknowledged = s.noteChange
 	}
 	var key, end []byte
 	w.Fill = func(n uint32, op *store.Op) {
-		key = d.appendService(key[:0], d.usedBy(int(n)%d.clients, int(n)/d.clients))
+		key = d.appendService(key[:0], d.serviceForClient(int(n)%d.clients, int(n)/d.clients))
 		if d.catalog {
 			op.Key, op.Watch.Service, op.Watch.Mode = key, true, kv.QueryWatch
 			return
@@ -82,29 +82,29 @@ func (s *script) Watching() *watch.Plan {
 func (s *script) noteChange(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	switch e := s.schedule.entries[n]; {
 	case e.call == Compare || ev.Outcome != kv.OK:
-	case s.unsure[e.object]:
-		s.board.AcknowledgeUnsure(uint64(e.object))
+	case s.uncertain[e.object]:
+		s.board.AcknowledgeUncertain(uint64(e.object))
 	default:
 		s.board.AcknowledgeSent(uint64(e.object), sent)
 	}
 }
 
-// names finds a watch event's instance, and the call that caused the event.
-type names script
+// eventIdentifier finds a watch event's instance, and the call that caused the event.
+type eventIdentifier script
 
-func (s *names) Number(_ uint32, key []byte) (uint64, bool) {
+func (s *eventIdentifier) Number(_ uint32, key []byte) (uint64, bool) {
 	n, ok := s.schedule.number(key)
 	return uint64(n), ok
 }
 
-func (s *names) Written(ev *store.Event) (uint64, bool) {
+func (s *eventIdentifier) WriteNumber(ev *store.Event) (uint64, bool) {
 	n, ok := s.schedule.number(ev.Key)
 	if !ok {
 		return 0, false
 	}
-	by := s.addedBy[n]
+	by := s.addingCall[n]
 	if ev.Version == 0 {
-		by = s.removedBy[n]
+		by = s.removingCall[n]
 	}
 	return uint64(by) - 1, by > 0
 }

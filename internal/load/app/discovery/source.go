@@ -31,15 +31,15 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case Register:
 		s.value = s.values.Append(s.value[:0], s.key, 0, n)
 		op.Value, s.service.Passing = s.value, true
-		s.addedBy[e.object] = uint32(n) + 1
+		s.addingCall[e.object] = uint32(n) + 1
 	case Pass:
 		s.service.CheckOnly, s.service.Passing = true, true
-		s.addedBy[e.object] = uint32(n) + 1
+		s.addingCall[e.object] = uint32(n) + 1
 	case Fail:
-		s.service.CheckOnly, s.settled[e.object] = true, false
-		s.removedBy[e.object] = uint32(n) + 1
+		s.service.CheckOnly, s.unblocked[e.object] = true, false
+		s.removingCall[e.object] = uint32(n) + 1
 	case Deregister:
-		s.removedBy[e.object] = uint32(n) + 1
+		s.removingCall[e.object] = uint32(n) + 1
 	}
 	return n
 }
@@ -48,7 +48,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 func (s *source) fillInstance(object uint32, op *store.Op) {
 	s.key = s.schedule.appendKey(s.key[:0], object)
 	if *op = (store.Op{Key: s.key}); s.schedule.catalog {
-		s.name = s.schedule.appendService(s.name[:0], object/s.schedule.room)
+		s.name = s.schedule.appendService(s.name[:0], object/s.schedule.numbersPerService)
 		s.service = store.ServiceOp{Name: s.name}
 		op.Service = &s.service
 	}
@@ -56,19 +56,19 @@ func (s *source) fillInstance(object uint32, op *store.Op) {
 
 // Kind implements engine.Source.
 func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	shape := &shapesOf(s.schedule.catalog)[s.schedule.entries[n].call]
+	shape := &callShapes(s.schedule.catalog)[s.schedule.entries[n].call]
 	return shape.Kind, shape.Level
 }
 
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) []engine.Share {
-	return app.SharesOf(shapesOf(s.schedule.catalog), s.schedule.kinds())
+	return app.ComputeShares(callShapes(s.schedule.catalog), s.schedule.countByKind())
 }
 
-// Place implements engine.Reactive. In membership, an instance is registered and deregistered on
+// ConnectionIndex implements engine.Reactive. In membership, an instance is registered and deregistered on
 // the same connection, because the key is bound to that connection's session. The watches of the
 // clients have their own connections, while the reads of the clients use the load's connections.
-func (s *source) Place(n uint64) int {
+func (s *source) ConnectionIndex(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {
 	case s.schedule.catalog:
@@ -83,13 +83,13 @@ func (s *source) Place(n uint64) int {
 // registration. The call that reports a check as passing waits until the check has become critical.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.entries[n]
-	return e.call == Register || e.call == Compare || s.settled[e.object]
+	return e.call == Register || e.call == Compare || s.unblocked[e.object]
 }
 
-// Failed implements engine.Reactive.
-func (s *source) Failed(n uint64) {
+// OperationFailed implements engine.Reactive.
+func (s *source) OperationFailed(n uint64) {
 	if e := s.schedule.entries[n]; e.call != Compare {
-		s.unsure[e.object] = true
+		s.uncertain[e.object] = true
 	}
 	s.releaseCalls(n)
 }
@@ -97,18 +97,18 @@ func (s *source) Failed(n uint64) {
 // releaseCalls records that calls that wait for call n can now be made.
 func (s *source) releaseCalls(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
-		s.settled[e.object] = true
+		s.unblocked[e.object] = true
 	}
 }
 
-// Ended implements engine.Reactive.
-func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
-	s.calls[s.schedule.entries[n].call].Ended(o, response, service)
+// OperationEnded implements engine.Reactive.
+func (s *source) OperationEnded(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.entries[n].call].CountEnded(o, response, service)
 }
 
 var (
-	missing      = []byte("a registered node has more than one service")
-	neverWritten = []byte("a value that was never written to this key")
+	extraServiceText = []byte("a registered node has more than one service")
+	unknownValueText = []byte("a value that was never written to this key")
 )
 
 // Check implements engine.Source. The node of an instance that existed before the load and was not
@@ -120,13 +120,13 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	switch {
 	case ev.Outcome != kv.OK:
 	case e.call == Compare && ev.Count > 1:
-		ev.Text = missing
-		return kv.WrongAnswer
+		ev.Text = extraServiceText
+		return kv.WrongResponse
 	case s.schedule.catalog: // noteChange records changes to a catalog
 	case e.call == Lookup:
-		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
-			ev.Text = neverWritten
-			return kv.WrongAnswer
+		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.OriginOwn {
+			ev.Text = unknownValueText
+			return kv.WrongResponse
 		}
 	case e.call == Deregister && ev.Count == 0:
 		return kv.Miss

@@ -9,39 +9,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// deaths schedules the deaths of leaders and measures the failovers that follow. A dead leader
+// leaderDeaths schedules the deaths of leaders and measures the failovers that follow. A dead leader
 // sends nothing, not even keep-alives. The other candidates notice its death only when its session
 // expires.
-type deaths struct {
-	at    int64 // when the chosen leaders die; 0: no leader dies, or they have already died
-	due   int64 // initial value of at
-	count int   // number of offices whose leaders die; these are the first offices
+type leaderDeaths struct {
+	pendingDue int64 // when the chosen leaders die; 0: no leader dies, or they have already died
+	deathDue   int64 // initial value of at
+	count      int   // number of offices whose leaders die; these are the first offices
 	// These time spans end when the next leader learns that it is leader. failover begins when the
 	// old leader was due to die, and orphaned when it actually died. behind begins at the earliest
 	// time at which the old leader's session could have ended.
-	failover, orphaned, behind measure.Calls
-	returning                  ring // dead candidates, in the order in which they return
+	failover, noLeaderAfterDeath, noLeaderAfterExpiry measure.Calls
+	returning                                         ring // dead candidates, in the order in which they return
 }
 
-func newDeaths(c *Config, dies time.Duration) deaths {
-	d := deaths{at: int64(dies), due: int64(dies)}
-	if dies == 0 {
+func newLeaderDeaths(c *Config, deathTime time.Duration) leaderDeaths {
+	d := leaderDeaths{pendingDue: int64(deathTime), deathDue: int64(deathTime)}
+	if deathTime == 0 {
 		return d
 	}
-	d.count, d.returning = c.Storm, ring{of: make([]int32, c.Storm)}
+	d.count, d.returning = c.LeaderFailures, ring{items: make([]int32, c.LeaderFailures)}
 	span := func(name string) measure.Calls {
-		calls := measure.NewCalls(name, kv.Delete, kv.None)
-		calls.Span = true
+		calls := measure.NewCalls(name, kv.Delete, kv.NoConsistency)
+		calls.IsSpan = true
 		return calls
 	}
-	d.failover, d.orphaned, d.behind = span(measure.Failover), span("no leader after a death"), span("no leader after expiry")
-	d.failover.Due = uint64(c.Storm) // #nosec G115 -- a count
+	d.failover, d.noLeaderAfterDeath, d.noLeaderAfterExpiry = span(measure.Failover), span("no leader after a death"), span("no leader after expiry")
+	d.failover.Due = uint64(c.LeaderFailures) // #nosec G115 -- a count
 	return d
 }
 
 // appendTo appends the measured time spans to `all`.
-func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
-	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
+func (d *leaderDeaths) appendTo(all []measure.Calls) []measure.Calls {
+	for _, span := range []*measure.Calls{&d.failover, &d.noLeaderAfterDeath, &d.noLeaderAfterExpiry} {
 		if span.Due > 0 {
 			all = append(all, *span)
 		}
@@ -49,14 +49,14 @@ func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	return all
 }
 
-// next returns the time at which the next candidate dies or returns.
-func (d *deaths) next(of []candidate) int64 {
+// nextTime returns the time at which the next candidate dies or returns.
+func (d *leaderDeaths) nextTime(candidates []candidate) int64 {
 	at := int64(math.MaxInt64)
-	if d.at > 0 {
-		at = d.at
+	if d.pendingDue > 0 {
+		at = d.pendingDue
 	}
 	if d.returning.n > 0 {
-		at = min(at, of[d.returning.of[d.returning.first]].due)
+		at = min(at, candidates[d.returning.items[d.returning.first]].due)
 	}
 	return at
 }
@@ -64,14 +64,14 @@ func (d *deaths) next(of []candidate) int64 {
 // dieAndReturn executes the deaths and returns that are due.
 func (s *Script) dieAndReturn() {
 	d := &s.deaths
-	if d.at > 0 && s.now >= d.at {
-		d.at = 0
+	if d.pendingDue > 0 && s.now >= d.pendingDue {
+		d.pendingDue = 0
 		for i := range d.count {
-			s.offices[i].deathDue = d.due
+			s.offices[i].deathDue = d.deathDue
 			s.kill(&s.offices[i])
 		}
 	}
-	for d.returning.n > 0 && s.candidates[d.returning.of[d.returning.first]].due <= s.now {
+	for d.returning.n > 0 && s.candidates[d.returning.items[d.returning.first]].due <= s.now {
 		s.reviveCandidate(int(d.returning.pop()))
 	}
 }
@@ -85,28 +85,28 @@ func (s *Script) kill(o *office) {
 	}
 	s.candidates[c].dead = true
 	o.vacate(false, o.deathDue, s.now)
-	o.died, o.dead, o.until, o.deathDue = true, int32(c), s.lives[c], 0 // #nosec G115 -- at most maxCandidates
-	s.deaths.orphaned.Due++
-	if o.until > 0 {
-		s.deaths.behind.Due++
+	o.leaderDied, o.deadLeader, o.sessionAliveUntil, o.deathDue = true, int32(c), s.aliveUntil[c], 0 // #nosec G115 -- at most maxCandidates
+	s.deaths.noLeaderAfterDeath.Due++
+	if o.sessionAliveUntil > 0 {
+		s.deaths.noLeaderAfterExpiry.Due++
 	}
 }
 
 // updateDeadSession sets the time until which a dead candidate's session is known to be alive. This
 // time can still change after the death if a keep-alive was in flight when the candidate died. The
 // parameter `until` is 0 if the session has ended or if nothing is known.
-func (s *Script) updateDeadSession(c int, until int64) {
+func (s *Script) updateDeadSession(c int, aliveUntil int64) {
 	o := s.officeOf(c)
-	if !o.vacant || !o.died || int(o.dead) != c {
+	if !o.vacant || !o.leaderDied || int(o.deadLeader) != c {
 		return
 	}
 	switch {
-	case o.until == 0 && until > 0:
-		s.deaths.behind.Due++
-	case o.until > 0 && until == 0:
-		s.deaths.behind.Due--
+	case o.sessionAliveUntil == 0 && aliveUntil > 0:
+		s.deaths.noLeaderAfterExpiry.Due++
+	case o.sessionAliveUntil > 0 && aliveUntil == 0:
+		s.deaths.noLeaderAfterExpiry.Due--
 	}
-	o.until = until
+	o.sessionAliveUntil = aliveUntil
 }
 
 // doubtSession discards the time until which a dead leader's session is known to be alive, if the
@@ -116,38 +116,38 @@ func (s *Script) updateDeadSession(c int, until int64) {
 //     to pings until it drops its clients, and the other members do not learn of these pings. Also,
 //     a session that is resumed on another member gets a new timeout.
 //   - Another candidate became leader before that time, and the session may have expired unnoticed
-//     (mustLive).
+//     (sessionMustBeAlive).
 func (s *Script) doubtSession(o *office) {
-	if s.leases != nil || !o.died || !o.vacant {
+	if s.leases != nil || !o.leaderDied || !o.vacant {
 		return
 	}
-	if o.cut && s.broke >= o.since || s.now < o.until && !s.mustLive(int(o.dead)) {
-		s.updateDeadSession(int(o.dead), 0)
+	if o.deadConnectionLost && s.lastConnectionLoss >= o.vacantSince || s.now < o.sessionAliveUntil && !s.sessionMustBeAlive(int(o.deadLeader)) {
+		s.updateDeadSession(int(o.deadLeader), 0)
 	}
 }
 
 // endFailover counts a failover that ended at time `at`, after the office had no leader for
-// `without` nanoseconds. The dead leader returns after ComesBack.
-func (s *Script) endFailover(o *office, at, without int64) {
+// `without` nanoseconds. The dead leader returns after ReturnDelay.
+func (s *Script) endFailover(o *office, at, vacancy int64) {
 	d := &s.deaths
-	d.failover.Ended(kv.OK, max(at-o.due, 0), without)
-	d.orphaned.Ended(kv.OK, without, without)
-	if o.until > 0 {
-		late := max(at-o.until, 0)
-		d.behind.Ended(kv.OK, late, late)
+	d.failover.CountEnded(kv.OK, max(at-o.lossDue, 0), vacancy)
+	d.noLeaderAfterDeath.CountEnded(kv.OK, vacancy, vacancy)
+	if o.sessionAliveUntil > 0 {
+		late := max(at-o.sessionAliveUntil, 0)
+		d.noLeaderAfterExpiry.CountEnded(kv.OK, late, late)
 	}
-	s.candidates[o.dead].due = s.now + int64(ComesBack)
-	d.returning.push(o.dead)
+	s.candidates[o.deadLeader].due = s.now + int64(ReturnDelay)
+	d.returning.push(o.deadLeader)
 }
 
 // reviveCandidate lets a dead candidate stand again, as a new candidate with a new session. If the
 // store has closed a connection of the candidate, the engine has replaced it by then.
 func (s *Script) reviveCandidate(c int) {
 	k := &s.candidates[c]
-	*k = candidate{entered: true, watches: k.watches}
+	*k = candidate{hasCalled: true, hasWatcher: k.hasWatcher}
 	if s.leases != nil {
 		s.leases[c] = 0
 	}
-	s.lives[c], s.renewing[c] = 0, 0
-	s.want(c, Stand, false)
+	s.aliveUntil[c], s.renewalSent[c] = 0, 0
+	s.setNextCall(c, Stand, false)
 }

@@ -60,11 +60,11 @@ func (s *scripted) runUntil(until int64) (made []int) {
 // end makes the store end the session of the first candidate in the office's queue.
 func (s *scripted) end(office int) {
 	s.queues[office] = append(s.queues[office][:0], s.queues[office][1:]...)
-	gone := s.offices[office].dead
+	gone := s.offices[office].deadLeader
 	for w := range s.waiting {
 		if s.waiting[w] && w/s.Candidates == office && (!s.queued() || s.before(w) == gone) {
-			s.waiting[w] = s.way.Watches
-			s.Notified(&store.Event{What: store.Notify, Watcher: uint32(w)})
+			s.waiting[w] = s.way.WatchesSeparately
+			s.HandleWatchEvent(&store.Event{Type: store.WatchChange, Watcher: uint32(w)})
 		}
 	}
 }
@@ -84,7 +84,7 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
-		first, dies := int(s.offices[0].leader), s.deaths.at
+		first, dies := int(s.offices[0].leader), s.deaths.pendingDue
 		s.runUntil(dies - 1)
 		if !s.isLeader(first) || dies == 0 {
 			t.Fatalf("before %d the leader is %d, want %d", dies, s.offices[0].leader, first)
@@ -92,13 +92,13 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		before := append([]uint64(nil), spannedBy(s)...)
 		s.runUntil(dies)
 		o := &s.offices[0]
-		if o.leader != none || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == none {
+		if o.leader != none || int(o.deadLeader) != first || o.sessionAliveUntil <= dies || o.sessionAliveUntil > dies+int64(ttl) || s.offices[2].leader == none {
 			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
 		}
-		s.Notified(&store.Event{What: store.Notify, Watcher: uint32(first)})
-		s.Lost(first)
-		s.Expired(first)
-		ends := max(s.offices[0].until, s.offices[1].until) + int64(time.Second)
+		s.HandleWatchEvent(&store.Event{Type: store.WatchChange, Watcher: uint32(first)})
+		s.ConnectionLost(first)
+		s.SessionExpired(first)
+		ends := max(s.offices[0].sessionAliveUntil, s.offices[1].sessionAliveUntil) + int64(time.Second)
 		if made := s.runUntil(ends); made[first] > 0 || slices.Max(made) == 0 {
 			t.Errorf("the dead leader has made %d calls, of %v", made[first], made)
 		}
@@ -106,23 +106,23 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		s.end(1)
 		s.runUntil(ends + int64(time.Millisecond))
 		next := int(o.leader)
-		if next == none || next == first || s.wrongs > 0 {
-			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongs)
+		if next == none || next == first || s.wrongResponses > 0 {
+			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongResponses)
 		}
 		for _, span := range []struct {
 			name     string
 			of       int64
 			response int64
 		}{
-			{"failover", ends - dies, s.deaths.failover.Response.Max()}, {"without a leader", ends - dies, s.deaths.orphaned.Response.Max()},
-			{"behind", ends - min(s.offices[0].until, s.offices[1].until), s.deaths.behind.Response.Max()},
+			{"failover", ends - dies, s.deaths.failover.Response.Max()}, {"without a leader", ends - dies, s.deaths.noLeaderAfterDeath.Response.Max()},
+			{"behind", ends - min(s.offices[0].sessionAliveUntil, s.offices[1].sessionAliveUntil), s.deaths.noLeaderAfterExpiry.Response.Max()},
 		} {
 			if math.Abs(float64(span.response-span.of)) > 0.002*float64(span.of)+1e6 {
 				t.Errorf("%s is %v, want %v", span.name, time.Duration(span.response), time.Duration(span.of))
 			}
 		}
 		for _, calls := range s.CallCounts() {
-			if calls.Span && calls.Name != "handover" && (calls.Due != 2 && calls.Name != "no leader" || calls.Failed() > 0) {
+			if calls.IsSpan && calls.Name != "handover" && (calls.Due != 2 && calls.Name != "no leader" || calls.Failed() > 0) {
 				t.Errorf("%q: %d due, %d failed", calls.Name, calls.Due, calls.Failed())
 			}
 		}
@@ -132,7 +132,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 				t.Errorf("%d calls %q in 2 failovers, want %d each", got, s.way.Shapes[call].Name, each)
 			}
 		}
-		back := ends + int64(ComesBack)
+		back := ends + int64(ReturnDelay)
 		if made := s.runUntil(back - int64(time.Millisecond)); made[first] > 0 {
 			t.Errorf("the dead leader has made %d calls before its return", made[first])
 		}
@@ -154,7 +154,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 
 func spannedBy(s *scripted) (of []uint64) {
 	for i := range s.calls {
-		of = append(of, s.calls[i].SpannedByFailovers)
+		of = append(of, s.calls[i].FailoverCalls)
 	}
 	return of
 }
@@ -164,7 +164,7 @@ func spannedBy(s *scripted) (of []uint64) {
 // watcher, while a leader that resigns no longer has one.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
-	for call, each := range w.PerHandover(left) {
+	for call, each := range w.CallsPerHandover(left) {
 		n[call] = uint64(each)
 	}
 	n[Resign] = 0
@@ -185,17 +185,17 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
 			s := mortalFor(t, app, way, longLived)
-			s.runUntil(s.deaths.at)
+			s.runUntil(s.deaths.pendingDue)
 			o := &s.offices[0]
-			c := (int(o.dead) + 1) % s.Candidates
-			if s.Script.now = o.until; early {
+			c := (int(o.deadLeader) + 1) % s.Candidates
+			if s.Script.now = o.sessionAliveUntil; early {
 				s.Script.now--
 			}
 			if s.leases != nil {
-				s.lives[c] = s.Script.now
+				s.aliveUntil[c] = s.Script.now
 			}
 			wrong := s.becomeLeader(c, 1<<40)
-			if (wrong != nil) != early || early && string(wrong) != string(deadLives) {
+			if (wrong != nil) != early || early && string(wrong) != string(deadSessionAliveText) {
 				t.Errorf("early: %v, and wrong is %q", early, wrong)
 			}
 		}
@@ -209,31 +209,31 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
-		s.runUntil(s.deaths.at)
+		s.runUntil(s.deaths.pendingDue)
 		o := &s.offices[0]
-		c := (int(o.dead) + 1) % s.Candidates
+		c := (int(o.deadLeader) + 1) % s.Candidates
 		if test.living {
-			s.Lost(2 * s.Candidates)
+			s.ConnectionLost(2 * s.Candidates)
 		}
 		if test.ended { // its session has ended, and so has its connection
-			s.Script.now = o.until
+			s.Script.now = o.sessionAliveUntil
 		}
 		if test.dead {
-			s.Lost(int(o.dead))
+			s.ConnectionLost(int(o.deadLeader))
 		}
-		if s.Script.now = o.until - 1; test.ended {
+		if s.Script.now = o.sessionAliveUntil - 1; test.ended {
 			s.Script.now++
 		}
 		wrong, timed := s.becomeLeader(c, 1<<40), uint64(2)
 		if test.doubted {
 			timed--
 		}
-		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.behind.Due != timed {
-			t.Errorf("%+v: wrong is %q, %d are counted from the session's end", test, wrong, s.deaths.behind.Due)
+		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.noLeaderAfterExpiry.Due != timed {
+			t.Errorf("%+v: wrong is %q, %d are counted from the session's end", test, wrong, s.deaths.noLeaderAfterExpiry.Due)
 		}
 		s.countVacancy(c, s.Script.now)
-		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.behind.Outcomes[kv.OK] != timed-1 {
-			t.Errorf("%+v: %d failovers have ended, %d counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
+		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.noLeaderAfterExpiry.Outcomes[kv.OK] != timed-1 {
+			t.Errorf("%+v: %d failovers have ended, %d counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.noLeaderAfterExpiry.Outcomes[kv.OK])
 		}
 	}
 }
@@ -250,25 +250,25 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 			dead, behind bool
 			wrong        []byte
 		}{
-			{ttl, false, false, twoLead}, {ttl, false, true, nil}, {longLived, false, true, twoLead},
-			{ttl, true, false, deadLives}, {ttl, true, true, nil}, {longLived, true, true, deadLives},
+			{ttl, false, false, twoLeadersText}, {ttl, false, true, nil}, {longLived, false, true, twoLeadersText},
+			{ttl, true, false, deadSessionAliveText}, {ttl, true, true, nil}, {longLived, true, true, deadSessionAliveText},
 		} {
 			s := mortalFor(t, app, 0, test.lives)
-			s.runUntil(s.deaths.at - 1)
+			s.runUntil(s.deaths.pendingDue - 1)
 			o := &s.offices[0]
 			first := o.leader
 			if test.dead {
-				s.runUntil(s.deaths.at)
+				s.runUntil(s.deaths.pendingDue)
 			}
-			heard := s.life - s.beats.every - int64(time.Second)
-			if s.candidates[first].wrote = s.now - heard; !test.behind {
-				s.candidates[first].wrote++
+			heard := s.sessionTTL - s.renewals.interval - int64(time.Second)
+			if s.candidates[first].lastWriteSent = s.now - heard; !test.behind {
+				s.candidates[first].lastWriteSent++
 			}
 			wrong := s.becomeLeader((int(first)+1)%s.Candidates, 1<<40)
 			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
 				t.Errorf("lives %v, dead %v, longer than since the last write %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
 			}
-			if timed := s.deaths.behind.Due; test.dead && (timed == 1) != (wrong == nil) {
+			if timed := s.deaths.noLeaderAfterExpiry.Due; test.dead && (timed == 1) != (wrong == nil) {
 				t.Errorf("lives %v, longer than since the last write %v: %d are counted from the session's end", test.lives, test.behind, timed)
 			}
 			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
@@ -284,19 +284,19 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
-	s.runUntil(s.deaths.at - 1)
-	s.Script.now = s.deaths.at - 1
-	s.renew(first, &s.op)
-	s.renew(int(s.offices[1].leader), &s.op)
-	s.runUntil(s.deaths.at)
+	s.runUntil(s.deaths.pendingDue - 1)
+	s.Script.now = s.deaths.pendingDue - 1
+	s.setRenewCall(first, &s.op)
+	s.setRenewCall(int(s.offices[1].leader), &s.op)
+	s.runUntil(s.deaths.pendingDue)
 	o, other := &s.offices[0], &s.offices[1]
-	s.Check(kv.KeepAlive, reference(first, planRenew), &store.Event{})
-	if want := o.since - 1 + int64(ttl); o.until != want {
-		t.Errorf("its lease lives until %d, want %d", o.until, want)
+	s.Check(kv.KeepAlive, encodeReference(first, plannedRenewal), &store.Event{})
+	if want := o.vacantSince - 1 + int64(ttl); o.sessionAliveUntil != want {
+		t.Errorf("its lease lives until %d, want %d", o.sessionAliveUntil, want)
 	}
-	s.Ended(s.newNumber(int(other.dead), planRenew), kv.BadRequest, 1, 1)
-	if other.until != 0 || s.deaths.behind.Due != 1 {
-		t.Errorf("the lease that is gone lives until %d, %d are counted from the session's end", other.until, s.deaths.behind.Due)
+	s.OperationEnded(s.newNumber(int(other.deadLeader), plannedRenewal), kv.BadRequest, 1, 1)
+	if other.sessionAliveUntil != 0 || s.deaths.noLeaderAfterExpiry.Due != 1 {
+		t.Errorf("the lease that is gone lives until %d, %d are counted from the session's end", other.sessionAliveUntil, s.deaths.noLeaderAfterExpiry.Due)
 	}
 }
 
@@ -306,22 +306,22 @@ func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
-	s.runUntil(s.deaths.at - 1)
+	s.runUntil(s.deaths.pendingDue - 1)
 	s.stepDown(first, false, s.now)
 	s.candidates[s.offices[1].leader].busy = true
-	due := s.deaths.at
+	due := s.deaths.pendingDue
 	s.runUntil(due + int64(time.Second))
-	if s.offices[0].died || s.offices[1].died || s.offices[1].leader == none {
+	if s.offices[0].leaderDied || s.offices[1].leaderDied || s.offices[1].leader == none {
 		t.Fatalf("%+v", s.offices)
 	}
-	s.want(first, Stand, false)
+	s.setNextCall(first, Stand, false)
 	s.queues[0] = s.queues[0][:0]
 	second := s.offices[1].leader
 	s.candidates[second].busy = false
-	s.Ended(s.newNumber(int(second), Look), kv.OK, 1, 1)
+	s.OperationEnded(s.newNumber(int(second), Look), kv.OK, 1, 1)
 	s.runUntil(s.now + 1)
 	for i, who := range []int{first, int(second)} {
-		if o := &s.offices[i]; !o.died || int(o.dead) != who || o.due != due || o.since < due+int64(time.Second) {
+		if o := &s.offices[i]; !o.leaderDied || int(o.deadLeader) != who || o.lossDue != due || o.vacantSince < due+int64(time.Second) {
 			t.Errorf("%d: %+v", i, o)
 		}
 	}
@@ -331,10 +331,10 @@ func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 // alive does not allocate memory. If no leader dies, connections that have sessions keep them alive
 // themselves.
 func TestSessionsAreKeptAlive(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	everyWay(t, func(t *testing.T, a Application, way int) {
 		s := mortal(t, a, way)
-		s.deaths.at = 0
+		s.deaths.pendingDue = 0
 		const length = 10 * time.Minute
 		from, had := s.now, s.calls[Renew].Due
 		s.runUntil(from + int64(length))
@@ -343,16 +343,16 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 			t.Errorf("%v renewals, want %v", got, want)
 		}
 		if got := testing.AllocsPerRun(100, func() {
-			n, _, ok := s.Prompt(s.beats.nextTime())
+			n, _, ok := s.Prompt(s.renewals.nextTime())
 			if s.Fill(0, n, 0, &s.op); !ok || s.callOf(n) != Renew {
 				t.Fatal("no session is kept alive")
 			}
 		}); got != 0 {
 			t.Errorf("%v allocations", got)
 		}
-		if s.way.Connected {
+		if s.way.SessionPerConnection {
 			calm := newScripted(t, a, way)
-			if calm.SessionTimeout() != 0 || s.SessionTimeout() != ttl || New(a, app.Setup{Settings: calmSettings(), Length: time.Minute}).beats.order.n > 0 {
+			if calm.SessionTimeout() != 0 || s.SessionTimeout() != ttl || New(a, app.Setup{Settings: calmSettings(), Length: time.Minute}).renewals.order.n > 0 {
 				t.Errorf("sessions live for %v without deaths, and for %v with deaths", calm.SessionTimeout(), s.SessionTimeout())
 			}
 		}
@@ -364,10 +364,10 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 func TestShorterGrantedTimeoutAppliesToAllSessions(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
-	had := s.lives[first]
-	s.Check(kv.KeepAlive, reference(first+1, planRenew), &store.Event{Count: 4})
-	if want := had - 6e9; had == 0 || s.lives[first] != want || s.life != 4e9 {
-		t.Errorf("the session lives until %d, was %d, want %d; the timeout is %d", s.lives[first], had, want, s.life)
+	had := s.aliveUntil[first]
+	s.Check(kv.KeepAlive, encodeReference(first+1, plannedRenewal), &store.Event{Count: 4})
+	if want := had - 6e9; had == 0 || s.aliveUntil[first] != want || s.sessionTTL != 4e9 {
+		t.Errorf("the session lives until %d, was %d, want %d; the timeout is %d", s.aliveUntil[first], had, want, s.sessionTTL)
 	}
 }
 

@@ -42,15 +42,15 @@ type Application struct{ Queue bool }
 // Definition implements application.Application.
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
-		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", Names: keyNames,
-		Unsearched: "its trials last only seconds, so most of their calls would be the first calls of the candidates, which occur only once",
+		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", KeyPattern: keyNames,
+		NoSearchReason: "its trials last only seconds, so most of their calls would be the first calls of the candidates, which occur only once",
 		Parameters: []application.Parameter{
-			{Key: electionsKey, Meaning: "number of offices, each with its own leader", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
-			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
-			{Key: tenureKey, Meaning: "time after which a leader resigns", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
-			{Key: stormKey, Meaning: "number of leaders that fail at the same time, each of a different office", Differs: "the simultaneous leader failures", Most: 10_000},
-			{Key: ttlKey, Meaning: "time after which a session or lease expires if it is not kept alive; 0: the default of the store's client", Differs: "the TTL of sessions",
-				Unit: application.Seconds, Most: mostTTL.Seconds()},
+			{Key: electionsKey, Meaning: "number of offices, each with its own leader", DifferenceName: "the offices", Default: 20, Min: 1, Max: 10_000},
+			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", DifferenceName: "the candidates for an office", Default: 5, Min: 2, Max: 1000},
+			{Key: tenureKey, Meaning: "time after which a leader resigns", DifferenceName: "the tenure", Unit: application.Seconds, Default: 10, Min: 0.1, Max: 3600},
+			{Key: failoversKey, Meaning: "number of leaders that fail at the same time, each of a different office", DifferenceName: "the simultaneous leader failures", Max: 10_000},
+			{Key: ttlKey, Meaning: "time after which a session or lease expires if it is not kept alive; 0: the default of the store's client", DifferenceName: "the TTL of sessions",
+				Unit: application.Seconds, Max: mostTTL.Seconds()},
 		},
 	}
 	ways := raceWays
@@ -66,27 +66,27 @@ func (a Application) Definition() application.Definition {
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	c := ConfigOf(s, 0)
+	c := NewConfig(s, 0)
 	switch {
 	case c.CandidateCount() > maxCandidates:
 		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates, but must be at most %d", c.CandidateCount(), maxCandidates)
-	case c.Storm > c.Offices:
-		return stormKey, fmt.Sprintf("<failovers> is %d, but must not exceed <elections>, which is %d, because each election has one leader", c.Storm, c.Offices)
+	case c.LeaderFailures > c.Offices:
+		return failoversKey, fmt.Sprintf("<failovers> is %d, but must not exceed <elections>, which is %d, because each election has one leader", c.LeaderFailures, c.Offices)
 	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
 		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be a whole number of seconds and at least %v; 0 uses the default of the store's client", c.TTL, leastTTL)
 	}
 	return "", ""
 }
 
-// CheckWindow implements application.Windowed. The window must be long enough to contain the whole
+// CheckWindow implements application.WindowChecker. The window must be long enough to contain the whole
 // failover.
 func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
-	c, w := ConfigOf(s, 0), a.Way(way)
-	if c.Storm == 0 || c.LeaderDeath(w, length) > 0 {
+	c, w := NewConfig(s, 0), a.Way(way)
+	if c.LeaderFailures == 0 || c.LeaderDeath(w, length) > 0 {
 		return "", ""
 	}
-	least := (c.least(w) + time.Second - 1).Truncate(time.Second)
-	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v, because a session that is not kept alive expires only after %v; the <duration> is %v", least, w.lives(&c), length)
+	least := (c.minWindow(w) + time.Second - 1).Truncate(time.Second)
+	return failoversKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v, because a session that is not kept alive expires only after %v; the <duration> is %v", least, w.sessionTTL(&c), length)
 }
 
 // Way returns the way with the given index in Definition.Ways.
@@ -100,11 +100,11 @@ func (a Application) Way(way int) *Way {
 // Profile implements application.Application. It returns the mean rate of each call, without
 // failovers and without the candidates' first calls at the start of the load.
 func (a Application) Profile(s application.Settings, way int) application.Profile {
-	c, w := ConfigOf(s, 0), a.Way(way)
+	c, w := NewConfig(s, 0), a.Way(way)
 	rates := w.Rates(&c)
 	return application.Profile{
-		Calls: app.Calls(w.Shapes[:], rates[:]),
-		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: NameSize, Connections: c.Connections(w),
+		Calls:    app.Calls(w.Shapes[:], rates[:]),
+		Existing: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: NameSize, Connections: c.Connections(w),
 	}
 }
 
@@ -113,13 +113,13 @@ func (a Application) Script(setup app.Setup) app.Script { return New(a, setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	c := ConfigOf(s, 0)
+	c := NewConfig(s, 0)
 	words := fmt.Sprintf("%s with %s each, and a tenure of %v", text.Plural(uint64(c.Offices), "office"), text.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
 	if c.TTL > 0 {
 		words += fmt.Sprintf(", sessions with a TTL of %v", c.TTL)
 	}
-	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "simultaneous leader failure")
+	if c.LeaderFailures > 0 {
+		words += ", " + text.Plural(uint64(c.LeaderFailures), "simultaneous leader failure")
 	}
 	return words
 }

@@ -25,10 +25,10 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {
 			s := settings(of)
 			const length = 10 * time.Minute
-			c := ConfigOf(s, 3)
+			c := NewConfig(s, 3)
 			line := NewSchedule(c, app.Way(0), length)
 			want := app.Profile(s, 0).Calls[Resign].PerSecond * length.Seconds()
-			if got := line.Kinds()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
+			if got := line.CountByKind()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
 				t.Errorf("%v: %d resignations in %v, want %.0f", of, got, length, want)
 			}
 			stood := make([]int, c.CandidateCount())
@@ -36,7 +36,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 				switch {
 				case e.Call == Stand:
 					stood[e.Index]++
-				case line.Due[i] < int64(settled) || int(e.Index) >= c.Offices:
+				case line.Due[i] < int64(firstResignation) || int(e.Index) >= c.Offices:
 					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
 				}
 			}
@@ -55,7 +55,7 @@ func TestWaysNameTheirCalls(t *testing.T) {
 		d := app.Definition()
 		for way := range d.Ways {
 			w := app.Way(way)
-			for call, n := range w.PerHandover(5) {
+			for call, n := range w.CallsPerHandover(5) {
 				if n > 0 && w.Shapes[call].Name == "" {
 					t.Errorf("%s: call %d has no name", d.Ways[way].Name, call)
 				}
@@ -76,9 +76,9 @@ func TestWaysNameTheirCalls(t *testing.T) {
 
 func TestRefusesImpossibleSettings(t *testing.T) {
 	for want, of := range map[string][]map[string]float64{
-		"":           {nil, {stormKey: 20, ttlKey: 10}, {ttlKey: 40}},
+		"":           {nil, {failoversKey: 20, ttlKey: 10}, {ttlKey: 40}},
 		electionsKey: {{electionsKey: 10_000, candidatesKey: 6}},
-		stormKey:     {{stormKey: 21}},
+		failoversKey: {{failoversKey: 21}},
 		ttlKey:       {{ttlKey: 9}, {ttlKey: 10.5}, {ttlKey: 0.001}},
 	} {
 		for _, of := range of {
@@ -97,9 +97,9 @@ func TestWindowContainsTheFailover(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
 			w := app.Way(way)
-			s := settings(map[string]float64{stormKey: 5, ttlKey: 12, tenureKey: 1})
-			c := ConfigOf(s, 3)
-			least := c.least(w)
+			s := settings(map[string]float64{failoversKey: 5, ttlKey: 12, tenureKey: 1})
+			c := NewConfig(s, 3)
+			least := c.minWindow(w)
 			if part := least % time.Second; part > 0 {
 				least += time.Second - part
 			}
@@ -111,14 +111,14 @@ func TestWindowContainsTheFailover(t *testing.T) {
 			lives, every := w.KeepAlive(&c)
 			for _, length := range []time.Duration{least, 5 * least} {
 				dies := c.LeaderDeath(w, length)
-				over := dies + lives + w.Vacancy(lives) + ComesBack
-				if dies < settled+every || over+time.Second > length || lives != 12*time.Second {
+				over := dies + lives + w.MaxVacancy(lives) + ReturnDelay
+				if dies < firstResignation+every || over+time.Second > length || lives != 12*time.Second {
 					t.Errorf("%s: in a window of %v leaders die at %v, with sessions of %v", w.Name, length, dies, lives)
 				}
 				line, after := NewSchedule(c, w, length), 0
 				for i, e := range line.Entries {
 					at := time.Duration(line.Due[i])
-					if e.Call == Resign && e.Index < 5 && at >= dies-settled && at < over {
+					if e.Call == Resign && e.Index < 5 && at >= dies-firstResignation && at < over {
 						t.Errorf("%s: an office whose leader dies at %v has a resignation at %v", w.Name, dies, at)
 					} else if e.Call == Resign && e.Index < 5 && at > over {
 						after++
@@ -128,8 +128,8 @@ func TestWindowContainsTheFailover(t *testing.T) {
 					t.Errorf("%s: %d resignations after the failovers", w.Name, after)
 				}
 			}
-			calm := ConfigOf(settings(nil), 3)
-			if _, every := w.KeepAlive(&calm); (every == 0) != w.Connected {
+			calm := NewConfig(settings(nil), 3)
+			if _, every := w.KeepAlive(&calm); (every == 0) != w.SessionPerConnection {
 				t.Errorf("%s: without deaths a session is kept alive every %v", w.Name, every)
 			}
 		}

@@ -32,40 +32,40 @@ func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
 		// now. So the candidate reads the node instead of deleting it.
 		s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
-		s.await(c, op)
+		s.setAwaitCall(c, op)
 	}
 }
 
 func (ephemeralRace) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
-	missed := k.missed
-	k.missed = call != Await && missed && ev.Outcome == kv.Conflict
+	missed := k.nodeMissing
+	k.nodeMissing = call != Await && missed && ev.Outcome == kv.Conflict
 	switch {
 	case call == Resign: // a missing node counts as a successful resignation, too
-		s.want(c, Stand, false)
+		s.setNextCall(c, Stand, false)
 	case call == Stand && ev.Outcome == kv.OK:
-		return outcomeOf(ev, s.becomeLeader(c, ev.At))
+		return outcomeWithText(ev, s.becomeLeader(c, ev.StoreRevision))
 	case call == Stand: // another candidate was faster, or an earlier failed call created the node
-		s.want(c, Await, false)
+		s.setNextCall(c, Await, false)
 	// The node was just deleted. If the node is missing twice in a row, the office may be missing.
 	case ev.Outcome == kv.Miss:
-		k.missed = true
-		s.want(c, Stand, missed)
+		k.nodeMissing = true
+		s.setNextCall(c, Stand, missed)
 	default:
 		if s.isName(c, ev.Value) {
-			return outcomeOf(ev, s.becomeLeader(c, ev.Mod))
+			return outcomeWithText(ev, s.becomeLeader(c, ev.ModRevision))
 		}
 	}
 	return ev.Outcome
 }
 
-func (ephemeralRace) handleChange(s *Script, c int, gone bool) {
+func (ephemeralRace) handleChange(s *Script, c int, deleted bool) {
 	switch {
 	case s.isLeader(c): // the candidate watches its own node, which an earlier call created
-	case gone:
-		s.want(c, Stand, false)
+	case deleted:
+		s.setNextCall(c, Stand, false)
 	default:
-		s.want(c, Await, false)
+		s.setNextCall(c, Await, false)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 			t.Fatal("the office has no leader")
 		}
 		c := s.candidateOf(n)
-		s.Lost(c)
+		s.ConnectionLost(c)
 		o := s.officeOf(c)
 		if filled {
 			other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
@@ -68,7 +68,7 @@ func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 		if s.op.Call.Parts[0].Action != call.Read {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
-		if got := s.handover.Outcomes[kv.OK]; (got == 1) != filled || !filled && (!o.planned || o.due != s.schedule.Due[n]) {
+		if got := s.handover.Outcomes[kv.OK]; (got == 1) != filled || !filled && (!o.planned || o.lossDue != s.schedule.Due[n]) {
 			t.Errorf("new leader: %v; %d handovers have ended, office %+v", filled, got, o)
 		}
 	}
@@ -80,7 +80,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 1)
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
-		s.want(c, Stand, true)
+		s.setNextCall(c, Stand, true)
 		s.loseLease(c)
 		_, ref := s.expectCall(c, Renew)
 		if s.op.Call.Parts[0].Action != call.Grant {
@@ -132,10 +132,10 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 		s.now, s.Script.now = at, at
 		leader := int(s.offices[0].leader)
 		c := (leader + 1) % s.Candidates
-		s.lives[c], s.lives[leader] = test.own, test.leaders
-		ev := store.Event{At: 1 << 40}
-		o := s.Check(kv.CAS, reference(c, Stand), &ev)
-		if (o == kv.WrongAnswer) != test.wrong {
+		s.aliveUntil[c], s.aliveUntil[leader] = test.own, test.leaders
+		ev := store.Event{StoreRevision: 1 << 40}
+		o := s.Check(kv.CAS, encodeReference(c, Stand), &ev)
+		if (o == kv.WrongResponse) != test.wrong {
 			t.Errorf("%+v: %v", test, o)
 		}
 		if s.candidates[c].queued && s.candidates[c].call == Renew != (test.first == Renew) {
@@ -144,8 +144,8 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 		if led := s.isLeader(c); led != (test.first != Renew) {
 			t.Errorf("%+v: it leads: %v", test, led)
 		}
-		if of := &s.offices[0]; of.vacant != (test.leaders == at-1 && test.own == at) || of.vacant && of.since != at-1 {
-			t.Errorf("%+v: vacant: %v, since %d", test, of.vacant, of.since)
+		if of := &s.offices[0]; of.vacant != (test.leaders == at-1 && test.own == at) || of.vacant && of.vacantSince != at-1 {
+			t.Errorf("%+v: vacant: %v, since %d", test, of.vacant, of.vacantSince)
 		}
 	}
 }
@@ -155,22 +155,22 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
 	c := (int(s.offices[0].leader) + 1) % s.Candidates
-	s.want(c, Look, false)
+	s.setNextCall(c, Look, false)
 	n, ref := s.expectCall(c, Look)
-	if o := s.Check(kv.Range, ref, &store.Event{Key: []byte("p/e000000/xyz")}); o != kv.WrongAnswer {
+	if o := s.Check(kv.Range, ref, &store.Event{Key: []byte("p/e000000/xyz")}); o != kv.WrongResponse {
 		t.Fatalf("a strange key is %v", o)
 	}
-	s.Failed(n)
-	s.Ended(n, kv.WrongAnswer, 1, 1)
+	s.OperationFailed(n)
+	s.OperationEnded(n, kv.WrongResponse, 1, 1)
 	s.expectCall(c, Look)
 	s.expectNoCall()
-	s.Failed(n) // fails the second Look: n identifies only the candidate
+	s.OperationFailed(n) // fails the second Look: n identifies only the candidate
 	s.loseLease(c)
 	n, ref = s.expectCall(c, Renew)
-	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
+	s.Check(kv.KeepAlive, encodeReference(c, plannedRenewal), &store.Event{Count: 70})
 	s.expectNoCall()
 	s.Check(kv.KeepAlive, ref, &store.Event{Count: 71})
-	s.Ended(n, kv.OK, 1, 1)
+	s.OperationEnded(n, kv.OK, 1, 1)
 	s.expectCall(c, Stand)
 	s.expectNoCall()
 }
@@ -182,7 +182,7 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 		c := int(s.offices[0].leader)
 		name := AppendCandidate(nil, c, s.source.run+1)
 		s.stepDown(c, false, s.now)
-		s.want(c, Stand, false)
+		s.setNextCall(c, Stand, false)
 		_, ref := s.expectCall(c, Stand)
 		s.Check(s.op.Kind, ref, &store.Event{Outcome: kv.Conflict, Value: name})
 		if way == 0 {
@@ -195,8 +195,8 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	}
 	s, _ := standing(t, Application{Queue: true}, 0)
 	c := int(s.offices[0].leader)
-	s.candidates[c].own = 5
-	s.want(c, Look, false)
+	s.candidates[c].ownNumber = 5
+	s.setNextCall(c, Look, false)
 	_, ref := s.expectCall(c, Look)
 	q := s.op.Range.Keys
 	q.Begin(0)
@@ -208,7 +208,7 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	heard(s.source.run, 5)
 	s.Check(s.op.Kind, ref, &store.Event{})
 	s.expectCall(c, Await)
-	if want := string(AppendCandidate([]byte("p/e000000/"), c, s.source.run+1)) + latch + "0000000002"; string(s.op.Call.Parts[0].Key) != want {
+	if want := string(AppendCandidate([]byte("p/e000000/"), c, s.source.run+1)) + latchInfix + "0000000002"; string(s.op.Call.Parts[0].Key) != want {
 		t.Errorf("it waits for %s, want %s", s.op.Call.Parts[0].Key, want)
 	}
 }
@@ -219,8 +219,8 @@ func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 	for _, order := range []int64{3, 9} {
 		s, _ := standing(t, Application{Queue: true}, 0)
 		c := int(s.offices[0].leader)
-		s.candidates[c].own = 5
-		s.want(c, Look, false)
+		s.candidates[c].ownNumber = 5
+		s.setNextCall(c, Look, false)
 		_, ref := s.expectCall(c, Look)
 		q := s.op.Range.Keys
 		q.Begin(0)
@@ -230,7 +230,7 @@ func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 		}
 		s.Check(s.op.Kind, ref, &store.Event{})
 		_, ref = s.expectCall(c, Drop)
-		if got, _ := sequence(s.op.Call.Parts[0].Key); got != order || s.op.Call.Parts[0].Action != call.Remove {
+		if got, _ := parseSequence(s.op.Call.Parts[0].Key); got != order || s.op.Call.Parts[0].Action != call.Remove {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{})
@@ -244,7 +244,7 @@ func TestCallsOnAMissingOfficePause(t *testing.T) {
 		s, _ := standing(t, app, 0)
 		c := int(s.offices[0].leader)
 		s.stepDown(c, false, s.now)
-		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
+		s.setNextCall(c, s.recipe.retryCall(s.Script, c, Await), false)
 		from, asked := s.now, 0
 		for ; s.now < from+int64(10*time.Second); asked++ {
 			s.now = max(s.now, s.NextPrompt())
@@ -271,15 +271,15 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 	for way, leads := range []bool{false, true, true} {
 		s, _ := standing(t, Application{}, way)
 		c := int(s.offices[0].leader)
-		s.Lost(c)
+		s.ConnectionLost(c)
 		if s.isLeader(c) != leads {
 			t.Errorf("way %d: it leads: %v", way, s.isLeader(c))
 		}
 		if leads {
 			s.expectNoCall()
 		}
-		if s.way.Watches {
-			s.Lost(s.CandidateCount() + c)
+		if s.way.WatchesSeparately {
+			s.ConnectionLost(s.CandidateCount() + c)
 			if s.isLeader(c) {
 				t.Error("it leads without its watch")
 			}
@@ -295,16 +295,16 @@ func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
-		s.candidates[c].watches = false
-		s.want(c, Await, false)
+		s.candidates[c].hasWatcher = false
+		s.setNextCall(c, Await, false)
 		_, ref := s.expectCall(c, Await)
-		s.Lost(c)
+		s.ConnectionLost(c)
 		s.expectNoCall()
 		s.Check(s.op.Kind, ref, &store.Event{})
 		s.expectCall(c, Stand)
 		s.candidates[c].busy = false
-		s.want(c, Await, true)
-		s.Lost(c)
+		s.setNextCall(c, Await, true)
+		s.ConnectionLost(c)
 		_, ref = s.expectCall(c, Await)
 		s.Check(s.op.Kind, ref, &store.Event{})
 		s.expectNoCall()
@@ -317,19 +317,19 @@ func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {
 		s.Script.now = at
-		s.renew(3, &s.op)
+		s.setRenewCall(3, &s.op)
 	}
 	renew(1000)
 	renew(2000)
 	for range 2 {
-		s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
-		if got := s.lives[3] - int64(s.way.Lives); got != 1000 {
+		s.Check(kv.KeepAlive, encodeReference(3, plannedRenewal), &store.Event{})
+		if got := s.aliveUntil[3] - int64(s.way.DefaultTTL); got != 1000 {
 			t.Errorf("it lives since %d", got)
 		}
 	}
 	renew(3000)
-	s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
-	if got := s.lives[3] - int64(s.way.Lives); got != 3000 {
+	s.Check(kv.KeepAlive, encodeReference(3, plannedRenewal), &store.Event{})
+	if got := s.aliveUntil[3] - int64(s.way.DefaultTTL); got != 3000 {
 		t.Errorf("it lives since %d", got)
 	}
 }
@@ -346,18 +346,18 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 			}
 			c := s.candidateOf(n)
 			o := s.officeOf(c)
-			s.Failed(n)
-			s.Ended(n, kv.NotSent, 1, 0)
+			s.OperationFailed(n)
+			s.OperationEnded(n, kv.NotSent, 1, 0)
 			// The node may belong to another candidate by now.
 			if s.recipe.retryCall(s.Script, c, Resign) != Resign {
 				s.expectCall(c, Stand)
-				if s.candidates[c].owes != 0 || !s.isLeader(c) {
+				if s.candidates[c].resignationDue != 0 || !s.isLeader(c) {
 					t.Errorf("it stands, state %+v", s.candidates[c])
 				}
 				continue
 			}
 			s.expectCall(c, Resign)
-			if s.isLeader(c) || !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
+			if s.isLeader(c) || !o.planned || o.lossDue != s.schedule.Due[n] || s.candidates[c].resignationDue != 0 {
 				t.Errorf("way %d of %+v: %+v", way, app, o)
 			}
 			had := s.handover.Outcomes[kv.OK]
@@ -378,13 +378,13 @@ func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s.Ready(n)
 	c := s.candidateOf(n)
 	o := s.officeOf(c)
-	s.Failed(n)
-	s.Ended(n, kv.NotSent, 1, 0)
+	s.OperationFailed(n)
+	s.OperationEnded(n, kv.NotSent, 1, 0)
 	s.loseLease(c)
 	_, ref := s.expectCall(c, Renew)
 	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
 	s.expectCall(c, Stand)
-	if !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
+	if !o.planned || o.lossDue != s.schedule.Due[n] || s.candidates[c].resignationDue != 0 {
 		t.Errorf("%+v", o)
 	}
 	had := s.handover.Outcomes[kv.OK]

@@ -11,23 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// fillBefore creates the n-th call that prepares the load. The first calls remove keys that an
+// fillPreload creates the n-th call that prepares the load. The first calls remove keys that an
 // earlier load left and whose leases may still be valid. The other calls grant a lease to each
 // candidate.
-func (s *source) fillBefore(n uint64) {
+func (s *source) fillPreload(n uint64) {
 	if n < uint64(s.Offices) { // #nosec G115 -- a count
 		s.key = append(AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
 		s.setCall(call.Part{Action: call.Remove, Scope: call.Prefix, Key: s.key})
 		return
 	}
-	s.grant()
+	s.setGrantCall()
 }
 
-// renew creates a call that keeps a candidate's session or lease alive. If the candidate has no
+// setRenewCall creates a call that keeps a candidate's session or lease alive. If the candidate has no
 // lease, the call requests one.
-func (s *source) renew(c int, op *store.Op) {
-	if s.renewing[c] == 0 {
-		s.renewing[c] = max(s.now, 1)
+func (s *source) setRenewCall(c int, op *store.Op) {
+	if s.renewalSent[c] == 0 {
+		s.renewalSent[c] = max(s.now, 1)
 	}
 	if s.leases == nil {
 		op.Call = nil
@@ -38,16 +38,16 @@ func (s *source) renew(c int, op *store.Op) {
 		s.setCall(call.Part{Action: call.KeepAlive, Lease: lease, Name: s.sessionName(c)})
 		return
 	}
-	s.grant()
+	s.setGrantCall()
 }
 
-// grant creates a call that requests a lease, or a session that ends only when its TTL has passed.
+// setGrantCall creates a call that requests a lease, or a session that ends only when its TTL has passed.
 // By default, a session would also have a health check of its member. It would then end as soon as
 // the store considers that member lost, and the earliest time at which it can end would be unknown.
-func (s *source) grant() {
-	p := call.Part{Action: call.Grant, Number: s.life / int64(time.Second)}
+func (s *source) setGrantCall() {
+	p := call.Part{Action: call.Grant, Number: s.sessionTTL / int64(time.Second)}
 	if s.way.Recipe == SessionRace {
-		p.Flags = call.Unchecked
+		p.Flags = call.NoHealthChecks
 	}
 	s.setCall(p)
 }
@@ -57,42 +57,42 @@ func (s *source) grant() {
 func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
-		s.shorten(ev.Count * int64(time.Second))
+		s.shortenSessions(ev.Count * int64(time.Second))
 	case s.leases[c] == 0:
-		s.keepLease(c, ev)
+		s.storeLease(c, ev)
 	}
-	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: it is unknown when this renewal was sent
-		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
+	if at := s.renewalSent[c]; at != 0 { // 0 after a failed renewal: it is unknown when this renewal was sent
+		s.aliveUntil[c], s.renewalSent[c] = max(at+s.sessionTTL, s.aliveUntil[c]), 0
 	}
 	if k := &s.candidates[c]; k.dead {
-		s.updateDeadSession(c, s.lives[c])
+		s.updateDeadSession(c, s.aliveUntil[c])
 	} else if !planned {
 		k.busy = false
-		s.want(c, Stand, false)
+		s.setNextCall(c, Stand, false)
 	}
 	return ev.Outcome
 }
 
-// shorten records the timeout that a server granted to a connection's session. If the timeout is
+// shortenSessions records the timeout that a server granted to a connection's session. If the timeout is
 // shorter than requested, all sessions end earlier than assumed until now.
-func (s *Script) shorten(granted int64) {
-	less := s.life - granted
+func (s *Script) shortenSessions(granted int64) {
+	less := s.sessionTTL - granted
 	if granted <= 0 || less <= 0 {
 		return
 	}
-	s.life = granted
-	for c := range s.lives {
-		s.lives[c] = max(s.lives[c]-less, 0)
+	s.sessionTTL = granted
+	for c := range s.aliveUntil {
+		s.aliveUntil[c] = max(s.aliveUntil[c]-less, 0)
 	}
 	for i := range s.offices {
-		if o := &s.offices[i]; o.until > 0 {
-			o.until = max(o.until-less, 1)
+		if o := &s.offices[i]; o.sessionAliveUntil > 0 {
+			o.sessionAliveUntil = max(o.sessionAliveUntil-less, 1)
 		}
 	}
 }
 
-// keepLease stores the lease in a response: either its ID, or its name as two numbers.
-func (s *source) keepLease(c int, ev *store.Event) {
+// storeLease stores the lease in a response: either its ID, or its name as two numbers.
+func (s *source) storeLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
 		s.leases[c], s.leases[s.CandidateCount()+c] = splitSession(ev.Value)
@@ -105,14 +105,14 @@ func (s *source) loseLease(c int) {
 	if c == none || s.leases == nil || s.leases[c] == 0 {
 		return
 	}
-	s.leases[c], s.lives[c] = 0, 0
+	s.leases[c], s.aliveUntil[c] = 0, 0
 	if s.candidates[c].dead {
 		s.updateDeadSession(c, 0)
 		return
 	}
 	s.stepDown(c, false, s.now)
-	if k := &s.candidates[c]; k.entered && !k.busy {
-		s.want(c, Renew, false)
+	if k := &s.candidates[c]; k.hasCalled && !k.busy {
+		s.setNextCall(c, Renew, false)
 	}
 }
 
@@ -152,19 +152,19 @@ func (s *source) continueWith(c int, call Call) {
 	k := &s.candidates[c]
 	switch {
 	case k.busy:
-	case k.watches && (call == Await || call == Drop):
-		k.then = call
-		s.want(c, Drop, false)
+	case k.hasWatcher && (call == Await || call == Drop):
+		k.callAfterWatcher = call
+		s.setNextCall(c, Drop, false)
 	case call != Drop:
-		s.want(c, call, false)
+		s.setNextCall(c, call, false)
 	}
 }
 
 // endWatcher handles the confirmation that a candidate's watcher has ended.
 func (s *source) endWatcher(c int) {
 	k := &s.candidates[c]
-	k.watches = false
-	s.continueWith(c, k.then)
+	k.hasWatcher = false
+	s.continueWith(c, k.callAfterWatcher)
 }
 
 // retryWithLease implements recipe.retryCall for leaseRace and leaseQueue. A candidate without a
@@ -192,11 +192,11 @@ func (leaseRace) fill(s *source, c int, request Call, op *store.Op) {
 	case Stand:
 		s.createKey(c)
 	case Resign:
-		s.deleteKey(k.own)
+		s.deleteKey(k.ownNumber)
 	case Drop:
 		s.setWatchCall(c, call.Part{Action: call.Unwatch}, op)
 	default:
-		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
+		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.watchStart}, op)
 	}
 }
 
@@ -206,29 +206,29 @@ func (leaseRace) handleResponse(s *source, c int, call Call, ev *store.Event) kv
 	case Resign:
 		s.continueWith(c, Stand)
 	case Stand:
-		created := ev.Mod // the key is never overwritten
+		created := ev.ModRevision // the key is never overwritten
 		if ev.Outcome == kv.OK {
-			created = ev.At
+			created = ev.StoreRevision
 		} else if !s.isName(c, ev.Value) {
-			k.from = ev.At + 1
+			k.watchStart = ev.StoreRevision + 1
 			s.continueWith(c, Await)
 			return ev.Outcome
 		}
-		k.own = created
+		k.ownNumber = created
 		wrong := s.becomeLeader(c, created)
 		s.continueWith(c, Drop)
-		return outcomeOf(ev, wrong)
+		return outcomeWithText(ev, wrong)
 	case Await:
-		k.watches = true
+		k.hasWatcher = true
 	default:
 		s.endWatcher(c)
 	}
 	return ev.Outcome
 }
 
-func (leaseRace) handleChange(s *Script, c int, gone bool) {
-	if !s.isLeader(c) && gone {
-		s.want(c, Stand, false)
+func (leaseRace) handleChange(s *Script, c int, deleted bool) {
+	if !s.isLeader(c) && deleted {
+		s.setNextCall(c, Stand, false)
 	}
 }
 
@@ -259,23 +259,23 @@ func (leaseQueue) fill(s *source, c int, request Call, op *store.Op) {
 		s.createKey(c)
 	case Resign:
 		s.setLeaseKey(c, s.leases[c])
-		s.deleteKey(k.own)
+		s.deleteKey(k.ownNumber)
 	case Look:
 		s.setOfficeKey(c)
 		s.key = append(s.key, '/')
 		s.setCall(call.Part{
-			Action: call.Read, Scope: call.Prefix, Key: s.key, Limit: 1, Oldest: k.own - 1,
+			Action: call.Read, Scope: call.Prefix, Key: s.key, Limit: 1, MaxCreateRevision: k.ownNumber - 1,
 			Flags: call.Sorted | call.Descending, Target: call.Created,
 		})
 	case Drop:
 		s.setWatchCall(c, call.Part{Action: call.Unwatch}, op)
 	default:
-		s.setLeaseKey(c, k.before)
-		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
+		s.setLeaseKey(c, k.precedingNumber)
+		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.watchStart}, op)
 	}
 }
 
-var strangeKey = []byte("the queue contains a key that no candidate created")
+var unknownKeyText = []byte("the queue contains a key that no candidate created")
 
 func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
@@ -283,25 +283,25 @@ func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) k
 	case Resign:
 		s.continueWith(c, Stand)
 	case Stand: // an earlier failed call may have created the key already
-		if k.own = ev.At; ev.Outcome == kv.Conflict {
-			k.own = ev.Mod
+		if k.ownNumber = ev.StoreRevision; ev.Outcome == kv.Conflict {
+			k.ownNumber = ev.ModRevision
 		}
 		s.continueWith(c, Look)
 	case Look:
 		if len(ev.Key) == 0 {
-			wrong := s.becomeLeader(c, k.own)
+			wrong := s.becomeLeader(c, k.ownNumber)
 			s.continueWith(c, Drop)
-			return outcomeOf(ev, wrong)
+			return outcomeWithText(ev, wrong)
 		}
 		lease, ok := s.parseLeaseKey(c, ev.Key)
 		if !ok {
-			s.want(c, Look, true)
-			return outcomeOf(ev, strangeKey)
+			s.setNextCall(c, Look, true)
+			return outcomeWithText(ev, unknownKeyText)
 		}
-		k.before, k.from = lease, ev.At
+		k.precedingNumber, k.watchStart = lease, ev.StoreRevision
 		s.continueWith(c, Await)
 	case Await:
-		k.watches = true
+		k.hasWatcher = true
 	default:
 		s.endWatcher(c)
 	}
@@ -338,9 +338,9 @@ func parseLease(name []byte) (lease int64, ok bool) {
 	return int64(min(n, math.MaxInt64)), true // #nosec G115 -- within bounds
 }
 
-func (leaseQueue) handleChange(s *Script, c int, gone bool) {
-	if !s.isLeader(c) && gone {
-		s.want(c, Look, false)
+func (leaseQueue) handleChange(s *Script, c int, deleted bool) {
+	if !s.isLeader(c) && deleted {
+		s.setNextCall(c, Look, false)
 	}
 }
 

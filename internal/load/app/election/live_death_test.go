@@ -87,8 +87,8 @@ func TestLeaderDeathsOnConsul(t *testing.T) {
 	res := sendOf(t, data.Application{}, 2, st, access.Endpoints, mortal(), 52*time.Second)
 	checkFailovers(t, res, (2*10-5+15)*time.Second, "acquire")
 	tried := row(t, res, "acquire")
-	if least := uint64(4 * 2 * 2); tried.SpannedByFailovers < least || tried.Outcomes[kv.Conflict] < least {
-		t.Errorf("candidates tried %d times in 4 failovers, want at least %d", tried.SpannedByFailovers, least)
+	if least := uint64(4 * 2 * 2); tried.FailoverCalls < least || tried.Outcomes[kv.Conflict] < least {
+		t.Errorf("candidates tried %d times in 4 failovers, want at least %d", tried.FailoverCalls, least)
 	}
 	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
 	if err != nil {
@@ -139,12 +139,12 @@ func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand s
 		t.Errorf("%d handovers due, %d done", c.Due, c.Done())
 	}
 	first := want + uint64(mortal()["elections"]*mortal()["candidates"])
-	if c := row(t, res, stand); c.Done()-c.Spanned-c.SpannedByFailovers < first {
-		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave fewer than %d of new candidates", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
+	if c := row(t, res, stand); c.Done()-c.HandoverCalls-c.FailoverCalls < first {
+		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave fewer than %d of new candidates", c.Done(), stand, c.HandoverCalls, c.FailoverCalls, first)
 	}
 	spans := uint64(0)
 	for _, c := range res.Calls {
-		spans += c.SpannedByFailovers
+		spans += c.FailoverCalls
 	}
 	if spans == 0 {
 		t.Error("failovers have no calls")

@@ -130,7 +130,7 @@ func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpo
 	p := which.Profile(s, way)
 	a := &load.Assignment{Store: st.Name(), Endpoints: endpoints, Load: scenario.DefaultLoad()}
 	l := &a.Load
-	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, p.PerSecond(), length, d.Name+"/", p.Connections, p.There
+	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, p.PerSecond(), length, d.Name+"/", p.Connections, p.Existing
 	l.Mix, l.Timeout = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, patience
 	w := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
 	setup := app.Setup{Settings: s, Way: way, Length: length, Prefix: l.Prefix, Connections: l.Connections, Seed: 5}
@@ -139,7 +139,7 @@ func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpo
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	setup.Before = a.Preloaded.Versions
+	setup.PreloadResults = a.Preloaded.Versions
 	w.Script = data.New(which, setup)
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {
@@ -175,19 +175,19 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	all := float64(n["elections"] * n["candidates"])
 	// Without the candidates' first calls.
 	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])}
-	if app.Queue || w.Watches {
+	if app.Queue || w.WatchesSeparately {
 		at[data.Look] = all
 	}
-	if w.Watches {
+	if w.WatchesSeparately {
 		at[data.Await] = all
 	}
-	for call, each := range w.PerHandover(float64(n["candidates"])) {
+	for call, each := range w.CallsPerHandover(float64(n["candidates"])) {
 		if each == 0 {
 			continue
 		}
 		c, want := of(w.Shapes[call].Name), at[call]+each*float64(handovers.Due)
 		least := 0.8 * want
-		if w.Watches {
+		if w.WatchesSeparately {
 			// A watcher gets no event if another candidate has already acquired the lock.
 			least = 0.4 * want
 		}

@@ -25,31 +25,31 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return append(AppendOffice(b, s.prefix, int(number)), leaderNode...) // #nosec G115 -- below Offices
 }
 
-// Steps implements app.Model.
-func (s *Script) Steps(to *history.Recorder) app.Steps {
-	c := &chronicle{script: s, to: to, of: make([]recorded, s.CandidateCount()), left: app.NewLeftKeys(uint64(s.Offices))} // #nosec G115 -- a count
-	for i := range c.of {
-		if c.of[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
-			c.of[i].lease.ID = s.leases[i]
+// NewKeyRecorder implements app.Model.
+func (s *Script) NewKeyRecorder(recorder *history.Recorder) app.KeyRecorder {
+	c := &chronicle{script: s, recorder: recorder, candidates: make([]candidateRecord, s.CandidateCount()), leftKeys: app.NewLeftKeys(uint64(s.Offices))} // #nosec G115 -- a count
+	for i := range c.candidates {
+		if c.candidates[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
+			c.candidates[i].lease.ID = s.leases[i]
 		}
 	}
 	switch s.way.Recipe {
 	case EphemeralQueue:
-		c.calls = queueRecorder{}
+		c.callRecorder = queueRecorder{}
 	case LeaseRace:
-		c.calls = leaseRecorder{}
+		c.callRecorder = leaseRecorder{}
 	case LeaseQueue:
 		c.members = map[int64]uint64{}
-		for i := range c.of {
-			c.of[i].key.Number, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
+		for i := range c.candidates {
+			c.candidates[i].key.Number, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
 		}
-		c.calls = leaseRecorder{queue: true}
+		c.callRecorder = leaseRecorder{queue: true}
 	case SessionRace:
-		c.calls = lockRecorder{}
+		c.callRecorder = lockRecorder{}
 	default:
-		c.calls = nodeRecorder{}
+		c.callRecorder = nodeRecorder{}
 	}
-	s.records = c
+	s.chronicle = c
 	return c
 }
 
@@ -61,10 +61,10 @@ func (s *Script) MakeRead(number uint64, op *store.Op) {
 	if s.way.Recipe != EphemeralQueue {
 		return
 	}
-	if s.back == nil {
-		s.back = &readBack{source: source{Script: s}, lists: map[uint32]*nodeList{}}
+	if s.readBack == nil {
+		s.readBack = &readBack{source: source{Script: s}, lists: map[uint32]*nodeList{}}
 	}
-	b := s.back
+	b := s.readBack
 	b.setOfficeKey(int(number) * s.Candidates) // #nosec G115 -- below Offices
 	b.key = append(b.key, '/')
 	b.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: b.key, Flags: call.Local | call.KeysOnly})
@@ -74,10 +74,10 @@ func (s *Script) MakeRead(number uint64, op *store.Op) {
 
 // Exists implements app.Model.
 func (s *Script) Exists(ev *store.Event) bool {
-	if s.back == nil {
+	if s.readBack == nil {
 		return true
 	}
-	for _, run := range s.back.listOf(ev).runs {
+	for _, run := range s.readBack.listOf(ev).runs {
 		if run == s.run {
 			return true
 		}

@@ -14,7 +14,7 @@ import (
 // (Curator's protection).
 type ephemeralQueue struct{ names *nodeList }
 
-const latch = "-latch-"
+const latchInfix = "-latch-"
 
 // sequenceDigits is the number of digits in the number that the store appends to a sequential
 // node's name.
@@ -23,32 +23,32 @@ const sequenceDigits = 10
 // nodeList holds the nodes in a listing: their candidates, runs and numbers. The next listing
 // reuses its memory.
 type nodeList struct {
-	of    []int32
-	runs  []uint32
-	order []int64 // the number that the store appended, plus one
+	owners  []int32
+	runs    []uint32
+	numbers []int64 // the number that the store appended, plus one
 }
 
 // Begin implements store.Keys.
 func (h *nodeList) Begin(uint32) bool {
-	h.of, h.runs, h.order = h.of[:0], h.runs[:0], h.order[:0]
+	h.owners, h.runs, h.numbers = h.owners[:0], h.runs[:0], h.numbers[:0]
 	return false
 }
 
 // Add implements store.Keys. It ignores nodes that no candidate created.
 func (h *nodeList) Add(_ uint32, name, _ []byte, _ int64) {
 	const head = NameSize
-	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
+	if len(name) != head+len(latchInfix)+sequenceDigits || string(name[head:head+len(latchInfix)]) != latchInfix {
 		return
 	}
 	c, run, ok := ParseCandidate(name[:head])
-	order, fine := sequence(name)
+	order, fine := parseSequence(name)
 	if ok && fine {
-		h.of, h.runs, h.order = append(h.of, int32(c)), append(h.runs, run), append(h.order, order) // #nosec G115 -- six digits
+		h.owners, h.runs, h.numbers = append(h.owners, int32(c)), append(h.runs, run), append(h.numbers, order) // #nosec G115 -- six digits
 	}
 }
 
-// sequence returns the number that the store appended to a node's name or path, plus one.
-func sequence(name []byte) (order int64, ok bool) {
+// parseSequence returns the number that the store appended to a node's name or path, plus one.
+func parseSequence(name []byte) (order int64, ok bool) {
 	if len(name) < sequenceDigits {
 		return 0, false
 	}
@@ -67,7 +67,7 @@ func sequence(name []byte) (order int64, ok bool) {
 func (s *source) setNodeKey(c int, run uint32, order int64) {
 	s.setOfficeKey(c)
 	s.key = AppendCandidate(append(s.key, '/'), c, run)
-	s.key = append(s.key, latch...)
+	s.key = append(s.key, latchInfix...)
 	if order == 0 {
 		return
 	}
@@ -86,7 +86,7 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 		s.setNodeKey(c, s.run, 0)
 		s.setCall(call.Part{Action: call.Write, Flags: call.Ephemeral | call.Sequential, Key: s.key, Value: s.setName(c)})
 	case Resign:
-		s.setNodeKey(c, s.run, k.own)
+		s.setNodeKey(c, s.run, k.ownNumber)
 		s.setCall(call.Part{Action: call.Remove, Key: s.key})
 	case Look:
 		s.setOfficeKey(c)
@@ -95,43 +95,43 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 		s.names = store.RangeOp{Keys: q.names, KeysOnly: true}
 		op.Range = &s.names
 	case Drop:
-		s.setNodeKey(c, s.run, k.before)
+		s.setNodeKey(c, s.run, k.precedingNumber)
 		s.setCall(call.Part{Action: call.Remove, Key: s.key})
 	default:
-		s.setNodeKey(int(k.ahead), k.run, k.before)
-		s.await(c, op)
+		s.setNodeKey(int(k.precedingCandidate), k.precedingRun, k.precedingNumber)
+		s.setAwaitCall(c, op)
 	}
 }
 
 // Texts for wrong responses.
 var (
-	notNumbered = []byte("the store created a sequential node without a number")
-	twiceThere  = []byte("two nodes in the same queue have the same number")
+	missingNumberText   = []byte("the store created a sequential node without a number")
+	duplicateNumberText = []byte("two nodes in the same queue have the same number")
 )
 
 func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	switch {
 	case call == Resign:
-		k.own = 0
-		s.want(c, Stand, false)
+		k.ownNumber = 0
+		s.setNextCall(c, Stand, false)
 	case call == Stand && ev.Outcome == kv.OK:
-		order, ok := sequence(ev.Key)
+		order, ok := parseSequence(ev.Key)
 		if !ok {
-			s.want(c, Look, true)
-			return outcomeOf(ev, notNumbered)
+			s.setNextCall(c, Look, true)
+			return outcomeWithText(ev, missingNumberText)
 		}
-		k.own = order
-		s.want(c, Look, false)
+		k.ownNumber = order
+		s.setNextCall(c, Look, false)
 	case call == Stand:
-		s.want(c, Stand, true)
+		s.setNextCall(c, Stand, true)
 	case call == Look && ev.Outcome == kv.OK:
 		return q.handleList(s, c, ev)
 	case call == Look: // the office does not exist
-		s.want(c, Look, true)
+		s.setNextCall(c, Look, true)
 	// The node that precedes the candidate's own was deleted in the meantime.
 	case ev.Outcome == kv.Miss || call == Drop:
-		s.want(c, Look, false)
+		s.setNextCall(c, Look, false)
 	}
 	return ev.Outcome
 }
@@ -140,54 +140,54 @@ func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.E
 // candidate becomes leader. Otherwise it waits for the deletion of the node that precedes its own.
 func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
-	if k.own == 0 { // a failed call may have created the candidate's node
-		for i, of := range h.of {
-			if int(of) == c && h.runs[i] == s.run {
-				k.own = h.order[i]
+	if k.ownNumber == 0 { // a failed call may have created the candidate's node
+		for i, owner := range h.owners {
+			if int(owner) == c && h.runs[i] == s.run {
+				k.ownNumber = h.numbers[i]
 			}
 		}
 	}
-	there, same, lost := false, 0, int64(0)
-	k.before = 0
-	for i, order := range h.order {
-		own := int(h.of[i]) == c && h.runs[i] == s.run
+	ownExists, sameNumberCount, leftoverNumber := false, 0, int64(0)
+	k.precedingNumber = 0
+	for i, order := range h.numbers {
+		own := int(h.owners[i]) == c && h.runs[i] == s.run
 		switch {
-		case order == k.own:
-			there = there || own
-			same++
+		case order == k.ownNumber:
+			ownExists = ownExists || own
+			sameNumberCount++
 		case own:
-			lost = order
-		case order < k.own && order > k.before:
-			k.before, k.ahead, k.run = order, h.of[i], h.runs[i]
+			leftoverNumber = order
+		case order < k.ownNumber && order > k.precedingNumber:
+			k.precedingNumber, k.precedingCandidate, k.precedingRun = order, h.owners[i], h.runs[i]
 		}
 	}
 	switch {
-	case !there:
-		k.own = 0
-		s.want(c, Stand, false)
+	case !ownExists:
+		k.ownNumber = 0
+		s.setNextCall(c, Stand, false)
 	// A call without a response created this node. It must be removed, because other candidates
 	// would wait forever for its deletion.
-	case lost != 0:
-		k.before = lost
-		s.want(c, Drop, false)
-	case same > 1:
-		s.want(c, Look, true)
-		return outcomeOf(ev, twiceThere)
-	case k.before == 0:
-		return outcomeOf(ev, s.becomeLeader(c, k.own))
+	case leftoverNumber != 0:
+		k.precedingNumber = leftoverNumber
+		s.setNextCall(c, Drop, false)
+	case sameNumberCount > 1:
+		s.setNextCall(c, Look, true)
+		return outcomeWithText(ev, duplicateNumberText)
+	case k.precedingNumber == 0:
+		return outcomeWithText(ev, s.becomeLeader(c, k.ownNumber))
 	default:
-		s.want(c, Await, false)
+		s.setNextCall(c, Await, false)
 	}
 	return ev.Outcome
 }
 
-func (q *ephemeralQueue) handleChange(s *Script, c int, gone bool) {
+func (q *ephemeralQueue) handleChange(s *Script, c int, deleted bool) {
 	switch {
 	case s.isLeader(c):
-	case gone:
-		s.want(c, Look, false)
+	case deleted:
+		s.setNextCall(c, Look, false)
 	default:
-		s.want(c, Await, false)
+		s.setNextCall(c, Await, false)
 	}
 }
 
@@ -198,4 +198,4 @@ func (q *ephemeralQueue) retryCall(_ *Script, _ int, failed Call) Call {
 	return Look
 }
 
-func (q *ephemeralQueue) handleExpiry(s *Script, c int) { s.candidates[c].own = 0 }
+func (q *ephemeralQueue) handleExpiry(s *Script, c int) { s.candidates[c].ownNumber = 0 }

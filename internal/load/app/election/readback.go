@@ -47,26 +47,26 @@ func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *histo
 	}
 	o.Outcome = kv.OK
 	h := b.listOf(ev)
-	for i, who := range h.of {
-		if h.runs[i] != b.run || int(who) >= len(c.of) {
+	for i, owner := range h.owners {
+		if h.runs[i] != b.run || int(owner) >= len(c.candidates) {
 			continue
 		}
-		o.Key, o.Read = office<<nodeShift|uint64(h.order[i]), c.valueOf(int(who)) // #nosec G115 -- ten digits
-		c.to.Add(o)
-		o.Joined = true
+		o.Key, o.Read = office<<nodeShift|uint64(h.numbers[i]), c.valueIdentity(int(owner)) // #nosec G115 -- ten digits
+		c.recorder.Add(o)
+		o.ContinuesPrevious = true
 	}
 }
 
 // Read implements app.Steps.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
-	if c.script.back != nil {
-		c.script.back.record(c, number, ev, o)
+	if c.script.readBack != nil {
+		c.script.readBack.record(c, number, ev, o)
 		return
 	}
 	if o.Key = number; o.Outcome == kv.OK {
 		if c.setRead(ev, ev.VersionRevision(), o); c.script.way.Recipe == SessionRace {
-			o.Mod = 0 // the end of a session changes the revision, too
+			o.ModRevision = 0 // the end of a session changes the revision, too
 		}
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }

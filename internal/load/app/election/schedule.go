@@ -10,13 +10,13 @@ import (
 // All candidates stand for the first time within the duration `entering` after the start. The first
 // resignation is due no earlier than the duration `settled` after the start.
 const (
-	entering = 500 * time.Millisecond
-	settled  = time.Second
+	entryPeriod      = 500 * time.Millisecond
+	firstResignation = time.Second
 )
 
-// ComesBack is the time from the election of the next leader to the return of the dead leader,
+// ReturnDelay is the time from the election of the next leader to the return of the dead leader,
 // which then stands as a new candidate.
-const ComesBack = 3 * time.Second
+const ReturnDelay = 3 * time.Second
 
 // Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
 // resignation of the candidate that is leader of an office at that time.
@@ -41,17 +41,17 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	r := rand.New(rand.NewPCG(c.Seed, 0x656c))
 	line := app.Timeline[Entry]{Length: length}
 	for all := range c.CandidateCount() {
-		line.Add(time.Duration(r.Int64N(int64(entering))), Entry{Stand, number(all)})
+		line.Add(time.Duration(r.Int64N(int64(entryPeriod))), Entry{Stand, clampUint32(all)})
 	}
 	dies, over := c.LeaderDeath(w, length), time.Duration(0)
 	if dies > 0 {
 		// Handovers that begin before this time are complete when the leaders die.
-		dies, over = dies-settled, dies+c.failover(w)
+		dies, over = dies-firstResignation, dies+c.maxFailoverTime(w)
 	}
 	for office := range c.Offices {
-		for at := settled + time.Duration(r.Int64N(int64(c.Tenure))); at < length; at += c.Tenure {
-			if office >= c.Storm || at < dies || at >= over {
-				line.Add(at, Entry{Resign, number(office)})
+		for at := firstResignation + time.Duration(r.Int64N(int64(c.Tenure))); at < length; at += c.Tenure {
+			if office >= c.LeaderFailures || at < dies || at >= over {
+				line.Add(at, Entry{Resign, clampUint32(office)})
 			}
 		}
 	}
@@ -59,19 +59,19 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	return s
 }
 
-// failover returns the longest time from a leader's death to the return of that leader, if the
+// maxFailoverTime returns the longest time from a leader's death to the return of that leader, if the
 // store is correct and not busy.
-func (c *Config) failover(w *Way) time.Duration {
-	lives := w.lives(c)
-	return lives + w.Vacancy(lives) + ComesBack
+func (c *Config) maxFailoverTime(w *Way) time.Duration {
+	lives := w.sessionTTL(c)
+	return lives + w.MaxVacancy(lives) + ReturnDelay
 }
 
-// least returns the minimum length of a window in which leaders die. Each of these leaders must be
+// minWindow returns the minimum length of a window in which leaders die. Each of these leaders must be
 // elected and keep its session alive before it dies. After its return, the window must continue for
 // a second.
-func (c *Config) least(w *Way) time.Duration {
+func (c *Config) minWindow(w *Way) time.Duration {
 	_, every := w.KeepAlive(c)
-	return settled + every + c.failover(w) + time.Second
+	return firstResignation + every + c.maxFailoverTime(w) + time.Second
 }
 
 // LeaderDeath returns the time at which leaders die in a load of the given length. The whole
@@ -79,27 +79,27 @@ func (c *Config) least(w *Way) time.Duration {
 // between the earliest and the latest time that satisfy this condition. It returns 0 if no leader
 // dies or the window is too short.
 func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
-	rest := length - c.least(w)
-	if c.Storm == 0 || rest < 0 {
+	rest := length - c.minWindow(w)
+	if c.LeaderFailures == 0 || rest < 0 {
 		return 0
 	}
 	_, every := w.KeepAlive(c)
-	return settled + every + rest/3
+	return firstResignation + every + rest/3
 }
 
-// Phases returns the time of each candidate's first keep-alive, given the interval between a
+// FirstKeepAlives returns the time of each candidate's first keep-alive, given the interval between a
 // candidate's keep-alives.
-func (c *Config) Phases(every time.Duration) []int64 {
+func (c *Config) FirstKeepAlives(interval time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
-	of := make([]int64, c.CandidateCount())
-	for i := range of {
-		of[i] = r.Int64N(int64(every))
+	times := make([]int64, c.CandidateCount())
+	for i := range times {
+		times[i] = r.Int64N(int64(interval))
 	}
-	return of
+	return times
 }
 
-// Kinds returns the number of calls of each kind.
-func (s *Schedule) Kinds() (n [NumCalls]uint64) {
+// CountByKind returns the number of calls of each kind.
+func (s *Schedule) CountByKind() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++
 	}

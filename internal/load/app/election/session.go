@@ -20,7 +20,7 @@ const hexadecimal = "0123456789abcdef"
 // splitSession returns the two halves of a session's name, which is a UUID, as numbers. It returns
 // 0, 0 if name is not a UUID.
 func splitSession(name []byte) (high, low int64) {
-	var of [2]uint64
+	var halves [2]uint64
 	n := 0
 	for _, d := range name {
 		digit := uint64(0)
@@ -37,13 +37,13 @@ func splitSession(name []byte) (high, low int64) {
 		if n >= 32 {
 			return 0, 0
 		}
-		of[n/16] = of[n/16]<<4 | digit
+		halves[n/16] = halves[n/16]<<4 | digit
 		n++
 	}
 	if n != 32 {
 		return 0, 0
 	}
-	return int64(of[0]), int64(of[1]) // #nosec G115 -- all bits are kept
+	return int64(halves[0]), int64(halves[1]) // #nosec G115 -- all bits are kept
 }
 
 // sessionName returns the name of a candidate's session, or nil if leases have no names. The result
@@ -70,7 +70,7 @@ func (sessionRace) fill(s *source, c int, request Call, op *store.Op) {
 	s.key = append(s.key, leaderNode...)
 	switch request {
 	case Stand, Resign:
-		s.parts[0] = call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key, Name: s.sessionName(c)}
+		s.parts[0] = call.Part{Action: call.Compare, Target: call.LeaseTarget, Key: s.key, Name: s.sessionName(c)}
 		s.parts[1] = call.Part{Action: call.Write, Key: s.key, Value: s.setName(c)}
 		if request == Stand {
 			s.parts[1].Name, s.parts[1].Lease = s.parts[0].Name, 1
@@ -79,7 +79,7 @@ func (sessionRace) fill(s *source, c int, request Call, op *store.Op) {
 	case Look:
 		s.setCall(call.Part{Action: call.Read, Key: s.key})
 	default:
-		s.watch = store.WatchOp{Watcher: uint32(c), Mode: kv.QueryWatch, Start: 1, Holder: true} // #nosec G115 -- at most maxCandidates
+		s.watch = store.WatchOp{Watcher: uint32(c), Mode: kv.QueryWatch, Start: 1, WatchesLock: true} // #nosec G115 -- at most maxCandidates
 		op.Call, op.Key, op.Watch = nil, s.key, &s.watch
 	}
 }
@@ -88,20 +88,20 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 	k := &s.candidates[c]
 	switch {
 	case call == Resign:
-		s.want(c, Look, false)
+		s.setNextCall(c, Look, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		wrong := s.becomeLeader(c, noToken)
 		// The response to a Look contains the token. Consul's client also reads the lock at this
 		// point.
 		s.continueWith(c, Look)
-		return outcomeOf(ev, wrong)
+		return outcomeWithText(ev, wrong)
 	case call == Stand:
-		k.own = 1 // the candidate has tried
-		s.want(c, Look, false)
+		k.ownNumber = 1 // the candidate has tried
+		s.setNextCall(c, Look, false)
 	case call == Look:
 		return r.handleLook(s, c, ev)
 	default:
-		k.watches = true
+		k.hasWatcher = true
 	}
 	return ev.Outcome
 }
@@ -109,38 +109,38 @@ func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event
 // handleLook handles the response to a Look, which contains the lock holder's session.
 func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
-	tried := k.own != 0
-	k.own = 0
+	tried := k.ownNumber != 0
+	k.ownNumber = 0
 	switch {
-	case ev.Outcome == kv.OK && string(ev.Before) == string(s.sessionName(c)):
+	case ev.Outcome == kv.OK && string(ev.PreviousValue) == string(s.sessionName(c)):
 		wrong := []byte(nil)
 		if s.isLeader(c) {
-			if wrong = s.checkToken(c, ev.BeforeRevision); wrong != nil {
-				s.wrongs++
+			if wrong = s.checkToken(c, ev.PreviousRevision); wrong != nil {
+				s.wrongResponses++
 			}
 		} else {
-			wrong = s.becomeLeader(c, ev.BeforeRevision)
+			wrong = s.becomeLeader(c, ev.PreviousRevision)
 		}
-		if !k.watches && !k.busy {
-			s.want(c, Await, false)
+		if !k.hasWatcher && !k.busy {
+			s.setNextCall(c, Await, false)
 		}
-		return outcomeOf(ev, wrong)
+		return outcomeWithText(ev, wrong)
 	case s.isLeader(c): // the candidate has lost the lock
 		s.stepDown(c, false, s.now)
-		s.want(c, Stand, false)
-	case ev.Outcome == kv.OK && len(ev.Before) > 0:
-		if !k.watches {
-			s.want(c, Await, false)
+		s.setNextCall(c, Stand, false)
+	case ev.Outcome == kv.OK && len(ev.PreviousValue) > 0:
+		if !k.hasWatcher {
+			s.setNextCall(c, Await, false)
 		}
 	default: // the lock has no holder; a candidate whose attempt failed pauses first
-		s.want(c, Stand, tried)
+		s.setNextCall(c, Stand, tried)
 	}
 	return ev.Outcome
 }
 
-func (sessionRace) handleChange(s *Script, c int, gone bool) {
-	if !s.isLeader(c) && gone {
-		s.want(c, Stand, false)
+func (sessionRace) handleChange(s *Script, c int, deleted bool) {
+	if !s.isLeader(c) && deleted {
+		s.setNextCall(c, Stand, false)
 	}
 }
 

@@ -30,7 +30,7 @@ var _ engine.Reactive = (*source)(nil)
 const (
 	promptMark    = 1 << 62
 	candidateBits = 20
-	ownShift      = candidateBits + 4
+	sequenceShift = candidateBits + 4
 )
 
 // candidateOf returns the candidate that makes an operation, or none if no candidate has been
@@ -41,7 +41,7 @@ func (s *source) candidateOf(n uint64) int {
 	}
 	e := s.schedule.Entries[n]
 	if e.Call == Resign {
-		return int(s.resigns[n])
+		return int(s.resigningCandidate[n])
 	}
 	return int(e.Index)
 }
@@ -54,16 +54,16 @@ func (s *source) callOf(n uint64) Call {
 	return s.schedule.Entries[n].Call
 }
 
-// planRenew is a scheduled renewal of a session. No candidate waits for such a renewal.
-const planRenew = NumCalls
+// plannedRenewal is a scheduled renewal of a session. No candidate waits for such a renewal.
+const plannedRenewal = NumCalls
 
-// planned reports whether an operation is a scheduled renewal (planRenew).
-func planned(n uint64) bool {
-	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == planRenew
+// isPlannedRenewal reports whether an operation is a scheduled renewal (plannedRenewal).
+func isPlannedRenewal(n uint64) bool {
+	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == plannedRenewal
 }
 
-// reference encodes an operation's candidate and call.
-func reference(c int, call Call) uint64 {
+// encodeReference encodes an operation's candidate and call.
+func encodeReference(c int, call Call) uint64 {
 	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
 }
 
@@ -71,9 +71,9 @@ func reference(c int, call Call) uint64 {
 func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	s.now = now
 	s.dieAndReturn()
-	if c, due, ok := s.beats.next(now, s.candidates); ok {
+	if c, due, ok := s.renewals.next(now, s.candidates); ok {
 		s.calls[Renew].Due++
-		return s.newNumber(int(c), planRenew), due, true
+		return s.newNumber(int(c), plannedRenewal), due, true
 	}
 	c, ok := s.todo.next(now, s.candidates)
 	if !ok {
@@ -89,19 +89,19 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 
 // newNumber returns an unused number for a prompted operation.
 func (s *source) newNumber(c int, call Call) uint64 {
-	s.prompted++
-	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
+	s.promptCount++
+	return promptMark | s.promptCount<<sequenceShift&(promptMark-1) | encodeReference(c, call)
 }
 
 // NextPrompt implements engine.Reactive.
 func (s *source) NextPrompt() int64 {
-	return min(s.todo.nextTime(s.now, s.candidates), s.beats.nextTime(), s.deaths.next(s.candidates))
+	return min(s.todo.nextTime(s.now, s.candidates), s.renewals.nextTime(), s.deaths.nextTime(s.candidates))
 }
 
-// Place implements engine.Reactive: each candidate has its own connection.
-func (s *source) Place(n uint64) int {
+// ConnectionIndex implements engine.Reactive: each candidate has its own connection.
+func (s *source) ConnectionIndex(n uint64) int {
 	if c := s.candidateOf(n); c != none {
-		if s.way.Watches && s.callOf(n) == Await {
+		if s.way.WatchesSeparately && s.callOf(n) == Await {
 			return s.CandidateCount() + c
 		}
 		return c
@@ -120,16 +120,16 @@ func (s *source) Ready(n uint64) bool {
 		s.candidates[e.Index].call, s.candidates[e.Index].busy = e.Call, true
 		return true
 	}
-	if s.resigns[n] != none {
+	if s.resigningCandidate[n] != none {
 		return true
 	}
 	leader := s.offices[e.Index].leader
 	if leader == none || s.candidates[leader].busy {
 		return false
 	}
-	s.resigns[n] = leader
+	s.resigningCandidate[n] = leader
 	k := &s.candidates[leader]
-	k.call, k.busy, k.owes = Resign, true, s.schedule.Due[n]
+	k.call, k.busy, k.resignationDue = Resign, true, s.schedule.Due[n]
 	return true
 }
 
@@ -137,37 +137,37 @@ func (s *source) Ready(n uint64) bool {
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.candidateOf(n)
 	k, call := &s.candidates[c], s.callOf(n)
-	made := call
-	k.entered = k.entered || call != Renew
+	callMade := call
+	k.hasCalled = k.hasCalled || call != Renew
 	shape := &s.way.Shapes[call]
 	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
 	switch {
-	case planned(n):
-		s.renew(c, op)
-		return reference(c, planRenew)
+	case isPlannedRenewal(n):
+		s.setRenewCall(c, op)
+		return encodeReference(c, plannedRenewal)
 	case call == Renew:
-		s.renew(c, op)
-		return reference(c, call)
+		s.setRenewCall(c, op)
+		return encodeReference(c, call)
 	case s.needsLease(c, call): // the lease ended while the call was waiting, or was never requested
-		k.call, made = Renew, Renew
-		s.renew(c, op)
+		k.call, callMade = Renew, Renew
+		s.setRenewCall(c, op)
 	default:
 		s.recipe.fill(s, c, call, op)
 	}
-	k.lost, k.sent = false, s.now
-	if s.records != nil && !planned(n) {
-		k.asks = s.stateOf(c)
+	k.connectionLost, k.callSent = false, s.now
+	if s.chronicle != nil && !isPlannedRenewal(n) {
+		k.stateAtCall = s.captureState(c)
 	}
 	switch {
 	// The planned resignation is sent now, or is no longer needed.
-	case k.owes > 0 && (call == Resign || !s.isLeader(c)):
-		s.beginHandover(c, k.owes)
+	case k.resignationDue > 0 && (call == Resign || !s.isLeader(c)):
+		s.beginHandover(c, k.resignationDue)
 	case call != Resign:
 	default:
 		s.stepDown(c, false, k.due)
 	}
-	k.owes = 0 // a leader that stands instead of resigning stays in office
-	return reference(c, made)
+	k.resignationDue = 0 // a leader that stands instead of resigning stays in office
+	return encodeReference(c, callMade)
 }
 
 // Kind implements engine.Source.
@@ -182,64 +182,64 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	for i, rate := range s.way.Rates(&s.Config) {
 		parts[i] = uint64(rate*1e6 + 0.5)
 	}
-	return app.SharesOf(s.way.Shapes[:], parts[:])
+	return app.ComputeShares(s.way.Shapes[:], parts[:])
 }
 
 // Check implements engine.Source. It lets the candidate act on the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- encoded by Fill
 	k := &s.candidates[c]
-	if call == Renew || call == planRenew {
-		return s.handleRenewal(c, ev, call == planRenew)
+	if call == Renew || call == plannedRenewal {
+		return s.handleRenewal(c, ev, call == plannedRenewal)
 	}
 	k.busy = false
-	if s.leases == nil && s.life > 0 { // every request keeps the session alive
-		s.lives[c] = max(s.lives[c], k.sent+s.life)
+	if s.leases == nil && s.sessionTTL > 0 { // every request keeps the session alive
+		s.aliveUntil[c] = max(s.aliveUntil[c], k.callSent+s.sessionTTL)
 		if s.way.Shapes[call].Kind.Writes() {
-			k.wrote = k.sent
+			k.lastWriteSent = k.callSent
 		}
 	}
 	outcome := s.recipe.handleResponse(s, c, call, ev)
-	s.judged = outcome.Failed()
-	k.watches = k.watches && !k.lost
-	if (k.news || k.lost) && !k.busy {
+	s.responseWrong = outcome.Failed()
+	k.hasWatcher = k.hasWatcher && !k.connectionLost
+	if (k.changePending || k.connectionLost) && !k.busy {
 		s.recipe.handleChange(s.Script, c, true)
 	}
-	k.news, k.lost = false, false
+	k.changePending, k.connectionLost = false, false
 	return outcome
 }
 
-// Failed implements engine.Reactive. The candidate tries again after a pause. After a wrong
+// OperationFailed implements engine.Reactive. The candidate tries again after a pause. After a wrong
 // response, however, Check has already chosen the next call.
-func (s *source) Failed(n uint64) {
-	if s.judged {
-		s.judged = false
+func (s *source) OperationFailed(n uint64) {
+	if s.responseWrong {
+		s.responseWrong = false
 		return
 	}
 	c := s.candidateOf(n)
-	if c == none || planned(n) {
+	if c == none || isPlannedRenewal(n) {
 		return // Ended handles a lease that has ended
 	}
 	if k := &s.candidates[c]; k.busy {
-		s.want(c, s.recipe.retryCall(s.Script, c, k.call), true)
+		s.setNextCall(c, s.recipe.retryCall(s.Script, c, k.call), true)
 	}
 }
 
-// Ended implements engine.Reactive.
-func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
-	s.ended(n, o, response, service)
+// OperationEnded implements engine.Reactive.
+func (s *source) OperationEnded(n uint64, o kv.Outcome, response, service int64) {
+	s.recordEnd(n, o, response, service)
 	if c := s.candidateOf(n); c != none {
 		s.kill(s.officeOf(c))
 	}
 }
 
-func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
+func (s *source) recordEnd(n uint64, o kv.Outcome, response, service int64) {
 	call := s.callOf(n)
 	calls := &s.calls[call]
-	calls.Ended(o, response, service)
+	calls.CountEnded(o, response, service)
 	if call == Renew {
 		if o.Failed() {
-			s.renewing[s.candidateOf(n)] = 0
+			s.renewalSent[s.candidateOf(n)] = 0
 		}
 		if o == kv.BadRequest {
 			s.loseLease(s.candidateOf(n))
@@ -251,63 +251,63 @@ func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 		of := s.officeOf(c)
 		switch {
 		case !k.settled || o.Failed():
-		case of.died:
-			calls.SpannedByFailovers++
+		case of.leaderDied:
+			calls.FailoverCalls++
 		// Calls after the unplanned loss of a leader do not belong to a handover.
 		case of.planned || !of.vacant:
-			calls.Spanned++
+			calls.HandoverCalls++
 		}
 		k.settled = k.settled || !k.busy
 	}
-	if s.won == none {
+	if s.newLeader == none {
 		return
 	}
-	due := s.wonDue
+	due := s.newLeaderCallDue
 	if n&promptMark == 0 {
 		due = s.schedule.Due[n]
 	}
-	s.countVacancy(s.won, due+response)
-	s.won = none
+	s.countVacancy(s.newLeader, due+response)
+	s.newLeader = none
 }
 
-// Notified implements engine.Reactive.
-func (s *source) Notified(ev *store.Event) {
+// HandleWatchEvent implements engine.Reactive.
+func (s *source) HandleWatchEvent(ev *store.Event) {
 	c := int(ev.Watcher)
-	if c >= len(s.candidates) || ev.What == store.Seen {
+	if c >= len(s.candidates) || ev.Type == store.WatchProgress {
 		return
 	}
 	k := &s.candidates[c]
-	if ev.What == store.Ended {
-		k.watches = false
+	if ev.Type == store.WatchEnded {
+		k.hasWatcher = false
 	}
 	if k.dead {
 		return
 	}
-	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
+	if ev.Type != store.WatchEnded && s.leases != nil && (ev.Version != 0 && !s.way.WatchesSeparately || len(ev.PreviousValue) > 0) {
 		return // the watch event shows that the key still exists, or that a client still holds the lock
 	}
 	if k.busy {
-		k.news = true
+		k.changePending = true
 		return
 	}
-	if ev.What == store.Ended {
+	if ev.Type == store.WatchEnded {
 		if !s.isLeader(c) {
-			s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
+			s.setNextCall(c, s.recipe.retryCall(s.Script, c, Await), false)
 		}
 		return
 	}
-	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.Watches)
+	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.WatchesSeparately)
 }
 
-// patience limits the wait, after the window, until each office has a leader.
-const patience = int64(10 * time.Second)
+// maxLeaderWait limits the wait, after the window, until each office has a leader.
+const maxLeaderWait = int64(10 * time.Second)
 
-// Awaits implements engine.Reactive.
-func (s *source) Awaits(now int64) bool {
-	if s.till == 0 {
-		s.till = now + patience
+// ExpectsMore implements engine.Reactive.
+func (s *source) ExpectsMore(now int64) bool {
+	if s.leaderWaitEnd == 0 {
+		s.leaderWaitEnd = now + maxLeaderWait
 	}
-	if now >= s.till {
+	if now >= s.leaderWaitEnd {
 		return false
 	}
 	for i := range s.offices {
@@ -318,14 +318,14 @@ func (s *source) Awaits(now int64) bool {
 	return false
 }
 
-// Lost implements engine.Reactive. If a leader's session belongs to the lost connection, the leader
+// ConnectionLost implements engine.Reactive. If a leader's session belongs to the lost connection, the leader
 // no longer knows whether it is still leader. A leader with a lease remains leader until the lease
 // expires. A waiting candidate has lost its watch. A candidate that no longer knows its state
 // starts over.
-func (s *source) Lost(place int) {
+func (s *source) ConnectionLost(place int) {
 	c := place
-	if s.records != nil {
-		s.records.loseConnection(place)
+	if s.chronicle != nil {
+		s.chronicle.loseConnection(place)
 	}
 	switch {
 	// The lost connection is the candidate's second one, on which it waits for changes. Without
@@ -335,36 +335,36 @@ func (s *source) Lost(place int) {
 		if s.isLeader(c) {
 			s.stepDown(c, false, s.now)
 			if k := &s.candidates[c]; !k.busy {
-				k.watches = false
-				s.want(c, Look, false)
+				k.hasWatcher = false
+				s.setNextCall(c, Look, false)
 				return
 			}
 		}
-	case s.way.Watches: // the candidate waits on its other connection, which is not lost
+	case s.way.WatchesSeparately: // the candidate waits on its other connection, which is not lost
 		return
 	case s.leases == nil:
 		s.stepDown(c, false, s.now)
 	}
 	k := &s.candidates[c]
 	if k.dead {
-		k.watches = false
-		if o := s.officeOf(c); int(o.dead) == c && s.now < o.until {
-			o.cut = true
+		k.hasWatcher = false
+		if o := s.officeOf(c); int(o.deadLeader) == c && s.now < o.sessionAliveUntil {
+			o.deadConnectionLost = true
 		}
 		return
 	}
-	s.broke = s.now
-	k.lost = k.busy // if this call sets a watch, the watch is lost, even if the response still arrives
-	if k.watches = false; k.entered && !k.busy && !s.isLeader(c) {
-		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
+	s.lastConnectionLoss = s.now
+	k.connectionLost = k.busy // if this call sets a watch, the watch is lost, even if the response still arrives
+	if k.hasWatcher = false; k.hasCalled && !k.busy && !s.isLeader(c) {
+		s.setNextCall(c, s.recipe.retryCall(s.Script, c, Await), false)
 	}
 }
 
-// Expired implements engine.Reactive.
-func (s *source) Expired(place int) {
+// SessionExpired implements engine.Reactive.
+func (s *source) SessionExpired(place int) {
 	if place < s.CandidateCount() {
-		if s.records != nil {
-			s.records.expireSession(place)
+		if s.chronicle != nil {
+			s.chronicle.expireSession(place)
 		}
 		s.recipe.handleExpiry(s.Script, place)
 	}
@@ -381,7 +381,7 @@ type recipe interface {
 	// handleChange handles a change to the key that a candidate watches. The parameter `gone` is
 	// true if the key was or may have been deleted. For example, in a race, a candidate makes a
 	// Stand when the leader's key was deleted.
-	handleChange(s *Script, c int, gone bool)
+	handleChange(s *Script, c int, deleted bool)
 	// retryCall returns the call that a candidate makes next after a call has failed, or after the
 	// candidate may have missed changes.
 	retryCall(s *Script, c int, failed Call) Call
@@ -404,8 +404,8 @@ func (s *source) setOfficeKey(c int) { s.key = AppendOffice(s.key[:0], s.prefix,
 func (s *source) setName(c int) call.Value {
 	run := s.run
 	if s.way.Recipe == SessionRace {
-		s.written++
-		run += s.written
+		s.namesWritten++
+		run += s.namesWritten
 	}
 	s.value = AppendCandidate(s.value[:0], c, run)
 	return call.Value{Size: len(s.value), Text: s.value}
@@ -413,13 +413,13 @@ func (s *source) setName(c int) call.Value {
 
 // isName reports whether a value is the candidate's name in this run.
 func (s *source) isName(c int, value []byte) bool {
-	of, run, ok := ParseCandidate(value)
-	return ok && of == c && run == s.run
+	index, run, ok := ParseCandidate(value)
+	return ok && index == c && run == s.run
 }
 
-// await creates a call for a candidate that reads the source's key from the contacted member and
+// setAwaitCall creates a call for a candidate that reads the source's key from the contacted member and
 // sets a one-shot watch on it.
-func (s *source) await(c int, op *store.Op) {
+func (s *source) setAwaitCall(c int, op *store.Op) {
 	s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
 	s.call.Parts = s.parts[:2]
@@ -427,12 +427,12 @@ func (s *source) await(c int, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// outcomeOf returns the outcome of a response that made a candidate the leader. If `wrong` is not
+// outcomeWithText returns the outcome of a response that made a candidate the leader. If `wrong` is not
 // nil, the outcome is a wrong response with this text.
-func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
+func outcomeWithText(ev *store.Event, wrong []byte) kv.Outcome {
 	if wrong != nil {
 		ev.Text = wrong
-		return kv.WrongAnswer
+		return kv.WrongResponse
 	}
 	return ev.Outcome
 }

@@ -35,7 +35,7 @@ type scripted struct {
 
 func newScripted(t *testing.T, a Application, way int) *scripted {
 	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
-	s.beats = beats{} // renewals of sessions have separate tests
+	s.renewals = renewalSchedule{} // renewals of sessions have separate tests
 	return s
 }
 
@@ -63,9 +63,9 @@ func (s *scripted) queued() bool {
 // before returns the candidate that precedes candidate c in the queue.
 func (s *scripted) before(c int) int32 {
 	if s.way.Recipe == LeaseQueue {
-		return int32(s.candidates[c].before) - 1
+		return int32(s.candidates[c].precedingNumber) - 1
 	}
-	return s.candidates[c].ahead
+	return s.candidates[c].precedingCandidate
 }
 
 // run sends an operation, and all operations that are prompted as a consequence.
@@ -88,14 +88,14 @@ func (s *scripted) run(n uint64) {
 // answer sends an operation and handles the response of the model.
 func (s *scripted) answer(n uint64) {
 	op, ev := &s.op, &s.ev
-	if s.Place(n) < 0 {
+	if s.ConnectionIndex(n) < 0 {
 		s.t.Fatalf("operation %d waits for no connection", n)
 	}
 	ref := s.Fill(measure.Measured, n, 0, op)
 	c, call := s.candidateOf(n), s.callOf(n)
 	queue := &s.queues[c/s.Candidates]
 	s.zxid++
-	*ev = store.Event{At: s.zxid, Count: 1}
+	*ev = store.Event{StoreRevision: s.zxid, Count: 1}
 	gone := int32(none)
 	switch {
 	case call == Resign:
@@ -103,7 +103,7 @@ func (s *scripted) answer(n uint64) {
 		*queue = append((*queue)[:0], (*queue)[1:]...)
 	case call == Drop:
 	case call == Renew:
-		if ev.Count = s.life / int64(time.Second); s.leases != nil {
+		if ev.Count = s.sessionTTL / int64(time.Second); s.leases != nil {
 			ev.Count, ev.Value = int64(c)+1, fmt.Appendf(nil, "%08x-0000-4000-8000-000000000000", c+1)
 		}
 	case call == Stand && !s.queued() && len(*queue) > 0:
@@ -121,7 +121,7 @@ func (s *scripted) answer(n uint64) {
 		if len(*queue) > 0 {
 			holder := int((*queue)[0])
 			s.held = append(s.held[:0], s.sessionName(holder)...)
-			ev.Before, ev.BeforeRevision = s.held, s.numbers[holder]
+			ev.PreviousValue, ev.PreviousRevision = s.held, s.numbers[holder]
 		}
 	case call == Look && s.way.Recipe == LeaseQueue:
 		for i := 1; i < len(*queue); i++ {
@@ -144,38 +144,38 @@ func (s *scripted) answer(n uint64) {
 		s.value = AppendCandidate(s.value[:0], int((*queue)[0]), s.source.run)
 		ev.Value = s.value
 	}
-	if o := s.Check(op.Kind, ref, ev); o == kv.WrongAnswer {
+	if o := s.Check(op.Kind, ref, ev); o == kv.WrongResponse {
 		s.t.Fatalf("%s: %s", s.way.Shapes[call].Name, ev.Text)
 	}
-	s.Ended(n, ev.Outcome, 1000, 900)
+	s.OperationEnded(n, ev.Outcome, 1000, 900)
 	s.recorded(ref, c)
 	if gone == none {
 		return
 	}
 	for w := range s.waiting {
 		if s.waiting[w] && w != c && w/s.Candidates == c/s.Candidates && (!s.queued() || s.before(w) == gone) {
-			s.waiting[w] = s.way.Watches
-			*ev = store.Event{What: store.Notify, Watcher: uint32(w), Revision: s.zxid, At: s.zxid, Key: s.names(w)}
-			if s.records != nil {
-				s.records.WatchEvent(uint32(w), ev, s.now, 0, s.now)
+			s.waiting[w] = s.way.WatchesSeparately
+			*ev = store.Event{Type: store.WatchChange, Watcher: uint32(w), Revision: s.zxid, StoreRevision: s.zxid, Key: s.names(w)}
+			if s.chronicle != nil {
+				s.chronicle.WatchEvent(uint32(w), ev, s.now, 0, s.now)
 			}
-			s.Notified(ev)
+			s.HandleWatchEvent(ev)
 		}
 	}
 }
 
 // recorded passes the completed operation to the chronicle, if the load has one.
 func (s *scripted) recorded(ref uint64, c int) {
-	if s.records != nil {
+	if s.chronicle != nil {
 		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
-		s.records.Ended(&engine.Completion{Phase: measure.Measured, Ref: ref, Expected: s.op.Revision, Event: &s.ev, Op: &s.o})
+		s.chronicle.OperationEnded(&engine.Completion{Phase: measure.Measured, Ref: ref, Expected: s.op.Revision, Event: &s.ev, Op: &s.o})
 	}
 }
 
 // names returns the key that candidate w watches.
 func (s *scripted) names(w int) []byte {
 	if s.way.Recipe == LeaseQueue {
-		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].before)
+		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].precedingNumber)
 		return s.held
 	}
 	s.held = append(AppendOffice(s.held[:0], s.prefix, w/s.Candidates), leaderNode...)
@@ -185,7 +185,7 @@ func (s *scripted) names(w int) []byte {
 // No memory is allocated to create a call, to handle its response, to handle an event, or to record
 // them. Each handover takes the number of calls that the profile states.
 func TestElectionsDoNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
 			handOver(t, app, way, false)
@@ -198,7 +198,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	s := newScripted(t, app, way)
 	if checked {
 		block := history.NewBlock()
-		s.Steps(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Deliver: func(*history.Block) {}})
+		s.NewKeyRecorder(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Deliver: func(*history.Block) {}})
 	}
 	for n, e := range s.schedule.Entries {
 		if e.Call == Stand {
@@ -219,17 +219,17 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	before, had := s.calls, s.handover.Outcomes[kv.OK]
 	spanned := [NumCalls]uint64{}
 	for call := range before {
-		spanned[call] = before[call].Spanned
+		spanned[call] = before[call].HandoverCalls
 	}
 	if got := testing.AllocsPerRun(20, next); got != 0 {
 		t.Errorf("%+v, way %d: %v allocations in a handover", app, way, got)
 	}
 	handovers := s.handover.Outcomes[kv.OK] - had
-	if handovers < 20 || s.wrongs > 0 {
-		t.Errorf("%+v, way %d: %d handovers, and %d wrong answers", app, way, handovers, s.wrongs)
+	if handovers < 20 || s.wrongResponses > 0 {
+		t.Errorf("%+v, way %d: %d handovers, and %d wrong answers", app, way, handovers, s.wrongResponses)
 	}
-	for call, want := range s.way.PerHandover(float64(s.Candidates)) {
-		if got := s.calls[call].Spanned - spanned[call]; Call(call) != Renew && float64(got) != want*float64(handovers) {
+	for call, want := range s.way.CallsPerHandover(float64(s.Candidates)) {
+		if got := s.calls[call].HandoverCalls - spanned[call]; Call(call) != Renew && float64(got) != want*float64(handovers) {
 			t.Errorf("%+v, way %d: %d calls %q in %d handovers, want %v each", app, way, got, s.way.Shapes[call].Name, handovers, want)
 		}
 	}
@@ -247,26 +247,26 @@ func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 		return s
 	}
 	stand := func(s *scripted, at int64) (kv.Outcome, string) {
-		leader := int(s.offices[0].fenced)
+		leader := int(s.offices[0].tokenHolder)
 		c := (leader + 1) % s.Candidates
-		s.want(c, Stand, false)
-		ref := reference(c, Stand)
-		ev := store.Event{At: at}
+		s.setNextCall(c, Stand, false)
+		ref := encodeReference(c, Stand)
+		ev := store.Event{StoreRevision: at}
 		o := s.Check(kv.Ephemeral, ref, &ev)
 		return o, string(ev.Text)
 	}
 	s := begin()
-	if o, text := stand(s, 1000); o != kv.WrongAnswer || text != string(twoLead) || s.wrongs != 1 {
+	if o, text := stand(s, 1000); o != kv.WrongResponse || text != string(twoLeadersText) || s.wrongResponses != 1 {
 		t.Errorf("second leader: %v, %q", o, text)
 	}
 	s = begin()
-	s.Lost(int(s.offices[0].leader))
+	s.ConnectionLost(int(s.offices[0].leader))
 	if o, text := stand(s, 1000); o != kv.OK {
 		t.Errorf("after the leader's connection was lost: %v, %q", o, text)
 	}
 	s = begin()
-	s.Lost(int(s.offices[0].leader))
-	if o, text := stand(s, s.offices[0].token); o != kv.WrongAnswer || text != string(tokenBack) {
+	s.ConnectionLost(int(s.offices[0].leader))
+	if o, text := stand(s, s.offices[0].token); o != kv.WrongResponse || text != string(lowTokenText) {
 		t.Errorf("a token that is not higher: %v, %q", o, text)
 	}
 }
@@ -294,8 +294,8 @@ func TestFailedCallsAreRepeated(t *testing.T) {
 		if s.isLeader(c) || op.Call.Parts[0].Action != call.Remove {
 			t.Errorf("%d leads, and %+v", ref, op.Call)
 		}
-		s.Failed(n)
-		s.Ended(n, kv.TimedOut, 1000, 900)
+		s.OperationFailed(n)
+		s.OperationEnded(n, kv.TimedOut, 1000, 900)
 		if next, _, ok := s.Prompt(s.now); ok {
 			t.Errorf("operation %x is prompted at once", next)
 		}
@@ -312,7 +312,7 @@ func TestFailedCallsAreRepeated(t *testing.T) {
 func TestSessionNamesRoundTrip(t *testing.T) {
 	s := newScripted(t, Application{}, 2)
 	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
-	s.keepLease(3, &store.Event{Value: []byte(name)})
+	s.storeLease(3, &store.Event{Value: []byte(name)})
 	if got := string(s.sessionName(3)); got != name {
 		t.Errorf("%s is written as %s", name, got)
 	}
@@ -334,18 +334,18 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	}
 	first := int(s.offices[0].leader)
 	for c := range s.Candidates {
-		s.lives[c] = int64(s.way.Lives)
+		s.aliveUntil[c] = int64(s.way.DefaultTTL)
 	}
-	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLead) {
+	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLeadersText) {
 		t.Errorf("while the leader's lease lives: %q", wrong)
 	}
-	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
-	s.lives[(first+1)%s.Candidates] = s.Script.now // the candidate has renewed its own lease
+	s.offices[0].leader, s.Script.now = int32(first), s.aliveUntil[first]+1
+	s.aliveUntil[(first+1)%s.Candidates] = s.Script.now // the candidate has renewed its own lease
 	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<41); wrong != nil {
 		t.Errorf("after the end of the leader's lease: %q", wrong)
 	}
 	c := s.Candidates // a candidate for a different office
-	s.Ended(s.newNumber(c, planRenew), kv.BadRequest, 1000, 900)
+	s.OperationEnded(s.newNumber(c, plannedRenewal), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.candidateOf(n) != c || s.callOf(n) != Renew {
 		t.Fatalf("operation %x follows", n)
@@ -367,16 +367,16 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 // session's member is considered lost. The load would report this early end as an error of the
 // store, so it requests sessions without this check.
 func TestSessionsHaveNoHealthCheck(t *testing.T) {
-	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
+	for way, want := range map[int]call.Flags{1: 0, 2: call.NoHealthChecks} {
 		s := newScripted(t, Application{}, way)
 		var op store.Op
-		before, n := s.Before()
+		before, n := s.FirstPreload()
 		before.Fill(measure.Measured, n-1, 0, &op)
 		if p := op.Call.Parts[0]; p.Action != call.Grant || p.Flags != want {
 			t.Errorf("way %d: before the load it requests %+v", way, p)
 		}
 		s.leases[of] = 0
-		s.renew(of, &op)
+		s.setRenewCall(of, &op)
 		if p := s.call.Parts[0]; p.Action != call.Grant || p.Flags != want {
 			t.Errorf("way %d: in the load it requests %+v", way, p)
 		}

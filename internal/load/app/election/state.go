@@ -23,36 +23,36 @@ type Script struct {
 	// it is leader. vacant ends at the same time. It starts when the old leader ceased to be
 	// leader, either because it sent its resignation or for another reason.
 	handover, vacant measure.Calls
-	deaths           deaths
+	deaths           leaderDeaths
 
-	candidates []candidate
-	leases     []int64 // by candidate; nil if sessions belong to connections
-	renewing   []int64 // by candidate: when the oldest unanswered renewal was sent; 0: none
-	lives      []int64 // by candidate: its session is alive at least until this time; 0: unknown
-	life       int64   // TTL of an unrenewed session or lease; 0: the connection renews the session
-	beats      beats
-	offices    []office
+	candidates  []candidate
+	leases      []int64 // by candidate; nil if sessions belong to connections
+	renewalSent []int64 // by candidate: when the oldest unanswered renewal was sent; 0: none
+	aliveUntil  []int64 // by candidate: its session is alive at least until this time; 0: unknown
+	sessionTTL  int64   // TTL of an unrenewed session or lease; 0: the connection renews the session
+	renewals    renewalSchedule
+	offices     []office
 	// By entry of the schedule: the candidate that resigns, or none if no candidate has been chosen
 	// yet.
-	resigns []int32
-	todo    todo
+	resigningCandidate []int32
+	todo               todo
 
-	now int64 // nanoseconds since the window opened
-	won int   // the candidate that became leader by the current response, or none
+	now       int64 // nanoseconds since the window opened
+	newLeader int   // the candidate that became leader by the current response, or none
 	// The leader whom the candidate `won` replaced, if that leader had certainly not ceased to be
 	// leader; otherwise none.
-	over   int
-	wonDue int64  // when the call to which the current response belongs was due
-	till   int64  // when the wait for the last handovers ends; 0: the wait has not begun
-	broke  int64  // when the connection of a living candidate was last lost
-	wrongs uint64 // responses that implied a second leader or contained a fencing token that is too low
-	judged bool   // the current response was wrong
-	run    uint32 // a random number that distinguishes names in this run from names in earlier runs
+	replacedLeader     int
+	newLeaderCallDue   int64  // when the call to which the current response belongs was due
+	leaderWaitEnd      int64  // when the wait for the last handovers ends; 0: the wait has not begun
+	lastConnectionLoss int64  // when the connection of a living candidate was last lost
+	wrongResponses     uint64 // responses that implied a second leader or contained a fencing token that is too low
+	responseWrong      bool   // the current response was wrong
+	run                uint32 // a random number that distinguishes names in this run from names in earlier runs
 
-	prompted uint64     // number of prompted calls
-	written  uint32     // number of names written, if each name identifies its write
-	records  *chronicle // nil if the responses are not verified
-	back     *readBack  // lists the offices after the load; nil if they are not listed
+	promptCount  uint64     // number of prompted calls
+	namesWritten uint32     // number of names written, if each name identifies its write
+	chronicle    *chronicle // nil if the responses are not verified
+	readBack     *readBack  // lists the offices after the load; nil if they are not listed
 }
 
 // none means that there is no candidate.
@@ -61,44 +61,44 @@ const none = -1
 // candidate holds a candidate's state. Most of the state comes from responses that the candidate
 // received.
 type candidate struct {
-	call    Call   // the call that is due or in flight
-	busy    bool   // a call is due or in flight
-	entered bool   // it has made its first call
-	settled bool   // it has been leader or has waited since its first call
-	queued  bool   // it is in Script.todo
-	lost    bool   // its connection was lost or replaced while a call was in flight
-	missed  bool   // the node that it wanted to watch did not exist
-	news    bool   // an event arrived while a call was in flight
-	due     int64  // when its next call becomes due
-	own     int64  // its number in the queue, or its token as lock holder; 0: none
-	before  int64  // number of the preceding candidate in the queue
-	ahead   int32  // the preceding candidate
-	run     uint32 // the run in which the preceding candidate's node was created
-	from    int64  // the revision at which its watch starts
-	watches bool   // it has a watcher
-	then    Call   // the call to make when its watcher has ended; Drop: none
-	dead    bool   // it sends nothing and ignores responses and events
-	sent    int64  // when its call was sent
-	wrote   int64  // when its newest acknowledged write was sent
-	owes    int64  // when its planned resignation became due; 0: none is planned, or it has been sent
+	call               Call   // the call that is due or in flight
+	busy               bool   // a call is due or in flight
+	hasCalled          bool   // it has made its first call
+	settled            bool   // it has been leader or has waited since its first call
+	queued             bool   // it is in Script.todo
+	connectionLost     bool   // its connection was lost or replaced while a call was in flight
+	nodeMissing        bool   // the node that it wanted to watch did not exist
+	changePending      bool   // an event arrived while a call was in flight
+	due                int64  // when its next call becomes due
+	ownNumber          int64  // its number in the queue, or its token as lock holder; 0: none
+	precedingNumber    int64  // number of the preceding candidate in the queue
+	precedingCandidate int32  // the preceding candidate
+	precedingRun       uint32 // the run in which the preceding candidate's node was created
+	watchStart         int64  // the revision at which its watch starts
+	hasWatcher         bool   // it has a watcher
+	callAfterWatcher   Call   // the call to make when its watcher has ended; Drop: none
+	dead               bool   // it sends nothing and ignores responses and events
+	callSent           int64  // when its call was sent
+	lastWriteSent      int64  // when its newest acknowledged write was sent
+	resignationDue     int64  // when its planned resignation became due; 0: none is planned, or it has been sent
 	// The state in which the current or latest call was made, if a history is recorded.
-	asks callState
+	stateAtCall callState
 }
 
 // callState holds the state in which a call was made. By the time the call ends, the candidate may
 // have a newer state.
 type callState struct {
-	lease, own, before, from int64
-	leads                    bool
-	run                      uint32 // the run of the candidate whose node it watches
+	lease, ownNumber, precedingNumber, watchStart int64
+	wasLeader                                     bool
+	precedingRun                                  uint32 // the run of the candidate whose node it watches
 	// The number of the name that the call writes. Names are numbered in the order in which they
 	// are written.
-	wrote uint32
+	nameNumber uint32
 }
 
-func (s *Script) stateOf(c int) callState {
+func (s *Script) captureState(c int) callState {
 	k := &s.candidates[c]
-	a := callState{own: k.own, before: k.before, from: k.from, leads: s.isLeader(c), run: k.run, wrote: s.written}
+	a := callState{ownNumber: k.ownNumber, precedingNumber: k.precedingNumber, watchStart: k.watchStart, wasLeader: s.isLeader(c), precedingRun: k.precedingRun, nameNumber: s.namesWritten}
 	if s.leases != nil {
 		a.lease = s.leases[c]
 	}
@@ -107,29 +107,29 @@ func (s *Script) stateOf(c int) callState {
 
 // office holds what the candidates for an office have learned, taken together.
 type office struct {
-	leader  int32 // the candidate that believes it is leader, or none
-	fenced  int32 // the candidate that became leader with the token in the field `token`
-	token   int64 // the highest fencing token with which a candidate became leader
-	vacant  bool  // the office has lost its leader and has no new leader yet
-	planned bool  // the office is vacant because a planned resignation was due
-	due     int64 // when the resignation or death was due
-	since   int64 // when the previous leader ceased to be leader
+	leader      int32 // the candidate that believes it is leader, or none
+	tokenHolder int32 // the candidate that became leader with the token in the field `token`
+	token       int64 // the highest fencing token with which a candidate became leader
+	vacant      bool  // the office has lost its leader and has no new leader yet
+	planned     bool  // the office is vacant because a planned resignation was due
+	lossDue     int64 // when the resignation or death was due
+	vacantSince int64 // when the previous leader ceased to be leader
 
-	died     bool  // the office is vacant because its leader died
-	dead     int32 // the dead leader
-	until    int64 // the dead leader's session is alive at least until this time; 0: unknown
-	cut      bool  // the dead leader's connection was lost before the time `until`
-	deathDue int64 // when a death became due that waits until a leader has no call in flight; 0: none
+	leaderDied         bool  // the office is vacant because its leader died
+	deadLeader         int32 // the dead leader
+	sessionAliveUntil  int64 // the dead leader's session is alive at least until this time; 0: unknown
+	deadConnectionLost bool  // the dead leader's connection was lost before the time `until`
+	deathDue           int64 // when a death became due that waits until a leader has no call in flight; 0: none
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// want sets the candidate's next call. The call is due now, or after a pause if `later` is set.
-func (s *Script) want(c int, call Call, later bool) {
+// setNextCall sets the candidate's next call. The call is due now, or after a pause if `later` is set.
+func (s *Script) setNextCall(c int, call Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
 	if later {
-		k.due += int64(s.way.Pause)
+		k.due += int64(s.way.RetryPause)
 	}
 	if k.queued {
 		return
@@ -146,10 +146,10 @@ const noToken = -1
 // response. Otherwise it returns nil.
 func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
-	if token <= o.token && (token < o.token || int(o.fenced) != c) {
-		return tokenBack
+	if token <= o.token && (token < o.token || int(o.tokenHolder) != c) {
+		return lowTokenText
 	}
-	o.token, o.fenced = token, int32(c) // #nosec G115 -- at most maxCandidates
+	o.token, o.tokenHolder = token, int32(c) // #nosec G115 -- at most maxCandidates
 	return nil
 }
 
@@ -163,40 +163,40 @@ func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 // becomeLeader ignores the response. The candidate then renews its lease and stands again.
 func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
-	another := o.leader >= 0 && int(o.leader) != c
+	hasOtherLeader := o.leader >= 0 && int(o.leader) != c
 	if s.leases != nil {
-		if lives := s.lives[c]; s.leases[c] == 0 || lives < s.now && (lives != 0 || another && s.lives[o.leader] >= s.now) {
-			s.want(c, Renew, false)
+		if lives := s.aliveUntil[c]; s.leases[c] == 0 || lives < s.now && (lives != 0 || hasOtherLeader && s.aliveUntil[o.leader] >= s.now) {
+			s.setNextCall(c, Renew, false)
 			return nil
 		}
 	}
 	s.doubtSession(o)
-	if another && !s.mustLive(int(o.leader)) {
+	if hasOtherLeader && !s.sessionMustBeAlive(int(o.leader)) {
 		s.recheckLeader(o)
-		another = false
+		hasOtherLeader = false
 	}
 	switch {
-	case o.vacant && o.died && s.now < o.until:
-		wrong = deadLives
-	case another && s.leases != nil && s.lives[o.leader] < s.now:
+	case o.vacant && o.leaderDied && s.now < o.sessionAliveUntil:
+		wrong = deadSessionAliveText
+	case hasOtherLeader && s.leases != nil && s.aliveUntil[o.leader] < s.now:
 		s.expireLeader(o)
-	case another:
-		wrong, s.over = twoLead, int(o.leader)
+	case hasOtherLeader:
+		wrong, s.replacedLeader = twoLeadersText, int(o.leader)
 	case token != noToken:
 		wrong = s.checkToken(c, token)
 	}
 	if wrong != nil {
-		s.wrongs++
+		s.wrongResponses++
 	}
 	o.leader = int32(c) // #nosec G115 -- at most maxCandidates
-	s.won, s.wonDue = c, s.candidates[c].due
+	s.newLeader, s.newLeaderCallDue = c, s.candidates[c].due
 	return wrong
 }
 
 var (
-	twoLead   = []byte("the store named a new leader of an office before the previous leader resigned")
-	deadLives = []byte("the store named a new leader of an office while the session of the previous leader, which had died, must still have been alive")
-	tokenBack = []byte("the fencing token of a new leader is not higher than the token of an earlier leader")
+	twoLeadersText       = []byte("the store named a new leader of an office before the previous leader resigned")
+	deadSessionAliveText = []byte("the store named a new leader of an office while the session of the previous leader, which had died, must still have been alive")
+	lowTokenText         = []byte("the fencing token of a new leader is not higher than the token of an earlier leader")
 )
 
 // stepDown records that a candidate is no longer leader, because it resigns or has lost its
@@ -214,7 +214,7 @@ func (s *Script) stepDown(c int, planned bool, due int64) {
 // vacate records that an office has no leader as of now, because its leader resigned, died or was
 // lost. The parameter `due` is the time at which this was due.
 func (o *office) vacate(planned bool, due, now int64) {
-	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = none, true, planned, false, false, due, now
+	o.leader, o.vacant, o.planned, o.leaderDied, o.deadConnectionLost, o.lossDue, o.vacantSince = none, true, planned, false, false, due, now
 }
 
 // expireLeader records that a leader's lease may have expired. The office then counts as vacant
@@ -222,26 +222,26 @@ func (o *office) vacate(planned bool, due, now int64) {
 // is not counted.
 func (s *Script) expireLeader(o *office) {
 	old := int(o.leader)
-	if s.lives[old] == 0 {
+	if s.aliveUntil[old] == 0 {
 		o.leader = none
 		return
 	}
 	s.stepDown(old, false, s.now)
-	o.since = s.lives[old]
+	o.vacantSince = s.aliveUntil[old]
 }
 
-// mustLive reports whether the session of a candidate whose connection is not lost must still be
+// sessionMustBeAlive reports whether the session of a candidate whose connection is not lost must still be
 // alive. A member that is cut off from the others continues to respond to pings until it drops its
-// clients (Way.Alone). The session's timeout, however, runs from the latest ping that the other
-// members learned of. If the timeout is longer than Way.Alone, the session cannot have expired.
+// clients (Way.IsolatedReplyTime). The session's timeout, however, runs from the latest ping that the other
+// members learned of. If the timeout is longer than Way.IsolatedReplyTime, the session cannot have expired.
 // Otherwise the session is certain to be alive only until the timeout has passed since the
 // candidate's latest acknowledged write, which a majority of the members knows.
-func (s *Script) mustLive(c int) bool {
-	if s.leases != nil || s.life == 0 {
+func (s *Script) sessionMustBeAlive(c int) bool {
+	if s.leases != nil || s.sessionTTL == 0 {
 		return true
 	}
-	heard, alone := s.life-s.beats.every, int64(s.way.Alone)
-	return heard >= alone || s.now < s.candidates[c].wrote+heard-int64(time.Second)
+	heard, alone := s.sessionTTL-s.renewals.interval, int64(s.way.IsolatedReplyTime)
+	return heard >= alone || s.now < s.candidates[c].lastWriteSent+heard-int64(time.Second)
 }
 
 // recheckLeader records that a leader's session may have ended without the leader's knowledge. It
@@ -250,7 +250,7 @@ func (s *Script) recheckLeader(o *office) {
 	old := int(o.leader)
 	o.leader = none
 	if !s.candidates[old].busy {
-		s.want(old, s.recipe.retryCall(s, old, Await), false)
+		s.setNextCall(old, s.recipe.retryCall(s, old, Await), false)
 	}
 }
 
@@ -262,10 +262,10 @@ func (s *Script) beginHandover(c int, due int64) {
 	switch {
 	case int(o.leader) == c:
 		s.stepDown(c, true, due)
-	case o.vacant && !o.planned && !o.died:
-		o.planned, o.due = true, due
+	case o.vacant && !o.planned && !o.leaderDied:
+		o.planned, o.lossDue = true, due
 	default:
-		s.handover.Ended(kv.OK, max(s.now-due, 0), 0)
+		s.handover.CountEnded(kv.OK, max(s.now-due, 0), 0)
 	}
 }
 
@@ -276,14 +276,14 @@ func (s *Script) countVacancy(c int, at int64) {
 		return
 	}
 	o.vacant = false
-	without := max(at-o.since, 0)
-	if o.died {
+	without := max(at-o.vacantSince, 0)
+	if o.leaderDied {
 		s.endFailover(o, at, without)
 		return
 	}
-	s.vacant.Ended(kv.OK, without, without)
+	s.vacant.CountEnded(kv.OK, without, without)
 	if o.planned {
-		s.handover.Ended(kv.OK, max(at-o.due, 0), without)
+		s.handover.CountEnded(kv.OK, max(at-o.lossDue, 0), without)
 	}
 }
 

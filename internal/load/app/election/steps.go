@@ -21,12 +21,12 @@ import (
 // chronicle records the candidates' calls in the history that is verified after the load.
 type chronicle struct {
 	engine.HistoryBase
-	script *Script
-	to     *history.Recorder
-	calls  callRecorder
-	of     []recorded // by candidate
-	left   app.LeftKeys
-	last   int64 // end of the latest operation, or time of the latest event
+	script       *Script
+	recorder     *history.Recorder
+	callRecorder callRecorder
+	candidates   []candidateRecord // by candidate
+	leftKeys     app.LeftKeys
+	lastTime     int64 // end of the latest operation, or time of the latest event
 	// Number of watchers so far. Each wait of a candidate counts as a new watcher.
 	watchers uint32
 	key      []byte           // reused memory
@@ -35,108 +35,108 @@ type chronicle struct {
 	lists    uint32           // number of listings of a queue so far
 }
 
-// recorded holds what has been recorded about a candidate until now.
-type recorded struct {
-	watcher uint32 // number of its current watcher, as recorded
-	watches bool
-	watched uint64 // the watcher's key
+// candidateRecord holds what has been recorded about a candidate until now.
+type candidateRecord struct {
+	watcher    uint32 // number of its current watcher, as recorded
+	hasWatcher bool
+	watchedKey uint64 // the watcher's key
 
-	key   app.EphemeralKey // its key, which is deleted when its session or lease ends
-	lease app.Lease        // its lease
-	left  uint64           // the key that was bound to its previous lease
+	key         app.EphemeralKey // its key, which is deleted when its session or lease ends
+	lease       app.Lease        // its lease
+	previousKey uint64           // the key that was bound to its previous lease
 	// When the previous lease was found to have ended; 0: this was not found, or it had no key.
-	leftAt int64
+	leaseEndFound int64
 
-	hold     app.Hold // its hold of the office's lock
-	over     int      // 1 + the candidate that held the office when this one became leader; 0: none
-	doubtful bool     // a release without a response may still be executed and end a later hold
+	hold           app.Hold // its hold of the office's lock
+	replacedHolder int      // 1 + the candidate that held the office when this one became leader; 0: none
+	mayReleaseLate bool     // a release without a response may still be executed and end a later hold
 
-	order int64  // number of its current node in a queue; 0: unknown
-	seen  int64  // number of its latest node that a response to another candidate contained
-	known int64  // number of its latest node that was recorded as created by a call without a response
-	list  uint32 // number of the latest list that contains its own node
-	// older holds earlier nodes that the candidate considered deleted when it created a new one. If
+	nodeNumber         int64  // number of its current node in a queue; 0: unknown
+	latestSeenNode     int64  // number of its latest node that a response to another candidate contained
+	latestRecordedNode int64  // number of its latest node that was recorded as created by a call without a response
+	latestList         uint32 // number of the latest list that contains its own node
+	// olderKeys holds earlier nodes that the candidate considered deleted when it created a new one. If
 	// any of them still exist, they are deleted when the session ends.
-	older []app.EphemeralKey
+	olderKeys []app.EphemeralKey
 }
 
 // callRecorder records a recipe's calls.
 type callRecorder interface {
 	// record records a candidate's call. It completes o, in which only the fields that depend on
 	// the recipe are missing.
-	record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
+	record(c *chronicle, index int, call Call, ev *store.Event, o *history.Op)
 	// usesLeases reports whether the recipe's keys are bound to leases. Otherwise they are bound to
 	// the sessions of connections.
 	usesLeases() bool
 }
 
-var _ app.Steps = (*chronicle)(nil)
+var _ app.KeyRecorder = (*chronicle)(nil)
 
-// Ended implements engine.History.
-func (c *chronicle) Ended(done *engine.Completion) {
+// OperationEnded implements engine.History.
+func (c *chronicle) OperationEnded(done *engine.Completion) {
 	ref, lease, ev, o := done.Ref, done.Expected, done.Event, done.Op
-	of, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- encoded by Fill
-	c.left.Sent(o.Invoked)
-	c.last, o.At = o.Done, max(ev.At, 0)
-	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
+	index, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- encoded by Fill
+	c.leftKeys.RecordFirstCall(o.Invoked)
+	c.lastTime, o.Revision = o.Done, max(ev.StoreRevision, 0)
+	if o.Outcome == kv.WrongResponse && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // the response is right; only the second leader that it implies is wrong
 	}
-	if c.script.over != none {
-		c.of[of].over, c.script.over = c.script.over+1, none
+	if c.script.replacedLeader != none {
+		c.candidates[index].replacedHolder, c.script.replacedLeader = c.script.replacedLeader+1, none
 	}
-	if c.calls.usesLeases() {
-		c.recordExpiries(of/c.script.Candidates, o.Done, o.Done)
+	if c.callRecorder.usesLeases() {
+		c.recordExpiries(index/c.script.Candidates, o.Done, o.Done)
 	}
-	if call == Renew || call == planRenew {
-		if c.calls.usesLeases() {
-			c.recordRenewal(of, lease, ev, o)
+	if call == Renew || call == plannedRenewal {
+		if c.callRecorder.usesLeases() {
+			c.recordRenewal(index, lease, ev, o)
 		} else {
-			c.recordReached(of, o)
+			c.recordReached(index, o)
 		}
 		return
 	}
 	if call == Await && o.Kind == kv.Watch {
-		asks := &c.script.candidates[of].asks
-		key, ok := c.of[of].key.Number, true
+		asks := &c.script.candidates[index].stateAtCall
+		key, ok := c.candidates[index].key.Number, true
 		if c.members != nil {
-			key, ok = c.members[asks.before]
+			key, ok = c.members[asks.precedingNumber]
 		}
 		if ok {
-			c.beginWatcher(of, key, asks.from, ev, o)
+			c.beginWatcher(index, key, asks.watchStart, ev, o)
 		}
 		return
 	}
-	c.calls.record(c, of, call, ev, o)
+	c.callRecorder.record(c, index, call, ev, o)
 }
 
-// foreign is the identity of any value that no candidate in this run wrote.
-const foreign = 1
+// foreignValue is the identity of any value that no candidate in this run wrote.
+const foreignValue = 1
 
 // identity returns a number that identifies the write of the given value. The number contains the
 // candidate. If each name identifies its write, it also contains the number of the write.
 func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
-	of, run, ok := ParseCandidate(value)
-	if !ok || of >= s.CandidateCount() {
-		return foreign
+	index, run, ok := ParseCandidate(value)
+	if !ok || index >= s.CandidateCount() {
+		return foreignValue
 	}
 	which := run - s.run
 	switch {
 	case s.way.Recipe != SessionRace && which != 0, s.way.Recipe == SessionRace && which == 0:
-		return foreign
+		return foreignValue
 	case s.way.Recipe != SessionRace:
 		which = 1
 	}
-	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
+	return uint64(which)<<candidateBits | uint64(index) // #nosec G115 -- a count
 }
 
-// valueOf returns the identity of the value that is written by a candidate's call.
-func (c *chronicle) valueOf(of int) uint64 {
+// valueIdentity returns the identity of the value that is written by a candidate's call.
+func (c *chronicle) valueIdentity(index int) uint64 {
 	which := uint32(1)
 	if c.script.way.Recipe == SessionRace {
-		which = c.script.candidates[of].asks.wrote
+		which = c.script.candidates[index].stateAtCall.nameNumber
 	}
-	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
+	return uint64(which)<<candidateBits | uint64(index) // #nosec G115 -- a count
 }
 
 // setRead completes o, a read or a refused call, with the key's value in the response. The
@@ -145,76 +145,76 @@ func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
 	}
-	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read == foreign && c.script.leases == nil {
-		c.left.MayEnd(c.to, o.Key, o.Done)
+	if o.Read, o.ModRevision = c.identity(ev.Value), mod; o.Read == foreignValue && c.script.leases == nil {
+		c.leftKeys.RecordPossibleEnd(c.recorder, o.Key, o.Done)
 	}
 }
 
 // beginWatcher records that a candidate waits for changes of a key. Each wait is recorded as a new
 // watcher for one key. The watcher starts at revision `from`, or after the response if `from` is 0.
 // A one-shot watch reports a single change.
-func (c *chronicle) beginWatcher(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) beginWatcher(index int, key uint64, from int64, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
-	r := &c.of[of]
-	r.watcher, r.watches, r.watched = c.watchers, true, key
+	r := &c.candidates[index]
+	r.watcher, r.hasWatcher, r.watchedKey = c.watchers, true, key
 	c.watchers++
-	c.to.Add(&history.Op{
-		Kind: kv.Watch, Watch: history.Began, Session: r.watcher, Member: o.Member, Key: key, Written: 1, Mod: from, Joined: !c.calls.usesLeases(),
-		Invoked: o.Invoked, Done: o.Done, At: max(ev.At, 0),
+	c.recorder.Add(&history.Op{
+		Kind: kv.Watch, Watch: history.WatchStarted, Session: r.watcher, Member: o.Member, Key: key, Written: 1, ModRevision: from, ContinuesPrevious: !c.callRecorder.usesLeases(),
+		Invoked: o.Invoked, Done: o.Done, Revision: max(ev.StoreRevision, 0),
 	})
 }
 
 // WatchEvent implements engine.History.
 func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
-	if int(watcher) >= len(c.of) || !c.of[watcher].watches {
+	if int(watcher) >= len(c.candidates) || !c.candidates[watcher].hasWatcher {
 		return
 	}
-	r := &c.of[watcher]
-	c.last = now
-	t := watch.RecordedWatcher{Watcher: watch.Watcher{First: r.watched, Keys: 1}, Number: r.watcher}
+	r := &c.candidates[watcher]
+	c.lastTime = now
+	t := watch.RecordedWatcher{Watcher: watch.Watcher{First: r.watchedKey, Keys: 1}, Number: r.watcher}
 	o, ok := &c.eventOp, false
 	if *o, ok = t.EventOp(ev, asked, from, now); !ok {
 		return
 	}
-	if ev.What == store.Ended {
-		r.watches = false
-		c.to.Add(o)
+	if ev.Type == store.WatchEnded {
+		r.hasWatcher = false
+		c.recorder.Add(o)
 		return
 	}
-	if o.Watch != history.Happened || !c.completeEvent(r, ev, o) {
+	if o.Watch != history.KeyChanged || !c.completeEvent(r, ev, o) {
 		return
 	}
-	if c.calls.usesLeases() {
+	if c.callRecorder.usesLeases() {
 		c.recordExpiries(int(watcher)/c.script.Candidates, now, now)
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
 // completeEvent completes o, a watch event. It returns false if the event cannot be verified.
-func (c *chronicle) completeEvent(r *recorded, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) completeEvent(r *candidateRecord, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	switch s.way.Recipe {
 	case EphemeralRace, EphemeralQueue:
 		// The watch reports only one event, and old servers do not report its revision.
-		if r.watches = false; ev.Revision <= 0 {
+		if r.hasWatcher = false; ev.Revision <= 0 {
 			return false
 		}
 	case SessionRace:
-		if len(ev.Before) == 0 { // the end of a session keeps the value, but changes its revision
+		if len(ev.PreviousValue) == 0 { // the end of a session keeps the value, but changes its revision
 			return false
 		}
 	}
-	if s.leases != nil && !c.hasNumber(r.watched, ev.Key) {
-		o.Outcome = kv.WrongAnswer
+	if s.leases != nil && !c.hasNumber(r.watchedKey, ev.Key) {
+		o.Outcome = kv.WrongResponse
 		return true
 	}
 	switch {
 	case ev.Version > 0:
 		o.Read = c.identity(ev.Value)
 	case ev.Version < 0:
-		o.Read = history.Unseen
+		o.Read = history.UnknownValue
 	}
 	return true
 }
@@ -232,10 +232,10 @@ func (c *chronicle) hasNumber(number uint64, key []byte) bool {
 
 // loseConnection records that a watcher ended because its connection was lost.
 func (c *chronicle) loseConnection(place int) {
-	switch all := len(c.of); {
-	case !c.script.way.Watches && place < all:
-		c.of[place].watches = false
-	case c.script.way.Watches && place >= all:
-		c.of[place-all].watches = false
+	switch all := len(c.candidates); {
+	case !c.script.way.WatchesSeparately && place < all:
+		c.candidates[place].hasWatcher = false
+	case c.script.way.WatchesSeparately && place >= all:
+		c.candidates[place-all].hasWatcher = false
 	}
 }

@@ -16,35 +16,35 @@ type lockRecorder struct{}
 
 func (lockRecorder) usesLeases() bool { return true }
 
-func (lockRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
-	r := &c.of[of]
+func (lockRecorder) record(c *chronicle, index int, call Call, ev *store.Event, o *history.Op) {
+	r := &c.candidates[index]
 	switch o.Key = r.key.Number; call {
 	case Stand, Resign:
 		if call == Resign {
-			c.recordResignation(of, o)
+			c.recordResignation(index, o)
 			// A resignation without a response may be executed later, and may then end a later
 			// hold.
-			r.doubtful = r.doubtful || o.Indefinite()
+			r.mayReleaseLate = r.mayReleaseLate || o.Indefinite()
 		}
-		if o.Kind, o.Written, o.Expected = kv.CAS, c.valueOf(of), history.AnyMod; o.Outcome == kv.Conflict {
-			o.Read = history.Unseen
+		if o.Kind, o.Written, o.Expected = kv.CAS, c.valueIdentity(index), history.UnknownRevision; o.Outcome == kv.Conflict {
+			o.Read = history.UnknownValue
 		}
 	case Look:
 		if o.Outcome != kv.OK {
 			break
 		}
-		if c.setRead(ev, ev.Revision, o); len(ev.Before) == 0 {
-			o.Mod = 0
+		if c.setRead(ev, ev.Revision, o); len(ev.PreviousValue) == 0 {
+			o.ModRevision = 0
 		}
 	default:
 		return
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 	if call != Look || o.Outcome != kv.OK {
 		return
 	}
-	if high, low := splitSession(ev.Before); len(ev.Before) > 0 && high == r.lease.ID && low == c.script.leases[len(c.of)+of] {
-		c.recordHold(of, ev.BeforeRevision, o)
+	if high, low := splitSession(ev.PreviousValue); len(ev.PreviousValue) > 0 && high == r.lease.ID && low == c.script.leases[len(c.candidates)+index] {
+		c.recordHold(index, ev.PreviousRevision, o)
 		return
 	}
 	r.hold.Token = 0 // the candidate has learned that it no longer holds the lock

@@ -18,131 +18,131 @@ func (queueRecorder) usesLeases() bool { return false }
 // nodeShift is the position of the office's number in the number of a sequential node's key.
 const nodeShift = 40
 
-func (c *chronicle) nodeKey(of int, order int64) uint64 {
-	return uint64(of/c.script.Candidates)<<nodeShift | uint64(order) // #nosec G115 -- ten digits
+func (c *chronicle) nodeKey(index int, order int64) uint64 {
+	return uint64(index/c.script.Candidates)<<nodeShift | uint64(order) // #nosec G115 -- ten digits
 }
 
-func (t queueRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
-	asks := &c.script.candidates[of].asks
+func (t queueRecorder) record(c *chronicle, index int, call Call, ev *store.Event, o *history.Op) {
+	state := &c.script.candidates[index].stateAtCall
 	switch call {
 	case Stand:
-		t.recordStand(c, of, ev, o)
+		t.recordStand(c, index, ev, o)
 	case Resign:
-		t.recordRemoval(c, of, asks.own, o)
+		t.recordRemoval(c, index, state.ownNumber, o)
 	case Drop:
-		t.recordRemoval(c, of, asks.before, o)
+		t.recordRemoval(c, index, state.precedingNumber, o)
 	case Look:
-		t.recordList(c, of, o)
+		t.recordList(c, index, o)
 	case Await:
-		if asks.run == c.script.run { // a node from an earlier run is deleted when its session ends
-			t.recordAwait(c, of, asks.before, ev, o)
+		if state.precedingRun == c.script.run { // a node from an earlier run is deleted when its session ends
+			t.recordAwait(c, index, state.precedingNumber, ev, o)
 		}
 	}
 }
 
 // recordStand records that a node was created. If the call has no response, the node's number is
 // unknown. In that case, the creation is recorded as soon as another response contains the node.
-func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *history.Op) {
-	r := &c.of[of]
+func (t queueRecorder) recordStand(c *chronicle, index int, ev *store.Event, o *history.Op) {
+	r := &c.candidates[index]
 	if o.Kind = kv.CAS; o.Indefinite() {
-		if r.key.Unsure == 0 {
-			r.key.Unsure = max(o.Invoked, 1)
+		if r.key.UnansweredSince == 0 {
+			r.key.UnansweredSince = max(o.Invoked, 1)
 		}
-		if r.seen != 0 {
-			t.noteNode(c, of, r.seen, o.Done)
+		if r.latestSeenNode != 0 {
+			t.noteNode(c, index, r.latestSeenNode, o.Done)
 		}
 		return
 	}
-	order, ok := sequence(ev.Key)
+	order, ok := parseSequence(ev.Key)
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There { // the list that did not contain the previous node may have been out of date
-		r.older = append(r.older, r.key)
+	if r.key.MayExist { // the list that did not contain the previous node may have been out of date
+		r.olderKeys = append(r.olderKeys, r.key)
 	}
-	o.Key, o.Written = c.nodeKey(of, order), c.valueOf(of)
-	r.key.Number, r.key.There, r.order = o.Key, false, order
-	r.key.MayBeMade(o)
-	c.to.Add(o)
+	o.Key, o.Written = c.nodeKey(index, order), c.valueIdentity(index)
+	r.key.Number, r.key.MayExist, r.nodeNumber = o.Key, false, order
+	r.key.RecordCreate(o)
+	c.recorder.Add(o)
 }
 
 // noteNode handles a node that appeared in a response to another candidate. If a call without a
 // response may have created this node, noteNode records, once, that the node was created and that
 // it may be deleted when its session ends.
-func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
-	r := &c.of[of]
-	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
+func (t queueRecorder) noteNode(c *chronicle, index int, order, now int64) {
+	r := &c.candidates[index]
+	if r.latestSeenNode = order; r.key.UnansweredSince == 0 || order == r.latestRecordedNode || order == r.nodeNumber {
 		return
 	}
-	r.known = order
-	key := c.nodeKey(of, order)
-	c.to.Add(&history.Op{
-		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.valueOf(of), // #nosec G115 -- a count
-		Invoked: min(r.key.Unsure, now), Done: now,
+	r.latestRecordedNode = order
+	key := c.nodeKey(index, order)
+	c.recorder.Add(&history.Op{
+		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(index), Key: key, Written: c.valueIdentity(index), // #nosec G115 -- a count
+		Invoked: min(r.key.UnansweredSince, now), Done: now,
 	})
-	app.RecordPossibleDelete(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
+	app.RecordPossibleDelete(c.recorder, key, uint32(index), r.key.UnansweredSince, now) // #nosec G115 -- a count
 }
 
 // recordRemoval records the deletion of a node. If the node does not exist, the call's outcome is a
 // conflict.
-func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *history.Op) {
+func (t queueRecorder) recordRemoval(c *chronicle, index int, order int64, o *history.Op) {
 	if order == 0 {
 		return
 	}
-	o.Key = c.nodeKey(of, order)
+	o.Key = c.nodeKey(index, order)
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
 		o.Outcome = kv.Miss
 	}
-	if r := &c.of[of]; o.Answered() && order == r.order {
-		r.key.There, r.order = false, 0
+	if r := &c.candidates[index]; o.HasStoreData() && order == r.nodeNumber {
+		r.key.MayExist, r.nodeNumber = false, 0
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
 // recordAwait records a read that also sets a watch. It reads the node that precedes the
 // candidate's own node.
-func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
-	o.Key = c.nodeKey(of, order)
+func (t queueRecorder) recordAwait(c *chronicle, index int, order int64, ev *store.Event, o *history.Op) {
+	o.Key = c.nodeKey(index, order)
 	if o.Outcome == kv.OK {
-		if who, run, ok := ParseCandidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
-			t.noteNode(c, who, order, o.Done)
+		if owner, run, ok := ParseCandidate(ev.Value); ok && run == c.script.run && owner < len(c.candidates) {
+			t.noteNode(c, owner, order, o.Done)
 		}
-		o.Read, o.Mod = c.identity(ev.Value), ev.VersionRevision()
+		o.Read, o.ModRevision = c.identity(ev.Value), ev.VersionRevision()
 	}
-	c.to.Add(o)
-	c.beginWatcher(of, o.Key, 0, ev, o)
+	c.recorder.Add(o)
+	c.beginWatcher(index, o.Key, 0, ev, o)
 }
 
 // recordList records a listing of an office's nodes.
-func (t queueRecorder) recordList(c *chronicle, of int, o *history.Op) {
+func (t queueRecorder) recordList(c *chronicle, index int, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
 	s, h := c.script, c.script.recipe.(*ephemeralQueue).names
-	for i, who := range h.of {
-		if h.runs[i] == s.run && int(who) < len(c.of) {
-			t.noteNode(c, int(who), h.order[i], o.Done)
+	for i, owner := range h.owners {
+		if h.runs[i] == s.run && int(owner) < len(c.candidates) {
+			t.noteNode(c, int(owner), h.numbers[i], o.Done)
 		}
 	}
 	c.lists++
-	part := func(key, value uint64) {
+	addRead := func(key, value uint64) {
 		o.Key, o.Read = key, value
-		c.to.Add(o)
-		o.Joined = true
+		c.recorder.Add(o)
+		o.ContinuesPrevious = true
 	}
-	for i, who := range h.of {
-		if h.runs[i] != s.run || int(who) >= len(c.of) {
+	for i, owner := range h.owners {
+		if h.runs[i] != s.run || int(owner) >= len(c.candidates) {
 			continue
 		}
-		if r := &c.of[who]; r.order == h.order[i] {
-			r.list = c.lists
+		if r := &c.candidates[owner]; r.nodeNumber == h.numbers[i] {
+			r.latestList = c.lists
 		}
-		part(c.nodeKey(of, h.order[i]), c.valueOf(int(who)))
+		addRead(c.nodeKey(index, h.numbers[i]), c.valueIdentity(int(owner)))
 	}
-	first := of / s.Candidates * s.Candidates
-	for who := first; who < first+s.Candidates; who++ {
-		if r := &c.of[who]; r.key.There && r.order != 0 && r.list != c.lists {
-			part(r.key.Number, history.Absent)
+	first := index / s.Candidates * s.Candidates
+	for member := first; member < first+s.Candidates; member++ {
+		if r := &c.candidates[member]; r.key.MayExist && r.nodeNumber != 0 && r.latestList != c.lists {
+			addRead(r.key.Number, history.Absent)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type recordedLoad struct {
 func record(t *testing.T, app Application, way int) *recordedLoad {
 	r := &recordedLoad{scripted: newScripted(t, app, way)}
 	r.to = storetest.NewRecording(t)
-	r.c = r.Steps(&r.to.Recorder).(*chronicle)
+	r.c = r.NewKeyRecorder(&r.to.Recorder).(*chronicle)
 	return r
 }
 
@@ -33,10 +33,10 @@ func (r *recordedLoad) ended(of int, call Call, asks callState, ev store.Event) 
 }
 
 func (r *recordedLoad) endedAt(of int, call Call, asks callState, ev store.Event, from, to int64) []history.Op {
-	r.candidates[of].asks = asks
+	r.candidates[of].stateAtCall = asks
 	shape := &r.way.Shapes[call]
 	o := history.Op{Kind: shape.Kind, Consistency: shape.Level, Outcome: ev.Outcome, Session: uint32(of), Invoked: from, Done: to}
-	r.c.Ended(&engine.Completion{Phase: measure.Measured, Ref: reference(of, call), Expected: asks.lease, Event: &ev, Op: &o})
+	r.c.OperationEnded(&engine.Completion{Phase: measure.Measured, Ref: encodeReference(of, call), Expected: asks.lease, Event: &ev, Op: &o})
 	return r.to.Since()
 }
 
@@ -51,38 +51,38 @@ const of = 6
 // The calls in a race for a node are recorded as operations that the verifier supports.
 func TestRecordsARaceForANode(t *testing.T) {
 	r := record(t, Application{}, 0)
-	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 1), At: 50}
-	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50}), stood)
+	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 1), Revision: 50}
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{StoreRevision: 50}), stood)
 	refused := stood
-	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
-	gone := history.Op{Kind: kv.Delete, Session: of, Key: 1, At: 60}
-	storetest.CheckOps(t, "resigned", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60}), gone)
+	refused.Outcome, refused.Read = kv.Conflict, history.UnknownValue
+	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{}, store.Event{StoreRevision: 50, Outcome: kv.Conflict}), refused)
+	gone := history.Op{Kind: kv.Delete, Session: of, Key: 1, Revision: 60}
+	storetest.CheckOps(t, "resigned", r.ended(of, Resign, callState{wasLeader: true}, store.Event{StoreRevision: 60}), gone)
 	gone.Outcome = kv.Miss
-	storetest.CheckOps(t, "nothing to remove", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
-	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, At: 70, Mod: 65, Read: valueOf(5, 1)}
-	storetest.CheckOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
-	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
-	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
+	storetest.CheckOps(t, "nothing to remove", r.ended(of, Resign, callState{wasLeader: true}, store.Event{StoreRevision: 60, Outcome: kv.Conflict}), gone)
+	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, Revision: 70, ModRevision: 65, Read: valueOf(5, 1)}
+	storetest.CheckOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{StoreRevision: 70, ModRevision: 65, Value: r.name(5)}), read)
+	began := history.Op{Kind: kv.Watch, Watch: history.WatchStarted, Key: 1, Written: 1, Revision: 70, ContinuesPrevious: true}
+	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{}, store.Event{StoreRevision: 70, ModRevision: 65, Value: r.name(5)}), read, began)
 	// A response on the same session shows that the watch has delivered all earlier changes.
-	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
-	storetest.CheckOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
-	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
-	storetest.CheckOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
-	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
+	reached := history.Op{Kind: kv.Watch, Watch: history.ProgressReached, Key: 1, ModRevision: 80, Invoked: 200, Done: 200}
+	storetest.CheckOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{StoreRevision: 80}), reached)
+	r.c.WatchEvent(of, &store.Event{Type: store.WatchChange, Watcher: of, Key: []byte("/x"), Revision: 90, StoreRevision: 90}, 0, 0, 300)
+	storetest.CheckOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.KeyChanged, Key: 1, ModRevision: 90, Revision: 90, Invoked: 300, Done: 300})
+	if got := r.ended(of, Renew, callState{}, store.Event{StoreRevision: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
 	// The response to the candidate's own write does not show that the watch has delivered the
 	// event for this write.
-	r.ended(of, Await, callState{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
-	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
+	r.ended(of, Await, callState{}, store.Event{StoreRevision: 96, ModRevision: 65, Value: r.name(5)})
+	if got := r.ended(of, Stand, callState{}, store.Event{StoreRevision: 99}); len(got) != 2 || got[1].Watch != history.ProgressReached || got[1].ModRevision != 98 {
 		t.Errorf("recorded of a write: %+v", got)
 	}
-	r.Lost(of)
-	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 1 {
+	r.ConnectionLost(of)
+	if got := r.ended(of, Stand, callState{}, store.Event{StoreRevision: 99}); len(got) != 1 {
 		t.Errorf("recorded after the loss of the connection: %+v", got)
 	}
-	if got := r.c.identity([]byte("damaged")); got != foreign {
+	if got := r.c.identity([]byte("damaged")); got != foreignValue {
 		t.Errorf("a damaged value is %d", got)
 	}
 }
@@ -96,57 +96,57 @@ func TestRecordsSessionEnds(t *testing.T) {
 	}
 	standing := func() *recordedLoad {
 		r := record(t, Application{}, 0)
-		r.ended(of, Stand, callState{}, store.Event{At: 50})
+		r.ended(of, Stand, callState{}, store.Event{StoreRevision: 50})
 		return r
 	}
-	ref := reference(of, Stand)
+	ref := encodeReference(of, Stand)
 	r := standing()
-	r.c.MayEnd(ref, of, 100, 500)
-	r.c.MayEnd(ref, of, 100, 500)
+	r.c.KeyMayBeDeleted(ref, of, 100, 500)
+	r.c.KeyMayBeDeleted(ref, of, 100, 500)
 	storetest.CheckOps(t, "lost", r.to.Since(), gone(100, 500))
 	r = standing()
-	r.c.MayEnd(ref, of, 500, 500)
+	r.c.KeyMayBeDeleted(ref, of, 500, 500)
 	storetest.CheckOps(t, "closed", r.to.Since(), gone(500, 500))
 	r = standing()
 	r.candidates[of].dead = true
-	r.c.MayEnd(ref, of, 500, 500)
+	r.c.KeyMayBeDeleted(ref, of, 500, 500)
 	storetest.CheckOps(t, "dead", r.to.Since(), gone(100, 500))
 	r = standing()
-	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
-	r.c.MayEnd(ref, of, 100, 500)
+	r.ended(of, Resign, callState{wasLeader: true}, store.Event{StoreRevision: 60})
+	r.c.KeyMayBeDeleted(ref, of, 100, 500)
 	storetest.CheckOps(t, "resigned", r.to.Since())
 	// If the response confirms that a session was closed, the node that existed at that time was
 	// deleted.
-	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
+	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, Revision: 90, ModRevision: 50}
 	ended := end
 	ended.Key, ended.Written = 1, valueOf(of, 1)
 	closed := func(made int64) []history.Op {
 		o := end
-		o.Mod = made
+		o.ModRevision = made
 		r.c.SessionEnded(ref, &o)
 		return r.to.Since()
 	}
 	r = standing()
 	storetest.CheckOps(t, "closed with a response", closed(50), ended)
 	storetest.CheckOps(t, "closed after another node", closed(40))
-	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
+	r.ended(of, Resign, callState{wasLeader: true}, store.Event{StoreRevision: 60})
 	storetest.CheckOps(t, "resigned, and closed", closed(50))
 	r = standing()
-	r.Expired(of)
+	r.SessionExpired(of)
 	storetest.CheckOps(t, "expired", r.to.Since(), gone(100, 200))
 	// The store may still execute a create that has no response.
 	r = record(t, Application{}, 0)
 	r.ended(of, Stand, callState{}, store.Event{Outcome: kv.TimedOut})
-	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
-	r.c.MayEnd(ref, of, 100, 500)
+	r.ended(of, Resign, callState{wasLeader: true}, store.Event{StoreRevision: 60})
+	r.c.KeyMayBeDeleted(ref, of, 100, 500)
 	storetest.CheckOps(t, "possibly created", r.to.Since(), gone(100, 500))
 	// A node from an earlier run is deleted when the session of that run ends. This load does not
 	// know when that happens.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
-		r.Lost(of)
-		got := r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
-		if len(got) != 3-i || got[1-i].Read != foreign || got[0].Indefinite() != (i == 0) {
+		r.ConnectionLost(of)
+		got := r.ended(of, Await, callState{}, store.Event{StoreRevision: 70, ModRevision: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
+		if len(got) != 3-i || got[1-i].Read != foreignValue || got[0].Indefinite() != (i == 0) {
 			t.Errorf("recorded of an earlier run's node: %+v", got)
 		}
 	}
@@ -162,20 +162,20 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 		r.setNodeKey(c, r.source.run, order)
 		return r.key
 	}
-	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50, Key: made(of, 8)}),
-		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: valueOf(of, 1), At: 50})
-	r.ended(7, Stand, callState{}, store.Event{At: 51, Key: made(7, 9)})
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{StoreRevision: 50, Key: made(of, 8)}),
+		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: valueOf(of, 1), Revision: 50})
+	r.ended(7, Stand, callState{}, store.Event{StoreRevision: 51, Key: made(7, 9)})
 	list := func(of ...int64) []history.Op {
 		h := r.recipe.(*ephemeralQueue).names
 		h.Begin(0)
 		for i := 0; i < len(of); i += 2 {
 			h.Add(0, made(int(of[i]), of[i+1])[len("p/e000001/"):], nil, 0)
 		}
-		return r.ended(7, Look, callState{}, store.Event{At: 60})
+		return r.ended(7, Look, callState{}, store.Event{StoreRevision: 60})
 	}
-	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: valueOf(7, 1), At: 60}
+	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: valueOf(7, 1), Revision: 60}
 	second := part
-	second.Key, second.Read, second.Joined = key(8), history.Absent, true
+	second.Key, second.Read, second.ContinuesPrevious = key(8), history.Absent, true
 	storetest.CheckOps(t, "a list without one", list(7, 9), part, second)
 	if got := r.ended(5, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
 		t.Errorf("recorded of a node without a number: %+v", got)
@@ -194,18 +194,18 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	}
 	// If an outdated list does not contain a candidate's node, the candidate creates a second node.
 	// Both nodes are deleted when the session ends.
-	r.ended(of, Stand, callState{}, store.Event{At: 80, Key: made(of, 20)})
-	r.c.MayEnd(reference(of, Stand), of, 100, 500)
+	r.ended(of, Stand, callState{}, store.Event{StoreRevision: 80, Key: made(of, 20)})
+	r.c.KeyMayBeDeleted(encodeReference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
 		t.Errorf("recorded of two nodes: %+v", got)
 	}
-	r.c.MayEnd(reference(of, Stand), of, 100, 600)
+	r.c.KeyMayBeDeleted(encodeReference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
-		r.c.SessionEnded(reference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
-		storetest.CheckOps(t, "closed with a response", r.to.Since(), timed(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: valueOf(of, 1), At: 90, Mod: made}, 600, 700))
+		r.c.SessionEnded(encodeReference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, Revision: 90, ModRevision: made})
+		storetest.CheckOps(t, "closed with a response", r.to.Since(), timed(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: valueOf(of, 1), Revision: 90, ModRevision: made}, 600, 700))
 	}
-	storetest.CheckOps(t, "a removal", r.ended(of, Drop, callState{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
-		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
+	storetest.CheckOps(t, "a removal", r.ended(of, Drop, callState{precedingNumber: 8}, store.Event{StoreRevision: 90, Outcome: kv.Conflict}),
+		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), Revision: 90}, 100, 700))
 }
 
 // A key that is bound to a lease may have been deleted at any time since the earliest end of the
@@ -213,53 +213,53 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 func TestRecordsElectionsByLeases(t *testing.T) {
 	const lease = of + 1 // the initial lease that the script gives to the candidate `of`
 	r := record(t, Application{Queue: true}, 1)
-	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), At: 50}
-	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
-	stood.Outcome, stood.Mod, stood.Read = kv.Conflict, 45, valueOf(of, 1)
-	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
-	storetest.CheckOps(t, "looked", r.ended(of, Look, callState{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
-		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: valueOf(5, 1)})
-	storetest.CheckOps(t, "no candidate before", r.ended(of, Look, callState{own: 50}, store.Event{At: 60}))
-	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{before: 6, from: 60}, store.Event{At: 61}),
-		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
-	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
-	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
+	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), Revision: 50}
+	storetest.CheckOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{StoreRevision: 50}), stood)
+	stood.Outcome, stood.ModRevision, stood.Read = kv.Conflict, 45, valueOf(of, 1)
+	storetest.CheckOps(t, "refused", r.ended(of, Stand, callState{lease: lease}, store.Event{StoreRevision: 50, Outcome: kv.Conflict, ModRevision: 45, Value: r.name(of)}), stood)
+	storetest.CheckOps(t, "looked", r.ended(of, Look, callState{ownNumber: 50}, store.Event{StoreRevision: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
+		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, Revision: 60, ModRevision: 44, Read: valueOf(5, 1)})
+	storetest.CheckOps(t, "no candidate before", r.ended(of, Look, callState{ownNumber: 50}, store.Event{StoreRevision: 60}))
+	storetest.CheckOps(t, "waits", r.ended(of, Await, callState{precedingNumber: 6, watchStart: 60}, store.Event{StoreRevision: 61}),
+		history.Op{Kind: kv.Watch, Watch: history.WatchStarted, Key: 5, Written: 1, ModRevision: 60, Revision: 61})
+	r.c.WatchEvent(of, &store.Event{Type: store.WatchChange, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, StoreRevision: 90}, 0, 0, 300)
+	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongResponse {
 		t.Errorf("recorded of another key's event: %+v", got)
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
-	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, Mod: 60, At: 70}
-	storetest.CheckOps(t, "renewed", r.ended(of, Renew, callState{lease: lease}, store.Event{At: 70, Count: 60}), timed(alive, 100, 300))
-	until := 100 + r.life
-	later := r.endedAt(7, Look, callState{}, store.Event{At: 99}, until+1, until+2)
+	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, ModRevision: 60, Revision: 70}
+	storetest.CheckOps(t, "renewed", r.ended(of, Renew, callState{lease: lease}, store.Event{StoreRevision: 70, Count: 60}), timed(alive, 100, 300))
+	until := 100 + r.sessionTTL
+	later := r.endedAt(7, Look, callState{}, store.Event{StoreRevision: 99}, until+1, until+2)
 	gone.Invoked, gone.Done = until, until+2
 	storetest.CheckOps(t, "its lease may have ended", later, gone)
-	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
-	storetest.CheckOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
+	alive.Outcome, alive.ModRevision, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
+	storetest.CheckOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{StoreRevision: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
 	// The revision at which the lease ended is unknown, but is lower than the revision of a lease
 	// that was requested afterwards. A key with a new lease has a different name, and may be
 	// deleted after the load.
 	r.leases[of] = 77
-	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
-	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
-	storetest.CheckOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{At: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
-	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.CandidateCount()) {
+	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, Revision: 80}
+	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, ModRevision: r.sessionTTL / 1e9, Revision: 80}
+	storetest.CheckOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{StoreRevision: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
+	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{StoreRevision: 82}); len(got) != 1 || got[0].Key != uint64(r.CandidateCount()) {
 		t.Errorf("recorded of another lease: %+v", got)
 	}
-	r.c.Closed(until + 9)
+	r.c.LoadEnded(until + 9)
 	gone.Key, gone.Invoked, gone.Done = uint64(r.CandidateCount()), until+9, until+9
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("recorded at the end: %+v", got)
 	}
 	// If a lease was requested before the previous lease was found to have ended, the response does
 	// not show that the previous key was deleted.
-	r.ended(5, Stand, callState{lease: of}, store.Event{At: 83})
-	r.endedAt(5, Renew, callState{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
+	r.ended(5, Stand, callState{lease: of}, store.Event{StoreRevision: 83})
+	r.endedAt(5, Renew, callState{lease: of}, store.Event{StoreRevision: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
-	if got := r.endedAt(5, Renew, callState{}, store.Event{At: 85, Count: 78}, 199, 201); len(got) != 1 {
+	if got := r.endedAt(5, Renew, callState{}, store.Event{StoreRevision: 85, Count: 78}, 199, 201); len(got) != 1 {
 		t.Errorf("recorded of a lease requested before the previous one was found gone: %+v", got)
 	}
-	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
-	storetest.CheckOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), timed(removed, until+10, until+11))
+	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, Revision: 90, Expected: 45}
+	storetest.CheckOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, ownNumber: 45}, store.Event{StoreRevision: 90}, until+10, until+11), timed(removed, until+10, until+11))
 }
 
 func timed(o history.Op, from, to int64) history.Op {
@@ -272,22 +272,22 @@ func timed(o history.Op, from, to int64) history.Op {
 func TestRecordsHolds(t *testing.T) {
 	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
-		r.candidates[c].own, r.offices[1].leader = created, int32(c)
-		return r.ended(c, Stand, callState{lease: int64(c) + 1}, store.Event{At: created})
+		r.candidates[c].ownNumber, r.offices[1].leader = created, int32(c)
+		return r.ended(c, Stand, callState{lease: int64(c) + 1}, store.Event{StoreRevision: created})
 	}
-	grant := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: of + 1, Mod: 50}
+	grant := history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Session: of, Key: 1, Written: of + 1, ModRevision: 50}
 	got := stand(of, 50)
 	storetest.CheckOps(t, "leads", got[1:], grant)
 	if got = stand(of, 50); len(got) != 1 {
 		t.Errorf("it leads already: %+v", got)
 	}
-	r.over = of
+	r.replacedLeader = of
 	got = stand(7, 60)
 	freed := grant
-	freed.Lock = history.Released
+	freed.LockChange = history.Released
 	storetest.CheckOps(t, "another leads", got[1:],
-		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, timed(freed, 201, 201))
-	if got = r.ended(7, Resign, callState{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
+		history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Session: 7, Key: 1, Written: 8, ModRevision: 60}, timed(freed, 201, 201))
+	if got = r.ended(7, Resign, callState{lease: 8, ownNumber: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].LockChange != history.Released || got[0].ModRevision != 60 {
 		t.Errorf("recorded of a resignation without a response: %+v", got)
 	}
 }
@@ -296,26 +296,26 @@ func TestRecordsHolds(t *testing.T) {
 // write only while a session holds the lock.
 func TestRecordsSessionLocks(t *testing.T) {
 	r := record(t, Application{}, 2)
-	r.keepLease(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
-	r.c.of[of].lease.ID = r.leases[of]
+	r.storeLease(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
+	r.c.candidates[of].lease.ID = r.leases[of]
 	lease := uint64(r.leases[of])
 	written := func(which uint32) []byte { return AppendCandidate(nil, of, r.source.run+which) }
-	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 3), Expected: history.AnyMod}
-	storetest.CheckOps(t, "acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{}), wrote)
+	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 3), Expected: history.UnknownRevision}
+	storetest.CheckOps(t, "acquired", r.ended(of, Stand, callState{nameNumber: 3}, store.Event{}), wrote)
 	refused := wrote
-	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.CheckOps(t, "not acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
+	refused.Outcome, refused.Read = kv.Conflict, history.UnknownValue
+	storetest.CheckOps(t, "not acquired", r.ended(of, Stand, callState{nameNumber: 3}, store.Event{Outcome: kv.Conflict}), refused)
 	r.offices[1].leader = of
-	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: valueOf(of, 3)}
-	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: lease, Mod: 2}
-	held := store.Event{Revision: 40, Value: written(3), Before: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"), BeforeRevision: 2}
+	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, ModRevision: 40, Read: valueOf(of, 3)}
+	hold := history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Session: of, Key: 1, Written: lease, ModRevision: 2}
+	held := store.Event{Revision: 40, Value: written(3), PreviousValue: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"), PreviousRevision: 2}
 	storetest.CheckOps(t, "its own", r.ended(of, Look, callState{}, held), read, hold)
-	wrote.Written, hold.Lock = valueOf(of, 4), history.Released
-	storetest.CheckOps(t, "released", r.ended(of, Resign, callState{wrote: 4}, store.Event{}), hold, wrote)
-	read.Mod, read.Read = 0, valueOf(of, 4)
+	wrote.Written, hold.LockChange = valueOf(of, 4), history.Released
+	storetest.CheckOps(t, "released", r.ended(of, Resign, callState{nameNumber: 4}, store.Event{}), hold, wrote)
+	read.ModRevision, read.Read = 0, valueOf(of, 4)
 	storetest.CheckOps(t, "without a holder", r.ended(of, Look, callState{}, store.Event{Revision: 50, Value: written(4)}), read)
 	// A release without a response may end a later hold.
-	r.ended(of, Resign, callState{wrote: 5}, store.Event{Outcome: kv.TimedOut})
+	r.ended(of, Resign, callState{nameNumber: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, callState{}, held); len(got) != 1 {
 		t.Errorf("recorded of a hold that may end: %+v", got)
 	}
@@ -323,19 +323,19 @@ func TestRecordsSessionLocks(t *testing.T) {
 	key := r.AppendKey(nil, 1)
 	tellIt := func(holder []byte) []history.Op {
 		r.to.Since()
-		r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: key, Revision: 60, Version: 1, Value: written(6), Before: holder}, 0, 0, 300)
+		r.c.WatchEvent(of, &store.Event{Type: store.WatchChange, Watcher: of, Key: key, Revision: 60, Version: 1, Value: written(6), PreviousValue: holder}, 0, 0, 300)
 		return r.to.Since()
 	}
 	if got := tellIt(nil); len(got) > 0 {
 		t.Errorf("recorded of a lock without a holder: %+v", got)
 	}
-	storetest.CheckOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
+	storetest.CheckOps(t, "told", tellIt(held.PreviousValue), history.Op{Kind: kv.Watch, Watch: history.KeyChanged, Key: 1, ModRevision: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
 
 // When the keys are read after the load, the values that this run wrote are recognized.
 func TestKeepsTheRunNumber(t *testing.T) {
 	r := record(t, Application{}, 0)
-	kept := r.Kept()
+	kept := r.PreloadResults()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
 		t.Errorf("the script keeps %d", got)
 	}
@@ -363,13 +363,13 @@ func TestReadsAQueueOfNodesBack(t *testing.T) {
 		}
 	}
 	read := func(tag uint32, office uint64, outcome kv.Outcome) []history.Op {
-		o := history.Op{Kind: kv.Range, Consistency: kv.Local, Outcome: outcome, Final: true, At: 90, Invoked: 100, Done: 200}
+		o := history.Op{Kind: kv.Range, Consistency: kv.Local, Outcome: outcome, Final: true, Revision: 90, Invoked: 100, Done: 200}
 		r.c.Read(office, &store.Event{Tag: tag, Outcome: outcome}, &o)
 		return r.to.Since()
 	}
-	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: valueOf(of, 1), At: 90}
+	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: valueOf(of, 1), Revision: 90}
 	second := first
-	second.Key, second.Read, second.Joined = 1<<nodeShift|12, valueOf(7, 1), true
+	second.Key, second.Read, second.ContinuesPrevious = 1<<nodeShift|12, valueOf(7, 1), true
 	storetest.CheckOps(t, "two are there", read(0, 1, kv.OK), first, second)
 	storetest.CheckOps(t, "one of an earlier run", read(1, 0, kv.OK))
 	storetest.CheckOps(t, "there is no office", read(0, 1, kv.Miss))

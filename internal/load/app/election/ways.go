@@ -13,15 +13,15 @@ import (
 type Config struct {
 	Offices, Candidates int // number of offices, and number of candidates for each office
 	Tenure              time.Duration
-	Storm               int           // number of offices whose leaders die at the same time
+	LeaderFailures      int           // number of offices whose leaders die at the same time
 	TTL                 time.Duration // TTL of sessions and leases; 0 means the way's default
 	Seed                uint64
 }
 
-// ConfigOf returns the configuration that settings describe.
-func ConfigOf(s application.Settings, seed uint64) Config {
+// NewConfig returns the configuration that settings describe.
+func NewConfig(s application.Settings, seed uint64) Config {
 	return Config{
-		Offices: s.Int(electionsKey), Candidates: s.Int(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Int(stormKey), TTL: s.Span(ttlKey), Seed: seed,
+		Offices: s.Int(electionsKey), Candidates: s.Int(candidatesKey), Tenure: s.Duration(tenureKey), LeaderFailures: s.Int(failoversKey), TTL: s.Duration(ttlKey), Seed: seed,
 	}
 }
 
@@ -32,7 +32,7 @@ func (c *Config) CandidateCount() int { return c.Offices * c.Candidates }
 // the candidates. If candidates wait on a second connection (Way.Watches), the second connections
 // follow in the same order.
 func (c *Config) Connections(w *Way) int {
-	if w.Watches {
+	if w.WatchesSeparately {
 		return 2 * c.CandidateCount()
 	}
 	return c.CandidateCount()
@@ -57,28 +57,28 @@ type Way struct {
 	application.Way
 	Recipe Recipe
 	Shapes [NumCalls]app.Shape
-	// PerHandover returns the number of calls of each kind in the handover of an office that has
+	// CallsPerHandover returns the number of calls of each kind in the handover of an office that has
 	// the given number of candidates.
-	PerHandover func(candidates float64) [NumCalls]float64
-	// Lives is the default time after which a candidate's session or lease expires if it is not
+	CallsPerHandover func(candidates float64) [NumCalls]float64
+	// DefaultTTL is the default time after which a candidate's session or lease expires if it is not
 	// renewed. Beats is the number of renewals during that time. Both are the defaults of the
 	// store's own client.
-	Lives time.Duration
-	Beats int
-	// Connected is set if each session belongs to a connection. The connections themselves keep
+	DefaultTTL     time.Duration
+	RenewalsPerTTL int
+	// SessionPerConnection is set if each session belongs to a connection. The connections themselves keep
 	// their sessions alive, unless leaders die or a TTL is set (see KeepAlive).
-	Connected bool
-	// Vacancy returns the longest time for which an office has no leader after the dead leader's
+	SessionPerConnection bool
+	// MaxVacancy returns the longest time for which an office has no leader after the dead leader's
 	// session could have expired, if the store is correct and not busy.
-	Vacancy func(lives time.Duration) time.Duration
-	// Alone is how long a member that is cut off from the other members continues to respond to
+	MaxVacancy func(ttl time.Duration) time.Duration
+	// IsolatedReplyTime is how long a member that is cut off from the other members continues to respond to
 	// keep-alives before it drops its clients. The other members do not learn of these keep-alives.
-	Alone time.Duration
-	// Pause is how long a candidate waits after a call failed. It also waits for this time if it
+	IsolatedReplyTime time.Duration
+	// RetryPause is how long a candidate waits after a call failed. It also waits for this time if it
 	// failed to acquire a lock that had no holder.
-	Pause time.Duration
-	// Watches is set if candidates wait on a second connection.
-	Watches bool
+	RetryPause time.Duration
+	// WatchesSeparately is set if candidates wait on a second connection.
+	WatchesSeparately bool
 }
 
 // Recipe identifies the kinds of keys and calls that an election uses.
@@ -95,7 +95,7 @@ const (
 
 // Rates returns the mean number of calls of each kind per second.
 func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
-	per := w.PerHandover(float64(c.Candidates))
+	per := w.CallsPerHandover(float64(c.Candidates))
 	for i := range rates {
 		rates[i] = per[i] * float64(c.Offices) / c.Tenure.Seconds()
 	}
@@ -105,80 +105,80 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 	return rates
 }
 
-func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
+func (w *Way) sessionTTL(c *Config) time.Duration { return cmp.Or(c.TTL, w.DefaultTTL) }
 
 // KeepAlive returns the TTL of a candidate's session or lease, and the interval between renewals.
 // Both are 0 if the connection itself keeps the session alive. It does so only if no TTL is set and
 // no leader dies, because a dead leader must stop renewing.
-func (w *Way) KeepAlive(c *Config) (lives, every time.Duration) {
-	if w.Connected && c.Storm == 0 && c.TTL == 0 {
+func (w *Way) KeepAlive(c *Config) (ttl, interval time.Duration) {
+	if w.SessionPerConnection && c.LeaderFailures == 0 && c.TTL == 0 {
 		return 0, 0
 	}
-	lives = w.lives(c)
-	return lives, lives / time.Duration(w.Beats)
+	ttl = w.sessionTTL(c)
+	return ttl, ttl / time.Duration(w.RenewalsPerTTL)
 }
 
-// leaseLives is the TTL of the session that etcd's package concurrency requests. A server looks for
-// expired leases every leaseStep.
+// leaseTTL is the TTL of the session that etcd's package concurrency requests. A server looks for
+// expired leases every leaseExpiryInterval.
 const (
-	leaseLives = 60 * time.Second
-	leaseStep  = 500 * time.Millisecond
+	leaseTTL            = 60 * time.Second
+	leaseExpiryInterval = 500 * time.Millisecond
 )
 
-// nodeLives is the session timeout that a load's connection requests (internal/store/zookeeper). A
-// server looks for expired sessions every nodeStep. A member that is cut off continues to respond
-// for nodeAlone: for five steps (syncLimit), plus the half step after which a member reports its
+// nodeSessionTTL is the session timeout that a load's connection requests (internal/store/zookeeper). A
+// server looks for expired sessions every nodeExpiryInterval. A member that is cut off continues to respond
+// for nodeIsolatedReplyTime: for five steps (syncLimit), plus the half step after which a member reports its
 // sessions to the leader.
 const (
-	nodeLives = 30 * time.Second
-	nodeStep  = 2 * time.Second
-	nodeAlone = 5*nodeStep + nodeStep/2
+	nodeSessionTTL        = 30 * time.Second
+	nodeExpiryInterval    = 2 * time.Second
+	nodeIsolatedReplyTime = 5*nodeExpiryInterval + nodeExpiryInterval/2
 )
 
-// sessionLives and lockRetry are taken from Consul's client (api/lock.go). sessionLives is the TTL
+// lockSessionTTL and lockRetry are taken from Consul's client (api/lock.go). lockSessionTTL is the TTL
 // of a lock's session. lockRetry is the pause after a failed attempt to acquire a lock that has no
 // holder. A server ends a session after at most twice its TTL. After that, no client can acquire the
 // session's locks for lockDelay.
 const (
-	sessionLives = 15 * time.Second
-	lockRetry    = 5 * time.Second
-	lockDelay    = 15 * time.Second
+	lockSessionTTL = 15 * time.Second
+	lockRetry      = 5 * time.Second
+	lockDelay      = 15 * time.Second
 )
 
-func nodeVacancy(time.Duration) time.Duration { return nodeStep }
+func nodeVacancy(time.Duration) time.Duration { return nodeExpiryInterval }
 
-func leaseVacancy(time.Duration) time.Duration { return leaseStep }
+func leaseVacancy(time.Duration) time.Duration { return leaseExpiryInterval }
 
-func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
+func lockVacancy(ttl time.Duration) time.Duration { return ttl + lockDelay + lockRetry }
 
-// onNodes returns a way that uses keys bound to a connection's session.
-func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
+// newNodeWay returns a way that uses keys bound to a connection's session.
+func newNodeWay(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
 			Name:       name,
 			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.SessionNodes},
 		},
-		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy, Alone: nodeAlone,
+		Recipe: r, RetryPause: time.Second, DefaultTTL: nodeSessionTTL, RenewalsPerTTL: 3, SessionPerConnection: true, MaxVacancy: nodeVacancy, IsolatedReplyTime: nodeIsolatedReplyTime,
 		Shapes: [NumCalls]app.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  stand, Look: look, Await: await,
 			Drop:  {Name: "remove the node of a failed call", Kind: kv.Delete},
 			Renew: {Name: "ping the session", Kind: kv.KeepAlive},
 		},
-		PerHandover: per,
+		CallsPerHandover: per,
 	}
 }
 
-// onLeases returns a way for stores with leases, transactions and watchers.
-func onLeases(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
+// newLeaseWay returns a way for stores with leases, transactions and watchers.
+func newLeaseWay(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
 			Name:       name,
 			Operations: []application.Operation{{Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
 		},
-		Recipe: r, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
+		Recipe: r, RetryPause: time.Second, DefaultTTL: leaseTTL, RenewalsPerTTL: 3, MaxVacancy: leaseVacancy,
 		Shapes: [NumCalls]app.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  {Name: stand, Kind: kv.CAS},
@@ -187,21 +187,21 @@ func onLeases(name string, r Recipe, stand, look, await string, per func(float64
 			Drop:   {Name: "end the watcher", Kind: kv.Watch},
 			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
 		},
-		PerHandover: per,
+		CallsPerHandover: per,
 	}
 }
 
 // raceWays and queueWays hold each application's ways. The preferred way comes first.
 var (
 	raceWays = []Way{
-		onNodes(
+		newNodeWay(
 			"an ephemeral node and one-shot watches", EphemeralRace,
 			app.Shape{Name: "race for the office", Kind: kv.Ephemeral},
 			app.Shape{Name: "look", Kind: kv.Get, Level: kv.Local},
 			app.Shape{Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
 			func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
 		),
-		onLeases(
+		newLeaseWay(
 			"a key with a lease, created by a transaction if it does not exist, and watchers", LeaseRace,
 			"race for the office", "look", "watch the leader",
 			func(n float64) [NumCalls]float64 {
@@ -214,7 +214,7 @@ var (
 				Operations: []application.Operation{{Kind: kv.Watch}},
 				Features:   []kv.Feature{kv.SessionLocks},
 			},
-			Recipe: SessionRace, Lives: sessionLives, Beats: 2, Vacancy: lockVacancy, Pause: lockRetry, Watches: true,
+			Recipe: SessionRace, DefaultTTL: lockSessionTTL, RenewalsPerTTL: 2, MaxVacancy: lockVacancy, RetryPause: lockRetry, WatchesSeparately: true,
 			Shapes: [NumCalls]app.Shape{
 				Resign: {Name: "release", Kind: kv.CAS},
 				Stand:  {Name: "acquire", Kind: kv.CAS},
@@ -223,18 +223,18 @@ var (
 				Drop:   {Name: "end the wait", Kind: kv.Watch},
 				Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
 			},
-			PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
+			CallsPerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
 		},
 	}
 	queueWays = []Way{
-		onNodes(
+		newNodeWay(
 			"numbered ephemeral nodes and one-shot watches", EphemeralQueue,
 			app.Shape{Name: "join the queue", Kind: kv.Ephemeral},
 			app.Shape{Name: "list the queue", Kind: kv.Range, Level: kv.Local},
 			app.Shape{Name: "watch the previous candidate", Kind: kv.Get, Level: kv.Local},
 			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
 		),
-		onLeases(
+		newLeaseWay(
 			"keys with leases, ordered by when they were created, and watchers", LeaseQueue,
 			"campaign", "find the previous candidate", "watch the previous candidate",
 			func(float64) [NumCalls]float64 {
@@ -249,6 +249,6 @@ const (
 	electionsKey  = "elections"
 	candidatesKey = "candidates"
 	tenureKey     = "tenure"
-	stormKey      = "failovers"
+	failoversKey  = "failovers"
 	ttlKey        = "ttl"
 )

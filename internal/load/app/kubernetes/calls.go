@@ -99,22 +99,22 @@ func (c Call) Resource() Resource {
 // These constants are the intervals of periodic calls. docs/explanation/applications.md gives the
 // source of each value.
 const (
-	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
-	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
-	electionRetry   = 2 * time.Second  // scheduler and controller manager, retry-period
-	identityRenewal = 10 * time.Second // lease of the API server itself
-	masterRenewal   = 10 * time.Second // DefaultEndpointReconcilerInterval
-	countEvery      = time.Minute      // resourceCountPollPeriod
-	statusEvery     = 30 * time.Second // etcd-db-metric-poll-interval
-	readinessEvery  = time.Second      // kubeadm's probes of the API server
-	livenessEvery   = 10 * time.Second
-	compactEvery    = 5 * time.Minute // etcd-compaction-interval
-	leaseReuse      = time.Minute     // how long new events use the same lease
-	leaseObjects    = 1000            // maximum number of events that share a lease
-	oneListEvery    = time.Second     // assumed: lists that must be as recent as the store
-	listEvery       = 5 * time.Minute // assumed: lists of all pods that bypass the cache
-	listPage        = 500             // client-go's default limit
-	betweenPages    = 50 * time.Millisecond
+	leaseRenewal      = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
+	nodeStatus        = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
+	electionRetry     = 2 * time.Second  // scheduler and controller manager, retry-period
+	identityRenewal   = 10 * time.Second // lease of the API server itself
+	masterRenewal     = 10 * time.Second // DefaultEndpointReconcilerInterval
+	countEvery        = time.Minute      // resourceCountPollPeriod
+	statusEvery       = 30 * time.Second // etcd-db-metric-poll-interval
+	readinessEvery    = time.Second      // kubeadm's probes of the API server
+	livenessEvery     = 10 * time.Second
+	compactEvery      = 5 * time.Minute // etcd-compaction-interval
+	leaseReuse        = time.Minute     // how long new events use the same lease
+	leaseObjects      = 1000            // maximum number of events that share a lease
+	smallListInterval = time.Second     // assumed: lists that must be as recent as the store
+	listEvery         = 5 * time.Minute // assumed: lists of all pods that bypass the cache
+	listPage          = 500             // client-go's default limit
+	pageDelay         = 50 * time.Millisecond
 
 	// EventTTL is the TTL of the leases for events, in seconds. It is event-ttl plus the time for
 	// which new events use the same lease.
@@ -126,20 +126,20 @@ const (
 	ListLimit = listPage
 )
 
-// elected is the number of components that renew a lease to remain leader.
-const elected = 2
+// electedComponents is the number of components that renew a lease to remain leader.
+const electedComponents = 2
 
 // step is one of the calls in the life cycle of a pod.
 type step struct {
-	after time.Duration // since the start of the pod's creation or removal
+	delay time.Duration // since the start of the pod's creation or removal
 	call  Call
 }
 
-// created lists the calls from the creation of a pod until it runs. The ReplicaSet controller
+// createSteps lists the calls from the creation of a pod until it runs. The ReplicaSet controller
 // creates the pod, and the scheduler binds it to a node. The kubelet of that node reports the state
 // of the pod's containers twice, and reads the pod before each report. The components also write
 // four events, and update the endpoints and the ReplicaSet. The delays are assumptions.
-var created = []step{
+var createSteps = []step{
 	{0, CreatePod},
 	{20 * time.Millisecond, UpdatePod}, // binding
 	{25 * time.Millisecond, CreateEvent},
@@ -156,9 +156,9 @@ var created = []step{
 	{1650 * time.Millisecond, UpdateReplicaSet},
 }
 
-// removed lists the calls for the removal of a pod. First the pod is marked as being deleted. Then
+// removeSteps lists the calls for the removal of a pod. First the pod is marked as being deleted. Then
 // its kubelet stops it and reports this. Finally the pod is deleted.
-var removed = []step{
+var removeSteps = []step{
 	{0, UpdatePod}, // deletionTimestamp
 	{30 * time.Millisecond, CreateEvent},
 	{50 * time.Millisecond, UpdateEndpointSlice},
@@ -172,12 +172,12 @@ var removed = []step{
 // masterCalls lists the calls with which an API server renews its entry in the list of API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// longestLife is at least as long as the calls in created, and as long as the calls in removed.
-const longestLife = 2 * time.Second
+// maxStepsDuration is at least as long as the calls in created, and as long as the calls in removed.
+const maxStepsDuration = 2 * time.Second
 
-// perPod returns the number of calls of a given kind for each pod that is created and removed.
-func perPod(c Call) (n float64) {
-	for _, life := range [][]step{created, removed} {
+// callsPerPod returns the number of calls of a given kind for each pod that is created and removed.
+func callsPerPod(c Call) (n float64) {
+	for _, life := range [][]step{createSteps, removeSteps} {
 		for _, s := range life {
 			if s.call == c {
 				n++
@@ -192,14 +192,14 @@ func perPod(c Call) (n float64) {
 func (c *Config) Rates() (r [NumCalls]float64) {
 	nodes := float64(c.Nodes)
 	for call := range NumCalls {
-		r[call] = c.Churn * perPod(call)
+		r[call] = c.Churn * callsPerPod(call)
 	}
-	r[UpdateLease] += nodes/leaseRenewal.Seconds() + elected/electionRetry.Seconds() + 1/identityRenewal.Seconds()
+	r[UpdateLease] += nodes/leaseRenewal.Seconds() + electedComponents/electionRetry.Seconds() + 1/identityRenewal.Seconds()
 	r[UpdateNode] += nodes / nodeStatus.Seconds()
-	r[Count] = float64(len(counted())) / countEvery.Seconds()
+	r[Count] = float64(len(countedPaths())) / countEvery.Seconds()
 	r[Health] = 1/readinessEvery.Seconds() + 1/livenessEvery.Seconds()
 	r[Status] = 1 / statusEvery.Seconds()
-	r[ListOne] = 1 / oneListEvery.Seconds()
+	r[ListOne] = 1 / smallListInterval.Seconds()
 	r[ListPods] = float64(pages(c.pods(), listPage)) / c.listEvery().Seconds()
 	r[ListKeys] = 1 / c.listEvery().Seconds()
 	for _, call := range masterCalls {
@@ -219,14 +219,14 @@ func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
 // InitialObjects returns the number of objects that exist when the load begins.
 func (c *Config) InitialObjects() (n uint64) {
 	s := NewSchedule(Config{Nodes: c.Nodes, PodsPerNode: c.PodsPerNode}, 0)
-	for _, there := range s.Before {
-		n += uint64(there)
+	for _, count := range s.Before {
+		n += uint64(count)
 	}
 	return n
 }
 
-// MeanValue returns the mean size of the values that the load writes, in bytes.
-func (c *Config) MeanValue() int {
+// MeanValueSize returns the mean size of the values that the load writes, in bytes.
+func (c *Config) MeanValueSize() int {
 	bytes, writes := 0.0, 0.0
 	for call, rate := range c.Rates() {
 		if r := Call(call).Resource(); r != NumResources && shapes[call].Kind == kv.CAS && Call(call) != DeletePod {

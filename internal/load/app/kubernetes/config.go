@@ -20,8 +20,8 @@ type Config struct {
 	Uncompacted bool
 }
 
-// ConfigOf returns the configuration with the given settings and seed.
-func ConfigOf(s application.Settings, seed uint64) Config {
+// NewConfig returns the configuration with the given settings and seed.
+func NewConfig(s application.Settings, seed uint64) Config {
 	return Config{Nodes: s.Int(nodesKey), PodsPerNode: s.Int(podsKey), Churn: s[churnKey], Seed: seed}
 }
 

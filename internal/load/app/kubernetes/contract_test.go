@@ -35,10 +35,10 @@ func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: etcd's test of its contract is compiled")
 	}
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // no span may be dropped
 	spans := &spans{}
-	member := embedded.Traced(t, spans.serve(t))
+	member := embedded.NewTraced(t, spans.serve(t))
 	if err := member.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,8 @@ func (o *Objects) Resource(number uint32) (Resource, uint32) {
 // Count returns the number of objects.
 func (o *Objects) Count() uint32 { return o.First[NumResources] }
 
-// inNamespace is the number of objects per namespace.
-const inNamespace = 1000
+// objectsPerNamespace is the number of objects per namespace.
+const objectsPerNamespace = 1000
 
 // Keys encodes and parses the keys of objects. It is not safe for concurrent use.
 type Keys struct {
@@ -38,8 +38,8 @@ type Keys struct {
 	prefix string
 	// This part of the names of objects that the load creates differs between loads on the same
 	// store.
-	run  []byte
-	want []byte
+	run      []byte
+	expected []byte
 }
 
 // NewKeys returns the keys of objects below a prefix such as /registry/. The number `run` must
@@ -52,19 +52,19 @@ func NewKeys(prefix string, o Objects, run uint64) *Keys {
 // fixed, names sort in the order of their indexes.
 const digits = 6
 
-func appendPlace(b []byte, place uint32) []byte {
+func appendIndex(b []byte, index uint32) []byte {
 	at := len(b)
 	b = append(b, "000000"[:digits]...)
 	for i := len(b) - 1; i >= at; i-- {
-		b[i] = "0123456789abcdefghijklmnopqrstuvwxyz"[place%36]
-		place /= 36
+		b[i] = "0123456789abcdefghijklmnopqrstuvwxyz"[index%36]
+		index /= 36
 	}
 	return b
 }
 
 // Append appends an object's key.
 func (k *Keys) Append(b []byte, number uint32) []byte {
-	r, place := k.Resource(number)
+	r, index := k.Resource(number)
 	b = append(append(b, k.prefix...), resources[r].path...)
 	name := "app-"
 	switch r {
@@ -73,16 +73,16 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	case MasterLeases: // in Kubernetes, the name is an IP address
 		name = "apiserver-"
 	case Leases:
-		if other := int(place) - int(k.First[Leases]-k.First[Nodes]); other >= 0 {
+		if other := int(index) - int(k.First[Leases]-k.First[Nodes]); other >= 0 {
 			b, name = append(b, "kube-system/"...), "component-"
 		} else {
 			b, name = append(b, "kube-node-lease/"...), "node-"
 		}
 	default:
-		b = append(appendPlace(append(b, "ns-"...), place/inNamespace), '/')
+		b = append(appendIndex(append(b, "ns-"...), index/objectsPerNamespace), '/')
 	}
-	b = appendPlace(append(b, name...), place)
-	if place >= k.Before[r] {
+	b = appendIndex(append(b, name...), index)
+	if index >= k.Before[r] {
 		b = append(append(b, '-'), k.run...)
 	}
 	return b
@@ -102,21 +102,21 @@ func (k *Keys) Number(r Resource, key []byte) (uint32, bool) {
 	if at < 0 || dash < 0 || len(name) < dash+1+digits {
 		return 0, false
 	}
-	place := uint64(0)
+	index := uint64(0)
 	for _, c := range name[dash+1 : dash+1+digits] {
 		switch {
 		case c >= '0' && c <= '9':
-			place = place*36 + uint64(c-'0')
+			index = index*36 + uint64(c-'0')
 		case c >= 'a' && c <= 'z':
-			place = place*36 + uint64(c-'a'+10)
+			index = index*36 + uint64(c-'a'+10)
 		default:
 			return 0, false
 		}
 	}
-	if place >= uint64(k.First[r+1]-k.First[r]) {
+	if index >= uint64(k.First[r+1]-k.First[r]) {
 		return 0, false
 	}
-	number := k.First[r] + uint32(place)
-	k.want = k.Append(k.want[:0], number)
-	return number, bytes.Equal(k.want, key)
+	number := k.First[r] + uint32(index)
+	k.expected = k.Append(k.expected[:0], number)
+	return number, bytes.Equal(k.expected, key)
 }

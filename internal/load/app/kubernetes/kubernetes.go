@@ -24,46 +24,46 @@ type Application struct{}
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, KeyPattern: keyNames(),
 		// The number of pods makes little difference: it only lengthens a listing every five
 		// minutes.
-		Scales: []string{nodesKey, churnKey},
+		SizeParameters: []string{nodesKey, churnKey},
 		Parameters: []application.Parameter{
-			{Key: nodesKey, Meaning: "number of nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
+			{Key: nodesKey, Meaning: "number of nodes", DifferenceName: "the nodes", Default: 1000, Min: 1, Max: 100_000},
 			// Kubernetes' own scalability tests use 30 pods per node.
-			{Key: podsKey, Meaning: "pods on each node at the start of the load", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
-			{Key: churnKey, Meaning: "pods created per second; the same number is removed", Differs: "the pods created and removed per second",
-				Unit: application.Number, Default: 20, Most: 10_000},
+			{Key: podsKey, Meaning: "pods on each node at the start of the load", DifferenceName: "the pods of a node", Default: 30, Min: 1, Max: 500},
+			{Key: churnKey, Meaning: "pods created per second; the same number is removed", DifferenceName: "the pods created and removed per second",
+				Unit: application.Number, Default: 20, Max: 10_000},
 		},
 		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
 	}
 }
 
-// leastPodsPerChurn is the minimum lifetime of a pod in seconds. Within this time, all calls that
+// minPodLifetime is the minimum lifetime of a pod in seconds. Within this time, all calls that
 // create the pod are sent before the pod is removed.
-const leastPodsPerChurn = 10
+const minPodLifetime = 10
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	c := ConfigOf(s, 0)
+	c := NewConfig(s, 0)
 	switch {
 	case c.pods() > maxPods:
 		return podsKey, fmt.Sprintf("<nodes> times <pods-per-node> is %d pods, but must be at most %d", c.pods(), maxPods)
-	case float64(c.pods()) < leastPodsPerChurn*c.Churn:
-		return churnKey, fmt.Sprintf("<churn> is %g pods per second, so each of the %d pods would live for less than %d seconds; reduce <churn>, or use more pods", c.Churn, c.pods(), leastPodsPerChurn)
+	case float64(c.pods()) < minPodLifetime*c.Churn:
+		return churnKey, fmt.Sprintf("<churn> is %g pods per second, so each of the %d pods would live for less than %d seconds; reduce <churn>, or use more pods", c.Churn, c.pods(), minPodLifetime)
 	}
 	return "", ""
 }
 
 // Profile implements application.Application.
 func (Application) Profile(s application.Settings, _ int) application.Profile {
-	c := ConfigOf(s, 0)
-	paths, _ := Watched()
+	c := NewConfig(s, 0)
+	paths, _ := WatchedPaths()
 	watchers := len(paths) + 1 // one additional watcher for the compaction key
 	rates := c.Rates()
 	return application.Profile{
-		Calls: app.Calls(shapes[:], rates[:]),
-		There: c.InitialObjects(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
+		Calls:    app.Calls(shapes[:], rates[:]),
+		Existing: c.InitialObjects(), KeySize: keySize, ValueSize: c.MeanValueSize(), Watchers: watchers, Streams: watchers, PreviousValues: true,
 	}
 }
 

@@ -17,14 +17,14 @@ import (
 // In long loads, the number of calls that become due agrees with the profile within 1 % for each
 // kind of call that is frequent enough.
 func TestScheduleMatchesTheProfile(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, c := range []Config{
 		{Nodes: 100, PodsPerNode: 30, Churn: 5, Seed: 1}, {Nodes: 1000, PodsPerNode: 10, Churn: 50, Seed: 2}, {Nodes: 1, PodsPerNode: 1, Seed: 3},
 	} {
 		const length = 100 * time.Minute
 		s := NewSchedule(c, length)
 		rates, sum := c.Rates(), 0.0
-		for call, n := range s.Kinds() {
+		for call, n := range s.CountByKind() {
 			want := rates[call] * length.Seconds()
 			sum += want
 			if limit := max(0.01*want, 2); math.Abs(float64(n)-want) > limit {
@@ -42,7 +42,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
-		c.Churn = math.Min(float64(churn)/1000, float64(c.pods())/leastPodsPerChurn)
+		c.Churn = math.Min(float64(churn)/1000, float64(c.pods())/minPodLifetime)
 		if _, wrong := (Application{}).Check(settings(c)); wrong != "" {
 			t.Log(wrong)
 			return false
@@ -178,7 +178,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// settings returns settings for which ConfigOf returns the given configuration.
+// settings returns settings for which NewConfig returns the given configuration.
 func settings(c Config) application.Settings {
 	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
 }

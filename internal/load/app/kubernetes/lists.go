@@ -13,14 +13,14 @@ type lists struct {
 	// The memory of the last response, for reuse. There are many tags and a listing of all pods is
 	// long, so not every tag keeps its own memory.
 	spare   []object
-	asRange store.RangeOp
+	rangeOp store.RangeOp
 }
 
 // listResponse is the response to a listing.
 type listResponse struct {
-	passed bool // the codec has passed the response's keys to Add
-	keys   int  // number of keys in the response
-	found  []object
+	received bool // the codec has passed the response's keys to Add
+	keyCount int  // number of keys in the response
+	found    []object
 }
 
 // object is an object of this load that appears in the response to a listing.
@@ -29,10 +29,10 @@ type object struct {
 	revision      int64
 }
 
-// lookBack limits the verification that removed pods are absent from listings. Every listing shows
+// maxAbsentPods limits the verification that removed pods are absent from listings. Every listing shows
 // that all removed pods are absent, but the number of these pods grows with time. So only the last
-// lookBack pods before the oldest existing pod are verified.
-const lookBack = 100
+// maxAbsentPods pods before the oldest existing pod are verified.
+const maxAbsentPods = 100
 
 // Begin implements store.Keys.
 func (l *lists) Begin(tag uint32) bool {
@@ -43,14 +43,14 @@ func (l *lists) Begin(tag uint32) bool {
 	if a.found == nil {
 		a.found, l.spare = l.spare, nil
 	}
-	*a = listResponse{passed: true, found: a.found[:0]}
+	*a = listResponse{received: true, found: a.found[:0]}
 	return true
 }
 
 // Add implements store.Keys.
 func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
 	a := &l.responses[tag]
-	a.keys++
+	a.keyCount++
 	for _, r := range [...]Resource{Pods, MasterLeases} {
 		if number, ok := l.chronicle.script.keys.Number(r, key); ok {
 			a.found = append(a.found, object{uint64(number), l.chronicle.identity(uint64(number), value), revision})
@@ -77,17 +77,17 @@ func (l *lists) collects(e Entry) bool {
 // a response reaches the limit, the response covers only the objects up to its last key.
 func (c *chronicle) recordList(e Entry, tag uint32, o *history.Op) {
 	l := &c.lists
-	if !l.collects(e) || int(tag) >= len(l.responses) || !l.responses[tag].passed || !o.Answered() {
-		o.Read = history.Unseen // it is unknown which keys the response covers
-		c.to.Add(o)
+	if !l.collects(e) || int(tag) >= len(l.responses) || !l.responses[tag].received || !o.HasStoreData() {
+		o.Read = history.UnknownValue // it is unknown which keys the response covers
+		c.recorder.Add(o)
 		return
 	}
 	a := &l.responses[tag]
-	a.passed = false
+	a.received = false
 	r, k := e.Call.Resource(), c.script.keys
-	next, behind := uint64(k.First[r]), uint64(k.First[r+1])
+	next, end := uint64(k.First[r]), uint64(k.First[r+1])
 	if r == Pods {
-		next += uint64(max(int(c.script.oldest)-lookBack, 0))
+		next += uint64(max(int(c.script.oldestPod)-maxAbsentPods, 0))
 	}
 	limit := 0
 	switch e.Call {
@@ -96,33 +96,33 @@ func (c *chronicle) recordList(e Entry, tag uint32, o *history.Op) {
 	case ListOne:
 		limit = 1
 	}
-	if limit > 0 && a.keys >= limit {
-		behind = next
+	if limit > 0 && a.keyCount >= limit {
+		end = next
 		if n := len(a.found); n > 0 {
-			behind = max(a.found[n-1].number+1, next)
+			end = max(a.found[n-1].number+1, next)
 		}
 	}
-	part := func(found object) {
-		o.Key, o.Read, o.Mod = found.number, found.value, found.revision
-		c.to.Add(o)
-		o.Joined = true
+	addRead := func(found object) {
+		o.Key, o.Read, o.ModRevision = found.number, found.value, found.revision
+		c.recorder.Add(o)
+		o.ContinuesPrevious = true
 	}
 	for _, found := range a.found {
-		if found.number < next || found.number >= behind {
+		if found.number < next || found.number >= end {
 			continue
 		}
 		for ; next < found.number; next++ {
-			part(object{number: next})
+			addRead(object{number: next})
 		}
-		part(found)
+		addRead(found)
 		next++
 	}
-	for ; next < behind; next++ {
-		part(object{number: next})
+	for ; next < end; next++ {
+		addRead(object{number: next})
 	}
-	if !o.Joined {
-		o.Read = history.Unseen
-		c.to.Add(o)
+	if !o.ContinuesPrevious {
+		o.Read = history.UnknownValue
+		c.recorder.Add(o)
 	}
 	l.spare, a.found = a.found, nil
 }

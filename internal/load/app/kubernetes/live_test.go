@@ -129,7 +129,7 @@ func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Du
 	if begin != nil {
 		begin()
 	}
-	setup.Before = a.Preloaded.Versions
+	setup.PreloadResults = a.Preloaded.Versions
 	script := kubernetes.NewWithConfig(c, setup)
 	w.Script = script
 	res, err := load.Run(t.Context(), w, a, load.Reports{})

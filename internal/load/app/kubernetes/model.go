@@ -33,53 +33,53 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// expireWithin is the maximum length of a load in which no event can expire with its lease. It
-// leaves the time readWithin for reading the members after the load, because no event may expire
+// maxUnexpiredLength is the maximum length of a load in which no event can expire with its lease. It
+// leaves the time finalReadAllowance for reading the members after the load, because no event may expire
 // during these reads either.
 const (
-	expireWithin = EventTTL*time.Second - readWithin
-	readWithin   = 15 * time.Minute
+	maxUnexpiredLength = EventTTL*time.Second - finalReadAllowance
+	finalReadAllowance = 15 * time.Minute
 )
 
 // chronicle records the API server's calls for verification. It records guarded transactions as
 // compare-and-sets, or as deletes with a comparison.
 type chronicle struct {
 	engine.HistoryBase
-	script *Script
-	to     *history.Recorder
-	heard  watch.History
-	names  *names
-	lists  lists
-	paths  [][]byte // by watcher: the common prefix of the keys that it watches
+	script       *Script
+	recorder     *history.Recorder
+	watchHistory watch.History
+	names        *eventIdentifier
+	lists        lists
+	paths        [][]byte // by watcher: the common prefix of the keys that it watches
 	// Whether the possible expiry of the API server's entry from an earlier load has been recorded.
-	leased bool
+	entryExpiryRecorded bool
 }
 
-// Steps implements app.Model.
-func (s *Script) Steps(to *history.Recorder) app.Steps {
-	plan := s.Watching()
-	c := &chronicle{script: s, to: to, heard: watch.History{To: to, Watchers: plan.Sink.Watchers}, names: plan.Sink.Names.(*names)}
+// NewKeyRecorder implements app.Model.
+func (s *Script) NewKeyRecorder(recorder *history.Recorder) app.KeyRecorder {
+	plan := s.WatchPlan()
+	c := &chronicle{script: s, recorder: recorder, watchHistory: watch.History{Recorder: recorder, Watchers: plan.Sink.Watchers}, names: plan.Sink.Identifier.(*eventIdentifier)}
 	c.lists.chronicle = c
-	c.lists.asRange.Keys = &c.lists
+	c.lists.rangeOp.Keys = &c.lists
 	s.lists = &c.lists
-	paths, _ := Watched()
+	paths, _ := WatchedPaths()
 	for _, path := range paths {
 		c.paths = append(c.paths, s.keys.AppendPath(nil, path))
 	}
 	return c
 }
 
-// Ended implements engine.History.
-func (c *chronicle) Ended(done *engine.Completion) {
+// OperationEnded implements engine.History.
+func (c *chronicle) OperationEnded(done *engine.Completion) {
 	n, expected, ev, o := done.N, done.Expected, done.Event, done.Op
 	e := c.script.schedule.Entries[n]
-	if e.Call.Resource() == MasterLeases && !c.leased {
+	if e.Call.Resource() == MasterLeases && !c.entryExpiryRecorded {
 		// An earlier load on the same store may have written the entry with a lease. That lease can
 		// expire during this load, before this load writes the entry.
-		c.leased = true
-		c.mayExpire(uint64(e.Object), o)
+		c.entryExpiryRecorded = true
+		c.recordPossibleExpiry(uint64(e.Object), o)
 	}
-	o.At = max(ev.At, 0)
+	o.Revision = max(ev.StoreRevision, 0)
 	switch {
 	case writes(e.Call):
 		c.recordWrite(n, e, expected, ev, o)
@@ -90,11 +90,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case e.Call == MarkCompaction:
 		// The response contains the key's version but not its revision. The value does not identify
 		// the call that wrote it.
-		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
+		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.UnknownRevision
 		if o.Outcome == kv.Conflict {
-			c.readInstead(ev, o)
+			c.setFailedCompare(ev, o)
 		}
-		c.to.Add(o)
+		c.recorder.Add(o)
 	case o.Kind == kv.Range:
 		c.recordList(e, ev.Tag, o)
 	}
@@ -116,26 +116,26 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	switch {
 	case o.Outcome != kv.Conflict:
 	case creates: // the response does not contain the existing object
-		o.Read = history.Unseen
+		o.Read = history.UnknownValue
 	default:
-		c.readInstead(ev, o)
+		c.setFailedCompare(ev, o)
 	}
-	c.to.Add(o)
-	if expires := e.Call == UpdateMasterLease || c.script.expires && e.Call == CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
-		c.mayExpire(o.Key, o)
+	c.recorder.Add(o)
+	if expires := e.Call == UpdateMasterLease || c.script.eventsExpire && e.Call == CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
+		c.recordPossibleExpiry(o.Key, o)
 	}
 }
 
-// mayExpire records that a key may be deleted at any time after an operation was invoked, because
+// recordPossibleExpiry records that a key may be deleted at any time after an operation was invoked, because
 // the key's lease may expire. The record is a delete that may have been executed.
-func (c *chronicle) mayExpire(key uint64, o *history.Op) {
+func (c *chronicle) recordPossibleExpiry(key uint64, o *history.Op) {
 	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
-	c.to.Add(&end)
+	c.recorder.Add(&end)
 }
 
-// readInstead completes o with the version that the transaction read because its comparison failed.
-func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
-	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
+// setFailedCompare completes o with the version that the transaction read because its comparison failed.
+func (c *chronicle) setFailedCompare(ev *store.Event, o *history.Op) {
+	if o.ModRevision = max(ev.ModRevision, 0); o.ModRevision == 0 {
 		o.Read = history.Absent
 		return
 	}
@@ -146,41 +146,41 @@ func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
 	if o.Outcome == kv.OK && ev.Revision > 0 {
-		o.Read, o.Mod = c.identity(number, ev.Value), ev.Revision
+		o.Read, o.ModRevision = c.identity(number, ev.Value), ev.Revision
 	}
-	c.to.Add(o)
+	c.recorder.Add(o)
 }
 
-// identity returns a number that identifies the write of a key's value. It returns history.Unseen
+// identity returns a number that identifies the write of a key's value. It returns history.UnknownValue
 // if the value is unknown, for example after a listing without values.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
 	if number >= s.compactionNumber() || len(value) == 0 {
-		return history.Unseen
+		return history.UnknownValue
 	}
 	r, _ := s.keys.Resource(uint32(number))
-	s.read = s.keys.Append(s.read[:0], uint32(number))
-	return s.values[r].Identity(s.read, value)
+	s.readKey = s.keys.Append(s.readKey[:0], uint32(number))
+	return s.values[r].Identity(s.readKey, value)
 }
 
 // WatchEvent implements engine.History.
 func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
-	c.heard.Record(watcher, ev, asked, from, now, c)
+	c.watchHistory.Record(watcher, ev, asked, from, now, c)
 }
 
 // CompleteEvent implements watch.EventCompleter. It returns false if the event's object is in the
 // watcher's range but does not belong to this load. Another load may have left such an object.
 func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
-	number, ours := c.names.Number(watcher, ev.Key)
-	if !ours {
-		o.Outcome = kv.WrongAnswer
+	number, own := c.names.Number(watcher, ev.Key)
+	if !own {
+		o.Outcome = kv.WrongResponse
 		return int(watcher) >= len(c.paths) || len(ev.Key) < len(c.paths[watcher]) || string(ev.Key[:len(c.paths[watcher])]) != string(c.paths[watcher])
 	}
 	if o.Key = number; ev.Version != 0 {
 		o.Read = c.identity(number, ev.Value)
 	}
-	if ev.BeforeRevision > 0 {
-		o.Expected, o.Written = ev.BeforeRevision, c.identity(number, ev.Before)
+	if ev.PreviousRevision > 0 {
+		o.Expected, o.Written = ev.PreviousRevision, c.identity(number, ev.PreviousValue)
 	}
 	return true
 }

@@ -20,7 +20,7 @@ import (
 type recorded struct {
 	*Script
 	source    engine.Source
-	chronicle app.Steps
+	chronicle app.KeyRecorder
 	to        *storetest.Recording
 	t         *testing.T
 }
@@ -29,8 +29,8 @@ func record(t *testing.T) *recorded {
 	r := &recorded{t: t}
 	r.Script = NewWithConfig(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
-	c := r.Steps(&r.to.Recorder)
-	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what happens if this is unset
+	c := r.NewKeyRecorder(&r.to.Recorder)
+	c.(*chronicle).entryExpiryRecorded = true // TestEarlierLeaseMayExpire checks what happens if this is unset
 	r.source, r.chronicle = r.Source(), c
 	return r
 }
@@ -67,7 +67,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 		}
 	}
 	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: ev.Outcome}
-	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
+	r.chronicle.OperationEnded(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 	return r.to.Since()
 }
 
@@ -87,20 +87,20 @@ func TestRecordsCalls(t *testing.T) {
 		want  history.Op // Key and Written are set below
 		more  int
 	}{
-		"created":                  {CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
-		"existing":                 {CreatePod, 0, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}, 0},
-		"updated":                  {UpdatePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 0},
-		"update refused":           {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
-		"nothing to update":        {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40}, 0},
-		"deleted":                  {DeletePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Delete, At: 50, Expected: 40}, 0},
-		"deletion refused":         {DeletePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
-		"nothing to delete":        {DeletePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"created":                  {CreatePod, 0, store.Event{StoreRevision: 50, Revision: 50}, history.Op{Kind: kv.CAS, Revision: 50}, 0},
+		"existing":                 {CreatePod, 0, store.Event{StoreRevision: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Revision: 50, Read: history.UnknownValue}, 0},
+		"updated":                  {UpdatePod, 40, store.Event{StoreRevision: 50, Revision: 50}, history.Op{Kind: kv.CAS, Revision: 50, Expected: 40}, 0},
+		"update refused":           {UpdatePod, 40, store.Event{StoreRevision: 50, Outcome: kv.Conflict, ModRevision: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Revision: 50, Expected: 40, ModRevision: 45, Read: wrote}, 0},
+		"nothing to update":        {UpdatePod, 40, store.Event{StoreRevision: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, Revision: 50, Expected: 40}, 0},
+		"deleted":                  {DeletePod, 40, store.Event{StoreRevision: 50, Revision: 50}, history.Op{Kind: kv.Delete, Revision: 50, Expected: 40}, 0},
+		"deletion refused":         {DeletePod, 40, store.Event{StoreRevision: 50, Outcome: kv.Conflict, ModRevision: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, Revision: 50, Expected: 40, ModRevision: 45, Read: wrote}, 0},
+		"nothing to delete":        {DeletePod, 0, store.Event{StoreRevision: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Revision: 50}, 0},
 		"possibly deleted":         {DeletePod, 40, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Delete, Outcome: kv.TimedOut, Expected: 40}, 0},
-		"read":                     {GetPod, 0, store.Event{At: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50, Mod: 40, Read: wrote}, 0},
-		"missing":                  {GetPod, 0, store.Event{At: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, At: 50}, 0},
-		"an entry that may expire": {UpdateMasterLease, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 1},
-		"healthy":                  {Health, 0, store.Event{At: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
-		"a count":                  {Count, 0, store.Event{At: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Read: history.Unseen}, 0},
+		"read":                     {GetPod, 0, store.Event{StoreRevision: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Revision: 50, ModRevision: 40, Read: wrote}, 0},
+		"missing":                  {GetPod, 0, store.Event{StoreRevision: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, Revision: 50}, 0},
+		"an entry that may expire": {UpdateMasterLease, 40, store.Event{StoreRevision: 50, Revision: 50}, history.Op{Kind: kv.CAS, Revision: 50, Expected: 40}, 1},
+		"healthy":                  {Health, 0, store.Event{StoreRevision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Revision: 50}, 0},
+		"a count":                  {Count, 0, store.Event{StoreRevision: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Revision: 50, Read: history.UnknownValue}, 0},
 	} {
 		n := r.first(c.call)
 		if c.want.Key = uint64(r.schedule.Entries[n].Object); c.call == Health {
@@ -108,7 +108,7 @@ func TestRecordsCalls(t *testing.T) {
 		}
 		if c.call == Count {
 			c.want.Key = 0
-		} else if c.ev.Revision > 0 || c.ev.Mod > 0 {
+		} else if c.ev.Revision > 0 || c.ev.ModRevision > 0 {
 			c.ev.Value = value(c.want.Key)
 		}
 		if c.want.Kind == kv.CAS {
@@ -150,7 +150,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 		"no entry of servers": {ListMasterLeases, nil, pods},
 	} {
 		first := uint64(r.keys.First[c.call.Resource()])
-		got := r.ended(r.first(c.call), 0, store.Event{At: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
+		got := r.ended(r.first(c.call), 0, store.Event{StoreRevision: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
 		if uint64(len(got)) != c.behind-first {
 			t.Errorf("%s: %d parts of %d keys", name, len(got), c.behind-first)
 			continue
@@ -160,9 +160,9 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 			there[number] = true
 		}
 		for i, o := range got {
-			want := history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Key: first + uint64(i), Joined: i > 0}
+			want := history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Revision: 50, Key: first + uint64(i), ContinuesPrevious: i > 0}
 			if there[want.Key] {
-				want.Mod, want.Read = 30, keys.Identity(5)
+				want.ModRevision, want.Read = 30, keys.Identity(5)
 			}
 			if d := cmp.Diff(want, o); d != "" {
 				t.Errorf("%s (-want +got): %s", name, d)
@@ -172,8 +172,8 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 	// If the codec does not pass the keys to lists, no key of the listing is recorded.
 	n := r.first(ListKeys)
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
-	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
-	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.Unseen {
+	r.chronicle.OperationEnded(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{StoreRevision: 50, Tag: 3}, Op: &o})
+	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.UnknownValue {
 		t.Errorf("recorded as %+v", ops)
 	}
 }
@@ -193,22 +193,22 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 		want  uint64
 	}{
 		"right":            {right, keys.Identity(5)},
-		"none":             {nil, history.Unseen}, // the read did not request the value
+		"none":             {nil, history.UnknownValue}, // the read did not request the value
 		"damaged":          {damaged, keys.NoIdentity},
 		"another object's": {r.values[of].Append(nil, other, 0, 5), keys.NoIdentity},
 		"shorter":          {right[:len(right)-1], keys.NoIdentity},
 		"much shorter":     {right[:3], keys.NoIdentity},
 		"no load's":        {[]byte("k8s\x00"), keys.NoIdentity},
 	} {
-		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
+		if got := r.ended(n, 40, store.Event{StoreRevision: 50, Outcome: kv.Conflict, ModRevision: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
 			t.Errorf("%s: recorded as %+v, want read %d", name, got, c.want)
 		}
-		r.chronicle.Read(uint64(object), &store.Event{At: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
+		r.chronicle.Read(uint64(object), &store.Event{StoreRevision: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
 		if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != c.want {
 			t.Errorf("%s: the read after the load is recorded as %+v, want read %d", name, ops, c.want)
 		}
 	}
-	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.BeforeMark, app.BeforeMark | 7} {
+	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.PreloadMark, app.PreloadMark | 7} {
 		if keys.Identity(n) == keys.NoIdentity {
 			t.Errorf("call %d writes a value with the identity Nobodys", n)
 		}
@@ -220,14 +220,14 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 func TestEarlierLeaseMayExpire(t *testing.T) {
 	for _, call := range []Call{GetMasterLease, ListMasterLeases} {
 		r := record(t)
-		r.chronicle.(*chronicle).leased = false
+		r.chronicle.(*chronicle).entryExpiryRecorded = false
 		n := r.first(call)
 		entry := uint64(r.keys.First[MasterLeases])
-		got := r.ended(n, 0, store.Event{At: 50, Outcome: kv.Miss, Tag: 3})
+		got := r.ended(n, 0, store.Event{StoreRevision: 50, Outcome: kv.Miss, Tag: 3})
 		if len(got) != 2 || got[0].Kind != kv.Delete || !got[0].Indefinite() || got[0].Key != entry || got[1].Key != entry || !got[1].Kind.Reads() {
 			t.Errorf("%s is recorded as %+v", call, got)
 		}
-		if got := r.ended(n, 0, store.Event{At: 60, Outcome: kv.Miss, Tag: 3}); len(got) != 1 || !got[0].Kind.Reads() {
+		if got := r.ended(n, 0, store.Event{StoreRevision: 60, Outcome: kv.Miss, Tag: 3}); len(got) != 1 || !got[0].Kind.Reads() {
 			t.Errorf("%s is recorded as %+v the second time", call, got)
 		}
 	}
@@ -248,7 +248,7 @@ func TestListsReuseMemory(t *testing.T) {
 	r := record(t)
 	pods := uint64(r.keys.First[Pods])
 	for tag := range uint32(9) {
-		if got := r.ended(r.first(ListKeys), 0, store.Event{At: 50, Tag: tag, Count: 2}, pods, pods+4); got[4].Mod != 30 {
+		if got := r.ended(r.first(ListKeys), 0, store.Event{StoreRevision: 50, Tag: tag, Count: 2}, pods, pods+4); got[4].ModRevision != 30 {
 			t.Errorf("the list of tag %d is recorded as %+v", tag, got)
 		}
 	}

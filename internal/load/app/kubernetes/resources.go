@@ -71,20 +71,20 @@ var idleResources = []string{
 	"serviceaccounts/", "services/specs/", "statefulsets/", "storageclasses/", "volumeattachments/",
 }
 
-// Watched returns the path of each watcher. The first paths belong to the resources that have
+// WatchedPaths returns the path of each watcher. The first paths belong to the resources that have
 // objects in this load. The result `of` lists these resources in the same order, so its length is
 // the number of these paths.
-func Watched() (paths []string, of []Resource) {
+func WatchedPaths() (paths []string, watchedResources []Resource) {
 	for r := range NumResources {
 		if resources[r].watched {
-			paths, of = append(paths, resources[r].path), append(of, r)
+			paths, watchedResources = append(paths, resources[r].path), append(watchedResources, r)
 		}
 	}
-	return append(paths, idleResources...), of
+	return append(paths, idleResources...), watchedResources
 }
 
-// counted returns the paths below which the API server periodically counts the objects.
-func counted() (paths []string) {
+// countedPaths returns the paths below which the API server periodically counts the objects.
+func countedPaths() (paths []string) {
 	for r := range NumResources {
 		paths = append(paths, resources[r].path)
 	}
@@ -95,7 +95,7 @@ func counted() (paths []string) {
 // keys below a resource's path, and the compaction key. The expression is compiled only once,
 // because every command uses the definition many times when it starts.
 var keyNames = sync.OnceValue(func() *regexp.Regexp {
-	paths := counted()
+	paths := countedPaths()
 	for i := range paths {
 		paths[i] = regexp.QuoteMeta(paths[i])
 	}

@@ -26,12 +26,12 @@ type Schedule struct {
 // NewSchedule returns the calls that become due in a load of the given length. The schedule depends
 // only on the configuration and the length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
-	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
+	m := scheduleBuilder{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: countedPaths()}
 	m.numberObjects()
 	m.addRepeated()
 	m.addLists()
 	m.addChurn()
-	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(m.entries, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	return m.schedule()
 }
 
@@ -42,63 +42,63 @@ type due struct {
 	Entry
 }
 
-type maker struct {
+type scheduleBuilder struct {
 	Config
 	length  time.Duration
 	random  *rand.Rand
 	objects Objects
 	counted []string
-	all     []due
-	// Number of pods that exist at the start and whose creation began less than longestLife before
+	entries []due
+	// Number of pods that exist at the start and whose creation began less than maxStepsDuration before
 	// the load.
-	young int
-	born  int // number of pods that are created during the load
+	youngPods int
+	newPods   int // number of pods that are created during the load
 }
 
 // numberObjects assigns numbers to the objects.
-func (m *maker) numberObjects() {
-	of := [NumResources]int{
-		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
+func (m *scheduleBuilder) numberObjects() {
+	counts := [NumResources]int{
+		Nodes: m.Nodes, Leases: m.Nodes + electedComponents + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
 	}
-	m.young = min(int(m.Churn*longestLife.Seconds()), m.pods())
-	m.born = int(m.Churn * m.length.Seconds())
+	m.youngPods = min(int(m.Churn*maxStepsDuration.Seconds()), m.pods())
+	m.newPods = int(m.Churn * m.length.Seconds())
 	at := uint32(0)
 	for r := range NumResources {
-		m.objects.First[r], m.objects.Before[r] = at, uint32(of[r])
-		at += uint32(of[r])
+		m.objects.First[r], m.objects.Before[r] = at, uint32(counts[r])
+		at += uint32(counts[r])
 		if r == Pods {
-			at += uint32(m.born)
+			at += uint32(m.newPods)
 		}
 	}
 	m.objects.First[NumResources] = at // events come last; the method schedule counts them
 }
 
 // add adds a call if it becomes due during the load.
-func (m *maker) add(at time.Duration, call Call, object uint32) {
+func (m *scheduleBuilder) add(at time.Duration, call Call, object uint32) {
 	if at >= 0 && at < m.length {
-		m.all = append(m.all, due{at, Entry{call, object}})
+		m.entries = append(m.entries, due{at, Entry{call, object}})
 	}
 }
 
 // addPeriodic adds a call once per period. The first call is due at a random time in the first
 // period.
-func (m *maker) addPeriodic(period time.Duration, call Call, object uint32) {
+func (m *scheduleBuilder) addPeriodic(period time.Duration, call Call, object uint32) {
 	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
 		m.add(at, call, object)
 	}
 }
 
 // addRepeated adds the periodic calls that do not depend on the churn.
-func (m *maker) addRepeated() {
+func (m *scheduleBuilder) addRepeated() {
 	first := &m.objects.First
 	for i := range uint32(m.Nodes) {
 		m.addPeriodic(leaseRenewal, UpdateLease, first[Leases]+i)
 		m.addPeriodic(nodeStatus, UpdateNode, first[Nodes]+i)
 	}
-	for i := range uint32(elected) {
+	for i := range uint32(electedComponents) {
 		m.addPeriodic(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
 	}
-	m.addPeriodic(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
+	m.addPeriodic(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+electedComponents)
 	m.addPeriodic(m.listEvery(), ListKeys, 0)
 	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
 		for i, call := range masterCalls {
@@ -121,12 +121,12 @@ func (m *maker) addRepeated() {
 }
 
 // addLists adds the listings of pods.
-func (m *maker) addLists() {
-	m.addPeriodic(oneListEvery, ListOne, 0)
+func (m *scheduleBuilder) addLists() {
+	m.addPeriodic(smallListInterval, ListOne, 0)
 	n := pages(m.pods(), listPage)
 	// All pages of a listing are read within half of the listing's interval, so that no page
 	// overlaps with the next listing.
-	between := min(betweenPages, m.listEvery()/time.Duration(2*n))
+	between := min(pageDelay, m.listEvery()/time.Duration(2*n))
 	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
 		for page := range n {
 			m.add(at+time.Duration(page)*between, ListPods, uint32(page))
@@ -137,40 +137,40 @@ func (m *maker) addLists() {
 // addChurn adds the calls that create and remove pods. It includes pods whose creation or removal
 // began shortly before the load. Time is divided into gaps of equal length. In each gap, one pod is
 // created and one pod is removed, each at a random time.
-func (m *maker) addChurn() {
+func (m *scheduleBuilder) addChurn() {
 	if m.Churn == 0 {
 		return
 	}
 	gap := float64(time.Second) / m.Churn
 	place := func(i int) time.Duration { return time.Duration((float64(i) + m.random.Float64()) * gap) }
 	firstPod := m.objects.First[Pods]
-	for i := -m.young; i < m.born; i++ {
-		m.addLife(created, place(i), firstPod+uint32(m.pods()+i))
+	for i := -m.youngPods; i < m.newPods; i++ {
+		m.addLife(createSteps, place(i), firstPod+uint32(m.pods()+i))
 	}
-	for i := -m.young; i < m.born; i++ { // the oldest pods are removed first
-		m.addLife(removed, place(i), firstPod+uint32(m.young+i))
+	for i := -m.youngPods; i < m.newPods; i++ { // the oldest pods are removed first
+		m.addLife(removeSteps, place(i), firstPod+uint32(m.youngPods+i))
 	}
 }
 
 // addLife adds the calls of a pod's creation or removal.
-func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
+func (m *scheduleBuilder) addLife(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
 		object := pod
 		if r := s.call.Resource(); r != Pods {
 			object = m.objects.First[r] + set
 		}
-		m.add(from+s.after, s.call, object)
+		m.add(from+s.delay, s.call, object)
 	}
 }
 
 // schedule returns the finished schedule. It numbers the events. If the current lease is too old or
 // already has the maximum number of events, it adds the grant of a new lease before the next event.
-func (m *maker) schedule() *Schedule {
-	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.all)), Entries: make([]Entry, 0, len(m.all))}
+func (m *scheduleBuilder) schedule() *Schedule {
+	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.entries)), Entries: make([]Entry, 0, len(m.entries))}
 	granted, with := -leaseReuse, leaseObjects
 	event := s.First[NumResources]
-	for _, d := range m.all {
+	for _, d := range m.entries {
 		if d.Call == CreateEvent {
 			if with == leaseObjects || d.at-granted >= leaseReuse {
 				s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, Entry{Call: GrantLease})
@@ -186,8 +186,8 @@ func (m *maker) schedule() *Schedule {
 	return s
 }
 
-// Kinds returns the number of calls of each kind.
-func (s *Schedule) Kinds() (n [NumCalls]uint64) {
+// CountByKind returns the number of calls of each kind.
+func (s *Schedule) CountByKind() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++
 	}

@@ -42,7 +42,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		op.Revision = s.versions[e.Object] // the revision that the transaction compares
 	}
 	if s.lists != nil && s.lists.collects(e) {
-		op.Range = &s.lists.asRange
+		op.Range = &s.lists.rangeOp
 	}
 	return n
 }
@@ -51,7 +51,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 func (s *source) setCall(n uint64, e Entry) {
 	switch e.Call {
 	case GetPod, GetMasterLease:
-		s.busy[e.Object] = uint32(n) + 1
+		s.pendingCall[e.Object] = uint32(n) + 1
 		s.key = s.keys.Append(s.key[:0], e.Object)
 		s.setPart(call.Part{Action: call.Read, Key: s.key, Limit: 1})
 	case ListPods:
@@ -70,10 +70,10 @@ func (s *source) setCall(n uint64, e Entry) {
 		s.path = s.keys.AppendPath(s.path[:0], s.schedule.Counted[e.Object])
 		s.setPart(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Flags: call.CountOnly})
 	case GrantLease:
-		s.events.grantRequested(n)
+		s.events.setPendingGrant(n)
 		s.setPart(call.Part{Action: call.Grant, Number: EventTTL})
 	case GrantMasterLease:
-		s.master.grantRequested(n)
+		s.master.setPendingGrant(n)
 		s.setPart(call.Part{Action: call.Grant, Number: MasterTTL})
 	case Health:
 		s.path = s.keys.AppendPath(s.path[:0], healthKey)
@@ -81,11 +81,11 @@ func (s *source) setCall(n uint64, e Entry) {
 	case Status:
 		s.setPart(call.Part{Action: call.AskStatus})
 	case MarkCompaction:
-		s.marking = uint32(n) + 1
-		s.key, s.value = append(s.key[:0], s.compaction...), strconv.AppendInt(s.value[:0], s.marked, 10)
+		s.pendingMark = uint32(n) + 1
+		s.key, s.value = append(s.key[:0], s.compaction...), strconv.AppendInt(s.value[:0], s.markedRevision, 10)
 		s.setGuarded(call.Version, s.version, call.Part{Action: call.Write}, true)
 	case Compact:
-		s.setPart(call.Part{Action: call.Compaction, Number: s.compactTo})
+		s.setPart(call.Part{Action: call.Compaction, Number: s.compactRevision})
 	default:
 		s.setWrite(n, e)
 	}
@@ -100,13 +100,13 @@ func (s *source) setPart(p call.Part) {
 // setWrite sets s.call to a transaction that creates, updates or removes an object.
 func (s *source) setWrite(n uint64, e Entry) {
 	r := e.Call.Resource()
-	s.busy[e.Object] = uint32(n) + 1
+	s.pendingCall[e.Object] = uint32(n) + 1
 	s.key = s.keys.Append(s.key[:0], e.Object)
 	p := call.Part{Action: call.Write}
 	switch e.Call {
 	case DeletePod:
 		p.Action = call.Remove
-		s.deleted[e.Object-s.keys.First[r]] = uint32(n) + 1
+		s.deletingCall[e.Object-s.keys.First[r]] = uint32(n) + 1
 	case CreateEvent:
 		p.Lease = s.events.lease
 	case UpdateMasterLease:
@@ -121,14 +121,14 @@ func (s *source) setWrite(n uint64, e Entry) {
 // setGuarded sets s.call to a transaction that compares the key's version or revision with `known`.
 // If they are equal, the transaction executes the part `then`. Otherwise it reads the key, provided
 // that `read` is set.
-func (s *source) setGuarded(what call.Target, known int64, then call.Part, read bool) {
-	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
-	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
-		then.Value = call.Value{Size: len(s.value), Text: s.value}
+func (s *source) setGuarded(target call.Target, expected int64, thenPart call.Part, readElse bool) {
+	s.parts[0] = call.Part{Action: call.Compare, Target: target, Key: s.key, Number: expected}
+	if thenPart.Key, thenPart.Branch = s.key, call.Then; thenPart.Action == call.Write {
+		thenPart.Value = call.Value{Size: len(s.value), Text: s.value}
 	}
-	s.parts[1] = then
+	s.parts[1] = thenPart
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
-	if read {
+	if readElse {
 		s.parts[2] = call.Part{Action: call.Read, Branch: call.Else, Key: s.key}
 		s.call.Parts = s.parts[:3]
 	}
@@ -140,15 +140,15 @@ func (s *source) setGuarded(what call.Target, known int64, then call.Part, read 
 func (s *source) setPage(n uint64, e Entry) {
 	const limit = ListLimit
 	l := &s.list
-	l.open = uint32(n) + 1
+	l.pendingCall = uint32(n) + 1
 	s.path = s.keys.AppendPath(s.path[:0], Pods.Path())
 	p := call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Limit: limit}
 	if e.Object == 0 {
-		*l = listing{open: l.open, from: s.oldest}
+		*l = listing{pendingCall: l.pendingCall, firstPod: s.oldestPod}
 	} else {
-		after := s.keys.First[Pods] + l.from + e.Object*limit - 1
+		after := s.keys.First[Pods] + l.firstPod + e.Object*limit - 1
 		s.key = append(s.keys.Append(s.key[:0], min(after, s.keys.First[Events]-1)), 0)
-		p.Scope, p.Key, p.End, p.Number = call.Rest, s.key, s.path, l.at
+		p.Scope, p.Key, p.End, p.Number = call.LaterPage, s.key, s.path, l.revision
 	}
 	s.setPart(p)
 }
@@ -160,8 +160,8 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) []engine.Share {
-	kinds := s.schedule.Kinds()
-	return app.SharesOf(shapes[:], kinds[:])
+	kinds := s.schedule.CountByKind()
+	return app.ComputeShares(shapes[:], kinds[:])
 }
 
 // Ready implements engine.Reactive. The API server has at most one write of an object in flight. It
@@ -171,15 +171,15 @@ func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
 	case CreateEvent:
-		return s.events.granting == 0 && s.busy[e.Object] == 0
+		return s.events.pendingGrant == 0 && s.pendingCall[e.Object] == 0
 	case UpdateMasterLease:
-		return s.master.granting == 0 && s.busy[e.Object] == 0
+		return s.master.pendingGrant == 0 && s.pendingCall[e.Object] == 0
 	case ListPods:
-		return s.list.open == 0
+		return s.list.pendingCall == 0
 	case MarkCompaction, Compact:
-		return s.marking == 0
+		return s.pendingMark == 0
 	}
-	return !hasObject(e.Call) || s.busy[e.Object] == 0
+	return !hasObject(e.Call) || s.pendingCall[e.Object] == 0
 }
 
 // hasObject reports whether the call reads or writes a single object.
@@ -193,49 +193,49 @@ func writes(c Call) bool {
 	return kind == kv.CAS && c.Resource() != NumResources
 }
 
-// Failed implements engine.Reactive. Other calls stop waiting for the failed call. The next write
+// OperationFailed implements engine.Reactive. Other calls stop waiting for the failed call. The next write
 // of the object finds out whether the failed call was executed.
-func (s *source) Failed(n uint64) { s.finishCall(n, s.schedule.Entries[n]) }
+func (s *source) OperationFailed(n uint64) { s.clearPendingCall(n, s.schedule.Entries[n]) }
 
-// finishCall records that a call has ended. It does nothing if the call was not sent.
-func (s *source) finishCall(n uint64, e Entry) {
+// clearPendingCall records that a call has ended. It does nothing if the call was not sent.
+func (s *source) clearPendingCall(n uint64, e Entry) {
 	call := uint32(n) + 1
-	var of *uint32
+	var pending *uint32
 	switch e.Call {
 	case GrantLease:
-		of = &s.events.granting
+		pending = &s.events.pendingGrant
 	case GrantMasterLease:
-		of = &s.master.granting
+		pending = &s.master.pendingGrant
 	case ListPods:
-		of = &s.list.open
+		pending = &s.list.pendingCall
 	case MarkCompaction:
-		of = &s.marking
+		pending = &s.pendingMark
 	default:
 		if !hasObject(e.Call) {
 			return
 		}
-		of = &s.busy[e.Object]
+		pending = &s.pendingCall[e.Object]
 	}
-	if *of == call {
-		*of = 0
+	if *pending == call {
+		*pending = 0
 	}
 }
 
-// Ended implements engine.Reactive.
-func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
-	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+// OperationEnded implements engine.Reactive.
+func (s *source) OperationEnded(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.Entries[n].Call].CountEnded(o, response, service)
 }
 
 // Check implements engine.Source. It updates the script's state from the response.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	e := s.schedule.Entries[n]
-	s.finishCall(n, e)
+	s.clearPendingCall(n, e)
 	switch e.Call {
 	case GetPod, GetMasterLease:
 		return s.checkRead(e, ev)
 	case ListPods:
 		if e.Object == 0 {
-			s.list.at = ev.At
+			s.list.revision = ev.StoreRevision
 		}
 	case GrantLease:
 		s.events.lease = ev.Count
@@ -244,10 +244,10 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case MarkCompaction:
 		s.version++ // this API server or another one has increased the version
 		if ev.Outcome == kv.OK {
-			s.compactTo, s.markedBy = s.marked, uint32(n)+1
+			s.compactRevision, s.latestMark = s.markedRevision, uint32(n)+1
 			s.board.Acknowledge(uint64(s.keys.Count()))
 		}
-		s.marked = ev.At
+		s.markedRevision = ev.StoreRevision
 	default:
 		if writes(e.Call) {
 			s.noteWrite(e, ev)
@@ -259,21 +259,21 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 // noteWrite updates the revision of an object after a write.
 func (s *source) noteWrite(e Entry, ev *store.Event) {
 	if ev.Outcome == kv.Conflict {
-		s.versions[e.Object] = ev.Mod
+		s.versions[e.Object] = ev.ModRevision
 		return
 	}
 	s.versions[e.Object] = ev.Revision
 	if e.Call == DeletePod {
 		s.versions[e.Object] = 0
-		s.oldest = max(s.oldest, e.Object-s.keys.First[Pods]+1)
+		s.oldestPod = max(s.oldestPod, e.Object-s.keys.First[Pods]+1)
 	}
 	s.board.Acknowledge(uint64(e.Object))
 }
 
 // Texts for wrong responses. They must not be modified.
 var (
-	anotherKey   = []byte("the response is for another key than the request")
-	neverWritten = []byte("a value that was never written to this key")
+	wrongKeyText     = []byte("the response is for another key than the request")
+	unknownValueText = []byte("a value that was never written to this key")
 )
 
 // checkRead checks the response to a read of an object.
@@ -282,12 +282,12 @@ func (s *source) checkRead(e Entry, ev *store.Event) kv.Outcome {
 		return kv.Miss
 	}
 	if s.key = s.keys.Append(s.key[:0], e.Object); !bytes.Equal(ev.Key, s.key) {
-		ev.Text = anotherKey
-		return kv.WrongAnswer
+		ev.Text = wrongKeyText
+		return kv.WrongResponse
 	}
-	if s.values[e.Call.Resource()].Judge(ev.Key, ev.Value) != keys.Own {
-		ev.Text = neverWritten
-		return kv.WrongAnswer
+	if s.values[e.Call.Resource()].Judge(ev.Key, ev.Value) != keys.OriginOwn {
+		ev.Text = unknownValueText
+		return kv.WrongResponse
 	}
 	return ev.Outcome
 }

@@ -16,20 +16,20 @@ import (
 // No memory is allocated to create a call, to process its response, to find the write that caused a
 // watch event, or to record any of these for verification.
 func TestCallsDoNotAllocate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
 	s := NewWithConfig(c, app.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
-	_, of := Watched()
+	_, of := WatchedPaths()
 	watched := map[Resource]uint32{}
 	for i, r := range of {
 		watched[r] = uint32(i)
 	}
 	block := history.NewBlock()
-	chronicle := s.Steps(&history.Recorder{Take: func() *history.Block { return block }, Deliver: (*history.Block).Reset})
+	chronicle := s.NewKeyRecorder(&history.Recorder{Take: func() *history.Block { return block }, Deliver: (*history.Block).Reset})
 	var was history.Op
 	var done engine.Completion
-	eventNames := &names{script: s, of: of, compaction: ^uint32(0)}
+	eventNames := &eventIdentifier{script: s, resources: of, compaction: ^uint32(0)}
 	var op store.Op
 	var ev store.Event
 	var key, value []byte
@@ -43,7 +43,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 			ref := src.Fill(measure.Measured, uint64(n), 0, &op)
 			revision++
-			ev = store.Event{Outcome: kv.OK, Revision: revision, At: revision, Count: 1}
+			ev = store.Event{Outcome: kv.OK, Revision: revision, StoreRevision: revision, Count: 1}
 			if e.Call == GetPod || e.Call == GetMasterLease {
 				key = s.keys.Append(key[:0], e.Object)
 				value = s.values[e.Call.Resource()].Append(value[:0], key, 0, uint64(n))
@@ -52,10 +52,10 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			if src.Check(op.Kind, ref, &ev) != kv.OK {
 				wrong++
 			}
-			src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
+			src.OperationEnded(uint64(n), kv.OK, 1_000_000, 900_000)
 			was = history.Op{Kind: op.Kind, Consistency: op.Consistency}
 			done = engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Expected: op.Revision, Event: &ev, Op: &was}
-			chronicle.Ended(&done)
+			chronicle.OperationEnded(&done)
 			watcher, ok := watched[e.Call.Resource()]
 			if !ok || !writes(e.Call) {
 				continue
@@ -65,10 +65,10 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			if e.Call == DeletePod {
 				ev.Value = nil
 			}
-			ev.What, ev.Revision = store.Notify, revision
+			ev.Type, ev.Revision = store.WatchChange, revision
 			chronicle.WatchEvent(watcher, &ev, 0, 0, revision)
 			number, found := eventNames.Number(watcher, ev.Key)
-			by, ours := eventNames.Written(&ev)
+			by, ours := eventNames.WriteNumber(&ev)
 			if !found || !ours || number != uint64(e.Object) || by != uint64(n) {
 				wrong++
 			}
@@ -115,7 +115,7 @@ func TestAnObjectHasOneCallAtATime(t *testing.T) {
 				t.Errorf("%s does not wait for %s", after, s.schedule.Entries[n].Call)
 			}
 			if i%2 == 0 {
-				src.Failed(n)
+				src.OperationFailed(n)
 			} else {
 				src.Check(op.Kind, n, &store.Event{Outcome: kv.OK, Revision: 1})
 			}

@@ -8,57 +8,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script. It returns operations that request a lease or session for each
+// FirstPreload implements app.Script. It returns operations that request a lease or session for each
 // member. If sessions belong to connections, it returns no operations.
-func (s *Script) Before() (engine.Source, uint64) {
-	g := &grants{source: source{Script: s}}
+func (s *Script) FirstPreload() (engine.Source, uint64) {
+	g := &leaseRequests{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
 		return g, 0
 	}
 	return g, uint64(s.MemberCount())
 }
 
-// After implements app.Script. It returns operations that write the keys of running clusters, in
+// SecondPreload implements app.Script. It returns operations that write the keys of running clusters, in
 // which the first member is leader. They do not write keys that are bound to a connection's
 // session, because the connection does not exist yet.
-func (s *Script) After() (engine.Source, uint64) {
-	w := &written{source: source{Script: s}}
+func (s *Script) SecondPreload() (engine.Source, uint64) {
+	w := &initialWrites{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
-	for k := range Key(s.PerCluster()) {
+	for k := range Key(s.KeysPerCluster()) {
 		// The first failover writes the history key for the first time.
-		if k != History && (held || !leased(k)) {
+		if k != History && (held || !isLeased(k)) {
 			w.keys = append(w.keys, k)
 		}
 	}
 	return w, uint64(s.Clusters * len(w.keys))
 }
 
-// grants is the source of the operations that request a lease or session for each member.
-type grants struct {
+// leaseRequests is the source of the operations that request a lease or session for each member.
+type leaseRequests struct {
 	app.PreloadBase
 	source source
 }
 
 // Fill implements engine.Source.
-func (g *grants) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+func (g *leaseRequests) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	*op = store.Op{Kind: kv.Put}
 	g.source.way.grant(&g.source, op)
 	return n
 }
 
 // Check implements engine.Source.
-func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+func (g *leaseRequests) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
 		if wrong := g.source.way.handleRenewal(int(n), ev); wrong != nil {
 			ev.Text = wrong
-			return kv.WrongAnswer
+			return kv.WrongResponse
 		}
 	}
 	return ev.Outcome
 }
 
-// written is the source of the operations that write the keys of running clusters.
-type written struct {
+// initialWrites is the source of the operations that write the keys of running clusters.
+type initialWrites struct {
 	app.PreloadBase
 	source source
 	keys   []Key
@@ -66,7 +66,7 @@ type written struct {
 
 // Fill implements engine.Source. All keys of a cluster are written before the keys of the next
 // cluster.
-func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+func (w *initialWrites) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s, each := &w.source, uint64(len(w.keys))
 	e, member := Entry{Cluster: uint32(n / each), Call: PutStatus}, 0
 	k := w.keys[n%each]

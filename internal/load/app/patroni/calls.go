@@ -53,7 +53,7 @@ var overrides = [...]map[Call]shape{
 	Locks: {
 		RenewLeader:  {app.Shape{Name: "renew leader's session", Kind: kv.KeepAlive}, true},
 		RenewReplica: {app.Shape{Name: "renew replica's session", Kind: kv.KeepAlive}, true},
-		ReadCluster:  {app.Shape{Name: "read cluster", Kind: kv.Range, Level: kv.Lease}, true},
+		ReadCluster:  {app.Shape{Name: "read cluster", Kind: kv.Range, Level: kv.LeaderLease}, true},
 	},
 	Nodes: {
 		RenewLeader:  {app.Shape{Name: "ping leader's session", Kind: kv.KeepAlive}, true},
@@ -108,7 +108,7 @@ func (c *Config) Rates() (rates [NumCalls]float64) {
 	}
 	rates[RenewLeader] = float64(c.Clusters) * renewals
 	rates[RenewReplica] = float64(c.Clusters*(c.Members-1)) * renewals
-	rates[PutStatus] = float64(c.Written) / loop
-	rates[PutMember] = float64(c.Written*c.Members) / loop
+	rates[PutStatus] = float64(c.WrittenClusters) / loop
+	rates[PutMember] = float64(c.WrittenClusters*c.Members) / loop
 	return rates
 }

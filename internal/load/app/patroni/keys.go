@@ -29,11 +29,11 @@ const (
 	keySize = 3 + scopeDigits + 1 + len(MemberPath) + 3 + scopeDigits + 2
 )
 
-// PerCluster returns the number of keys in a cluster.
-func (c *Config) PerCluster() int { return int(FirstMember) + c.Members }
+// KeysPerCluster returns the number of keys in a cluster.
+func (c *Config) KeysPerCluster() int { return int(FirstMember) + c.Members }
 
 // Keys returns the number of keys in all clusters.
-func (c *Config) Keys() uint64 { return uint64(c.Clusters * c.PerCluster()) }
+func (c *Config) Keys() uint64 { return uint64(c.Clusters * c.KeysPerCluster()) }
 
 // MemberKey returns the key of the member with the given number in its cluster.
 func MemberKey(member int) Key { return FirstMember + Key(member) }
@@ -78,10 +78,10 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 		return 0, false
 	}
 	rest = rest[3+scopeDigits+1:]
-	first := cluster * c.PerCluster()
+	first := cluster * c.KeysPerCluster()
 	if name, ok := bytes.CutPrefix(rest, []byte(MemberPath)); ok {
-		of, member, ok := ParseMemberName(name)
-		return uint64(first + int(FirstMember) + member), ok && of == cluster && member < c.Members
+		nameCluster, member, ok := ParseMemberName(name)
+		return uint64(first + int(FirstMember) + member), ok && nameCluster == cluster && member < c.Members
 	}
 	k, ok := ParseKey(rest)
 	return uint64(first + int(k)), ok
@@ -90,8 +90,8 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 // ParseKey returns the fixed key that has the given name below a cluster's scope. It does not
 // recognize members' keys.
 func ParseKey(name []byte) (Key, bool) {
-	for i, of := range fixedKeys {
-		if string(name) == of {
+	for i, fixedName := range fixedKeys {
+		if string(name) == fixedName {
 			return Key(i), true
 		}
 	}

@@ -10,16 +10,16 @@ import (
 
 // leases implements way for stores with leases and transactions.
 type leases struct {
-	held []int64 // by member: the ID of its lease; 0: none
-	ttl  int64   // seconds
+	leaseIDs []int64 // by member: the ID of its lease; 0: none
+	ttl      int64   // seconds
 }
 
-func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+func (w *leases) fill(s *source, e Entry, k Key, member int, op *store.Op) {
 	op.Call = &s.call
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		op.Revision = w.held[all] // so that the operation's Completion contains the lease
-		if lease := w.held[all]; lease != 0 {
+		op.Revision = w.leaseIDs[member] // so that the operation's Completion contains the lease
+		if lease := w.leaseIDs[member]; lease != 0 {
 			s.setCall(call.Part{Action: call.KeepAlive, Lease: lease})
 			return
 		}
@@ -31,8 +31,8 @@ func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	default:
 		s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
 		put := call.Part{Action: call.Write, Key: s.key, Value: s.callValue()}
-		if leased(k) {
-			put.Lease, op.Revision = w.held[all], w.held[all]
+		if isLeased(k) {
+			put.Lease, op.Revision = w.leaseIDs[member], w.leaseIDs[member]
 		}
 		if s.setCall(put); e.Call == Race {
 			s.addGuard(call.Part{Action: call.Compare, Target: call.Created, Key: s.key})
@@ -46,16 +46,16 @@ func (w *leases) grant(s *source, op *store.Op) bool {
 	return true
 }
 
-func (w *leases) handleRenewal(all int, ev *store.Event) []byte {
-	if w.held[all] == 0 {
-		w.held[all] = ev.Count
+func (w *leases) handleRenewal(member int, ev *store.Event) []byte {
+	if w.leaseIDs[member] == 0 {
+		w.leaseIDs[member] = ev.Count
 	}
 	return nil
 }
 
-func (w *leases) lose(all int)           { w.held[all] = 0 }
-func (w *leases) save() []int64          { return w.held }
-func (w *leases) restore(before []int64) { copy(w.held, before) }
+func (w *leases) dropLease(member int)   { w.leaseIDs[member] = 0 }
+func (w *leases) save() []int64          { return w.leaseIDs }
+func (w *leases) restore(before []int64) { copy(w.leaseIDs, before) }
 
 func (w *leases) grantedIn(ev *store.Event) int64 { return ev.Count }
 func (w *leases) lifetime() time.Duration         { return time.Duration(w.ttl) * time.Second }
@@ -65,7 +65,7 @@ func (w *leases) lifetime() time.Duration         { return time.Duration(w.ttl) 
 func (w *leases) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	for i := range p.Streams {
-		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i / s.Members * s.PerCluster()), Keys: uint64(s.PerCluster())})
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i / s.Members * s.KeysPerCluster()), Keys: uint64(s.KeysPerCluster())})
 	}
 	var key, end []byte
 	p.Fill = func(n uint32, op *store.Op) {

@@ -19,7 +19,7 @@ func startConsul(t *testing.T) (endpoint string) {
 	t.Helper()
 	st := consul.New()
 	return servers.Start(t, st, servers.Cluster{
-		Exec: servers.Installed(t, st), Members: 1, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+		Exec: servers.InstalledServer(t, st), Members: 1, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	}).Endpoints[0]
 }
 
@@ -32,13 +32,13 @@ func TestAgainstConsul(t *testing.T) {
 	}
 	endpoint := startConsul(t)
 	// 20 s is the shortest TTL that a session can have in the way Locks.
-	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTime: time.Second, Seed: 3}
+	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, consul.New(), endpoint, c, 28*time.Second)
 	ended(t, &c, res, 7)
 	w := res.Measured.Watching
 	// Each of the two queries in a cluster reports the new leader. It also reports the deletion of
 	// the leader's key, unless another member takes the key before the query returns.
-	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.Storm) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
+	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.LeaderFailures) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
 	}
@@ -67,7 +67,7 @@ func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 		if call.Name != c.Way.CallName(data.Race) {
 			continue
 		}
-		if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
+		if won := call.Outcomes[kv.OK]; won != uint64(c.LeaderFailures) || call.Outcomes[kv.Conflict] != uint64(c.LeaderFailures*(c.Members-2)) {
 			t.Errorf("outcomes of the races: %v", call.Outcomes)
 		}
 	}
@@ -94,7 +94,7 @@ func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, 
 	if k.leaders == nil {
 		k.leaders = map[int]int{}
 	}
-	cluster, which := int(n)/c.PerCluster(), data.Key(int(n)%c.PerCluster())
+	cluster, which := int(n)/c.KeysPerCluster(), data.Key(int(n)%c.KeysPerCluster())
 	if held := which == data.Leader || which >= data.FirstMember; held != session {
 		t.Errorf("%s has a session: %v", key, session)
 	}
@@ -110,11 +110,11 @@ func (k *keysThere) check(t *testing.T, c *data.Config) {
 	t.Helper()
 	for cluster := range c.Clusters {
 		leader, ok := k.leaders[cluster]
-		if !ok || leader == 0 != (cluster >= c.Storm) {
+		if !ok || leader == 0 != (cluster >= c.LeaderFailures) {
 			t.Errorf("cluster %d is led by %d, %v", cluster, leader, ok)
 		}
 	}
-	if want := c.MemberCount() - c.Storm; k.members != want {
+	if want := c.MemberCount() - c.LeaderFailures; k.members != want {
 		t.Errorf("%d member keys, want %d", k.members, want)
 	}
 }

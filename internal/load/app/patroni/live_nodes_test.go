@@ -27,14 +27,14 @@ func TestAgainstZooKeeper(t *testing.T) {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
 	endpoint := startZooKeeper(t)
-	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTime: time.Second, Seed: 3}
+	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
 	ended(t, &c, res, 10)
 	// Each watcher reports the first leader and, after a failover, the new leader. It also reports
 	// the deletion of the leader's key, unless the key exists again when the member sets its next
 	// watch.
-	w, reported := res.Measured.Watching, uint64(c.MemberCount()+c.Storm*c.Members)
-	if w == nil || w.Watchers != c.MemberCount() || w.Expected != reported || w.Delivered+w.Coalesced < reported || w.Delivered > reported+uint64(c.Storm*c.Members) ||
+	w, reported := res.Measured.Watching, uint64(c.MemberCount()+c.LeaderFailures*c.Members)
+	if w == nil || w.Watchers != c.MemberCount() || w.Expected != reported || w.Delivered+w.Coalesced < reported || w.Delivered > reported+uint64(c.LeaderFailures*c.Members) ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
 	}
@@ -56,5 +56,5 @@ func TestAgainstZooKeeper(t *testing.T) {
 // failed reports whether the leader of the cluster with the given name has died.
 func failed(c *data.Config, name string) bool {
 	n, _ := strconv.Atoi(strings.TrimPrefix(name, "pg-"))
-	return n < c.Storm
+	return n < c.LeaderFailures
 }

@@ -24,7 +24,7 @@ const prefix = "/service/"
 // the keys with these leases exist, and the watchers receive each write. When some leaders die,
 // their leases expire, and each of their clusters elects a new leader.
 func TestAgainstEtcd(t *testing.T) {
-	c := data.Config{Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 4 * time.Second, RetryTime: time.Second, Seed: 3}
+	c := data.Config{Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 4 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	for _, st := range []store.Store{etcdgateway.New(), etcd.New()} {
 		t.Run(st.Name(), func(t *testing.T) {
 			endpoint := embedded.Etcd(t)
@@ -46,7 +46,7 @@ func TestAgainstEtcd(t *testing.T) {
 					t.Errorf("etcd has the key %s", kv.Key)
 					continue
 				}
-				cluster, k := int(n)/c.PerCluster(), data.Key(int(n)%c.PerCluster())
+				cluster, k := int(n)/c.KeysPerCluster(), data.Key(int(n)%c.KeysPerCluster())
 				if leased := k == data.Leader || k >= data.FirstMember; leased != (kv.Lease != 0) {
 					t.Errorf("%s has the lease %d", kv.Key, kv.Lease)
 				}
@@ -60,11 +60,11 @@ func TestAgainstEtcd(t *testing.T) {
 			}
 			for cluster := range c.Clusters {
 				leader, ok := leaders[cluster]
-				if !ok || leader == 0 != (cluster >= c.Storm) {
+				if !ok || leader == 0 != (cluster >= c.LeaderFailures) {
 					t.Errorf("cluster %d is led by %d, %v", cluster, leader, ok)
 				}
 			}
-			if want := c.MemberCount() - c.Storm; members != want {
+			if want := c.MemberCount() - c.LeaderFailures; members != want {
 				t.Errorf("%d member keys, want %d", members, want)
 			}
 		})
@@ -80,12 +80,12 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 		if call.Failed() > 0 {
 			t.Errorf("%s: %d calls due, some failed: %v %v", call.Name, call.Due, call.Outcomes, m.ErrorTexts)
 		}
-		bound := map[string]int64{"renew leader's lease": int64(c.RetryTime), "renew replica's lease": int64(c.RetryTime)}[call.Name]
-		if call.Bound != bound || call.Missed() > call.Due {
-			t.Errorf("%s: bound %v, %d late", call.Name, time.Duration(call.Bound), call.Missed())
+		bound := map[string]int64{"renew leader's lease": int64(c.RetryTimeout), "renew replica's lease": int64(c.RetryTimeout)}[call.Name]
+		if call.Limit != bound || call.LateOrFailed() > call.Due {
+			t.Errorf("%s: bound %v, %d late", call.Name, time.Duration(call.Limit), call.LateOrFailed())
 		}
 		if call.Name == "race for the leader's key" {
-			if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
+			if won := call.Outcomes[kv.OK]; won != uint64(c.LeaderFailures) || call.Outcomes[kv.Conflict] != uint64(c.LeaderFailures*(c.Members-2)) {
 				t.Errorf("outcomes of the races: %v", call.Outcomes)
 			}
 		}
@@ -94,7 +94,7 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 		t.Errorf("%d calls due, %d as the sum of %d kinds", m.Due, sum, len(res.Calls))
 	}
 	// The expiry of a lease deletes two keys, and each member of the cluster receives both events.
-	w, expired := m.Watching, uint64(c.Storm*c.Members*2)
+	w, expired := m.Watching, uint64(c.LeaderFailures*c.Members*2)
 	if w == nil || w.Expected == 0 || w.Delivered != w.Expected+expired || w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
 	}
@@ -123,7 +123,7 @@ func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		return nil, err
 	}
-	setup.Before = a.Preloaded.Versions
+	setup.PreloadResults = a.Preloaded.Versions
 	w.Script = data.NewWithConfig(c, setup)
 	return load.Run(t.Context(), w, a, load.Reports{})
 }
@@ -137,7 +137,7 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cl.Close() }()
-	c := data.Config{Clusters: 2, Members: 2, Written: 2, LoopWait: time.Second, TTL: 60 * time.Second, RetryTime: time.Second, Seed: 3}
+	c := data.Config{Clusters: 2, Members: 2, WrittenClusters: 2, LoopWait: time.Second, TTL: 60 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	events := cl.Watch(t.Context(), prefix, clientv3.WithPrefix())
 	revoked := make(chan int, 1)
 	go func() {
@@ -157,7 +157,7 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 	}
 	failed := uint64(0)
 	for _, call := range res.Calls {
-		if call.Bound > 0 {
+		if call.Limit > 0 {
 			failed += call.Outcomes[kv.BadRequest]
 		}
 	}

@@ -12,13 +12,13 @@ import (
 type way interface {
 	// fill creates the call for entry e, which is made by the member with the number `all`. The
 	// caller sets op.Kind and op.Consistency, and stores the value to write in s.value.
-	fill(s *source, e Entry, key Key, all int, op *store.Op)
+	fill(s *source, e Entry, key Key, member int, op *store.Op)
 	// handleRenewal handles the response to a successful renewal. If the response is wrong, it
 	// returns the text for a wrong response. Otherwise it returns nil.
-	handleRenewal(all int, ev *store.Event) (wrong []byte)
-	// lose must be called when a member's lease or session has ended. The member's next renewal, or
+	handleRenewal(member int, ev *store.Event) (wrong []byte)
+	// dropLease must be called when a member's lease or session has ended. The member's next renewal, or
 	// the next put of its key, creates a new one.
-	lose(all int)
+	dropLease(member int)
 	// grant creates a call that requests a lease or session. It returns false if the members use
 	// the sessions of their connections. In that case, sessions and the keys that are bound to them
 	// do not exist before the load.
@@ -35,15 +35,15 @@ type way interface {
 	addWatchers(s *Script, p *watch.Plan)
 }
 
-func wayOf(c *Config) way {
+func newWay(c *Config) way {
 	switch c.Way {
 	case Locks:
-		return &locks{held: make([]sessionName, c.MemberCount()), has: make([]bool, c.MemberCount()), ttl: c.TTL}
+		return &locks{sessions: make([]sessionName, c.MemberCount()), hasSession: make([]bool, c.MemberCount()), ttl: c.TTL}
 	case Nodes:
-		return &nodes{ttl: c.TTL, gone: make([]bool, c.MemberCount())}
+		return &nodes{ttl: c.TTL, keyDeleted: make([]bool, c.MemberCount())}
 	}
-	return &leases{held: make([]int64, c.MemberCount()), ttl: int64(c.TTL.Seconds())}
+	return &leases{leaseIDs: make([]int64, c.MemberCount()), ttl: int64(c.TTL.Seconds())}
 }
 
-// leased reports whether a key is bound to its member's lease or session.
-func leased(k Key) bool { return k == Leader || k >= FirstMember }
+// isLeased reports whether a key is bound to its member's lease or session.
+func isLeased(k Key) bool { return k == Leader || k >= FirstMember }

@@ -14,9 +14,9 @@ import (
 
 // locks implements way for stores in which sessions can hold keys.
 type locks struct {
-	held []sessionName // by member
-	has  []bool        // by member: whether it has a session
-	ttl  time.Duration // TTL of a session, counted from its last renewal
+	sessions   []sessionName // by member
+	hasSession []bool        // by member: whether it has a session
+	ttl        time.Duration // TTL of a session, counted from its last renewal
 }
 
 // sessionName is the name of a session, which is a UUID.
@@ -25,76 +25,76 @@ type sessionName [36]byte
 // A session lives for twice the TTL that was requested, so Patroni requests half of the TTL. A lock
 // can be acquired 1 ms after the end of the session that held it.
 const (
-	storeDoubles = 2
-	lockDelay    = 1 // ms
+	ttlFactor = 2
+	lockDelay = 1 // ms
 )
 
-func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+func (w *locks) fill(s *source, e Entry, k Key, member int, op *store.Op) {
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		if w.has[all] {
-			op.Revision = s.sessionNumber(w.held[all])
-			op.LeaseName = w.held[all][:]
+		if w.hasSession[member] {
+			op.Revision = s.sessionNumber(w.sessions[member])
+			op.LeaseName = w.sessions[member][:]
 			return
 		}
 		w.grant(s, op)
 		return
 	case ReadCluster:
 		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
-		s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Leased})
+		s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.LeaderLeaseRead})
 		op.Call = &s.call
 		s.keepList(op)
 		return
 	}
 	s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
-	if !leased(k) {
+	if !isLeased(k) {
 		op.Key, op.Value = s.key, s.value
 		return
 	}
-	s.setCall(call.Part{Action: call.Write, Key: s.key, Value: s.callValue(), Lease: named, Name: w.held[all][:]})
-	s.addGuard(call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key})
-	op.Call, op.Revision = &s.call, s.sessionNumber(w.held[all])
+	s.setCall(call.Part{Action: call.Write, Key: s.key, Value: s.callValue(), Lease: namedLease, Name: w.sessions[member][:]})
+	s.addGuard(call.Part{Action: call.Compare, Target: call.LeaseTarget, Key: s.key})
+	op.Call, op.Revision = &s.call, s.sessionNumber(w.sessions[member])
 }
 
 // sessionNumber returns the number that identifies a session in the history. It returns 0 if the
 // load records no history.
 func (s *source) sessionNumber(name sessionName) int64 {
-	if s.records == nil {
+	if s.chronicle == nil {
 		return 0
 	}
 	return name.numbers()[0]
 }
 
-// named is the lease in a call that identifies the session by its name.
-const named = 1
+// namedLease is the lease in a call that identifies the session by its name.
+const namedLease = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
 	s.setCall(call.Part{
 		Action: call.Grant, Number: int64(w.requestedTTL()), Limit: lockDelay + 1,
-		Flags: call.Ephemeral | call.Unchecked,
+		Flags: call.Ephemeral | call.NoHealthChecks,
 	})
 	op.Call = &s.call
 	return true
 }
 
-var noUUID = []byte("the name of the new session is not a UUID")
+var invalidUUIDText = []byte("the name of the new session is not a UUID")
 
-func (w *locks) handleRenewal(all int, ev *store.Event) []byte {
-	if w.has[all] {
+func (w *locks) handleRenewal(member int, ev *store.Event) []byte {
+	if w.hasSession[member] {
 		return nil
 	}
 	if len(ev.Value) != len(sessionName{}) {
-		return noUUID
+		return invalidUUIDText
 	}
-	copy(w.held[all][:], ev.Value)
-	if w.held[all].numbers() == [2]int64{} {
-		return noUUID
+	copy(w.sessions[member][:], ev.Value)
+	if w.sessions[member].numbers() == [2]int64{} {
+		return invalidUUIDText
 	}
-	w.has[all] = true
+	w.hasSession[member] = true
 	return nil
 }
 
-func (w *locks) lose(all int) { w.has[all] = false }
+func (w *locks) dropLease(member int) { w.hasSession[member] = false }
 
 // grantedIn implements way. It returns the first half of the session's name, as a number.
 func (w *locks) grantedIn(ev *store.Event) int64 {
@@ -111,13 +111,13 @@ func (w *locks) lifetime() time.Duration { return w.requestedTTL() * time.Second
 
 // requestedTTL returns the TTL that a session requests, in seconds.
 func (w *locks) requestedTTL() time.Duration {
-	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
+	return (w.ttl + ttlFactor*time.Second - 1) / (ttlFactor * time.Second)
 }
 
 // save implements way. It returns two numbers per session: the two halves of the session's name.
 func (w *locks) save() []int64 {
-	all := make([]int64, 0, 2*len(w.held))
-	for _, name := range w.held {
+	all := make([]int64, 0, 2*len(w.sessions))
+	for _, name := range w.sessions {
 		n := name.numbers()
 		all = append(all, n[0], n[1])
 	}
@@ -125,9 +125,9 @@ func (w *locks) save() []int64 {
 }
 
 func (w *locks) restore(before []int64) {
-	for i := range w.held {
+	for i := range w.sessions {
 		if len(before) >= 2*i+2 && (before[2*i] != 0 || before[2*i+1] != 0) {
-			w.held[i], w.has[i] = uuidOf([2]int64{before[2*i], before[2*i+1]}), true
+			w.sessions[i], w.hasSession[i] = encodeUUID([2]int64{before[2*i], before[2*i+1]}), true
 		}
 	}
 }
@@ -153,8 +153,8 @@ func (s *sessionName) numbers() (n [2]int64) {
 	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- all bits are kept
 }
 
-// uuidOf returns the UUID with the given halves.
-func uuidOf(n [2]int64) (s sessionName) {
+// encodeUUID returns the UUID with the given halves.
+func encodeUUID(n [2]int64) (s sessionName) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- all bits are kept
 	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- all bits are kept
@@ -177,13 +177,13 @@ func (w *locks) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	replicas := s.Members - 1
 	p.Sink.States = true
-	p.Acknowledged = s.noteLeader
+	p.OnAcknowledged = s.noteLeader
 	for i := range p.Streams {
-		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/replicas*s.PerCluster() + int(Leader)), Keys: 1})
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/replicas*s.KeysPerCluster() + int(Leader)), Keys: 1})
 	}
 	var key []byte
 	p.Fill = func(n uint32, op *store.Op) {
 		key = AppendKey(key[:0], s.prefix, int(n)/replicas, Leader)
-		op.Key, op.Watch.Mode, op.Watch.Wait = key, kv.QueryWatch, s.QueryWait()
+		op.Key, op.Watch.Mode, op.Watch.QueryWait = key, kv.QueryWatch, s.QueryWait()
 	}
 }

@@ -15,21 +15,21 @@ import (
 // ping, and its response contains the session's timeout.
 func (c *chronicle) recordRenewal(m int, lease int64, ev *store.Event, o *history.Op) {
 	switch {
-	case !c.leased:
+	case !c.hasLeases:
 		if granted := ev.Count * int64(1e9); o.Outcome == kv.OK && granted > 0 {
-			c.life = min(c.life, granted)
+			c.sessionTTL = min(c.sessionTTL, granted)
 		}
 		return
 	case lease == 0:
 		c.recordGrant(m, ev, o)
 		return
 	}
-	r := &c.of[m]
-	lives, gone := r.lease.Renewed(lease, c.life, ev, o)
+	r := &c.members[m]
+	lives, ended := r.lease.RecordRenewal(lease, c.sessionTTL, ev, o)
 	if lives {
-		r.own.Ended, r.leads.Ended = false, false
+		r.ownKey.DeleteRecorded, r.leaderKey.DeleteRecorded = false, false
 	}
-	if c.to.Add(o); gone {
+	if c.recorder.Add(o); ended {
 		c.recordLeaseEnd(m, o.Done)
 		r.lease = app.Lease{}
 	}
@@ -42,16 +42,16 @@ func (c *chronicle) recordGrant(m int, ev *store.Event, o *history.Op) {
 		return
 	}
 	c.recordLeaseEnd(m, o.Done)
-	c.of[m].lease.Granted(lease, c.life, o)
-	c.to.Add(o)
+	c.members[m].lease.RecordGrant(lease, c.sessionTTL, o)
+	c.recorder.Add(o)
 }
 
 // recordLeaseEnd records that a member's previous lease has ended, so that its keys were deleted.
 func (c *chronicle) recordLeaseEnd(m int, now int64) {
-	s, r := c.script, &c.of[m]
+	s, r := c.script, &c.members[m]
 	c.recordExpiry(m, now)
-	r.own.SessionGone()
-	r.leads.SessionGone()
+	r.ownKey.EndSession()
+	r.leaderKey.EndSession()
 	if cluster := m / s.Members; int(c.holders[cluster]) == m%s.Members {
 		c.holders[cluster] = none
 	}
@@ -61,20 +61,20 @@ func (c *chronicle) recordLeaseEnd(m int, now int64) {
 // recordExpiry records that a member's keys may have been deleted, because its lease may have
 // expired.
 func (c *chronicle) recordExpiry(m int, now int64) {
-	r := &c.of[m]
-	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
-	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
+	r := &c.members[m]
+	r.lease.RecordPossibleEnd(c.recorder, &r.ownKey, uint32(m), now)    // #nosec G115 -- a count
+	r.lease.RecordPossibleEnd(c.recorder, &r.leaderKey, uint32(m), now) // #nosec G115 -- a count
 }
 
 // recordExpiries records that some keys of a cluster's members may have been deleted: the keys
 // whose leases may have expired before the time `by`.
-func (c *chronicle) recordExpiries(cluster int, by, now int64) {
-	if !c.leased {
+func (c *chronicle) recordExpiries(cluster int, deadline, now int64) {
+	if !c.hasLeases {
 		return
 	}
 	n := c.script.Members
 	for m := cluster * n; m < (cluster+1)*n; m++ {
-		if by == math.MaxInt64 || c.of[m].lease.MayHaveEnded(by) {
+		if deadline == math.MaxInt64 || c.members[m].lease.MayHaveEnded(deadline) {
 			c.recordExpiry(m, now)
 		}
 	}
@@ -89,34 +89,34 @@ func (c *chronicle) loseConnection(place int, expired bool) {
 	}
 	cluster, member := s.memberAt(place)
 	m := cluster*s.Members + member
-	if c.recordSessionEnd(m, false, c.last); expired {
-		c.of[m].own.SessionGone()
-		c.of[m].leads.SessionGone()
+	if c.recordSessionEnd(m, false, c.lastTime); expired {
+		c.members[m].ownKey.EndSession()
+		c.members[m].leaderKey.EndSession()
 	}
 }
 
 // recordSessionEnd records that a member's nodes may have been deleted. If `sure` is set, the
 // session is certain to have been alive until it was closed, so the nodes may be deleted from now
 // on. Otherwise they may have been deleted at any time since they were created.
-func (c *chronicle) recordSessionEnd(m int, sure bool, now int64) {
-	r := &c.of[m]
-	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
-	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
+func (c *chronicle) recordSessionEnd(m int, closed bool, now int64) {
+	r := &c.members[m]
+	r.ownKey.RecordPossibleSessionEnd(c.recorder, uint32(m), closed, now)    // #nosec G115 -- a count
+	r.leaderKey.RecordPossibleSessionEnd(c.recorder, uint32(m), closed, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.History. It does nothing, because other methods have already recorded
+// KeyMayBeDeleted implements engine.History. It does nothing, because other methods have already recorded
 // the event: loseConnection has recorded the loss or replacement of a connection, and Closed has
 // recorded the end of the load.
-func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
+func (c *chronicle) KeyMayBeDeleted(uint64, uint32, int64, int64) {}
 
 // SessionEnded implements engine.History. The parameter `ref` identifies the call that created the
 // key in the session: either a member's own key, or the leader's key of the member's cluster.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- encoded by Fill
-	r := &c.of[int(e.Cluster)*c.script.Members+member]
-	k := &r.own
+	r := &c.members[int(e.Cluster)*c.script.Members+member]
+	k := &r.ownKey
 	if e.Call == Race || e.Call == Lead {
-		k = &r.leads
+		k = &r.leaderKey
 	}
-	k.SessionEnded(c.to, o)
+	k.RecordSessionEnd(c.recorder, o)
 }

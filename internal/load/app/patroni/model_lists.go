@@ -11,20 +11,20 @@ import (
 
 // lists stores the keys, or only the names of keys, in responses until the operations end.
 type lists struct {
-	of        *chronicle
+	chronicle *chronicle
 	responses []response // by the operations' tags
 	current   *response  // the response that is being read
 }
 
 // response holds the response to a read of all keys in a cluster, or to a list of names.
 type response struct {
-	passed bool        // the codec has passed the response's keys to lists
-	found  []listedKey // by the key's index in the cluster
+	received bool        // the codec has passed the response's keys to lists
+	found    []listedKey // by the key's index in the cluster
 }
 
 // listedKey holds a key from a response.
 type listedKey struct {
-	there    bool
+	exists   bool
 	cluster  int
 	value    uint64
 	revision int64
@@ -36,8 +36,8 @@ func (l *lists) Begin(tag uint32) bool {
 		l.responses = append(l.responses, response{})
 	}
 	l.current = &l.responses[tag]
-	if l.current.passed = true; l.current.found == nil {
-		l.current.found = make([]listedKey, l.of.script.PerCluster())
+	if l.current.received = true; l.current.found == nil {
+		l.current.found = make([]listedKey, l.chronicle.script.KeysPerCluster())
 	}
 	clear(l.current.found)
 	return true
@@ -45,7 +45,7 @@ func (l *lists) Begin(tag uint32) bool {
 
 // Add implements store.Keys.
 func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
-	s := l.of.script
+	s := l.chronicle.script
 	if s.Way == Nodes {
 		l.addName(key)
 		return
@@ -58,19 +58,19 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 	if !ok {
 		return // another program may have left this key
 	}
-	each := s.PerCluster()
-	l.current.found[int(number)%each] = listedKey{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
+	each := s.KeysPerCluster()
+	l.current.found[int(number)%each] = listedKey{true, int(number) / each, l.chronicle.identity(number, value), revision} // #nosec G115 -- below Keys
 }
 
 // setRead completes o, a read of a cluster's key, with the key's value if the response contains the
 // key.
-func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
+func (f *listedKey) setRead(cluster int, namesOnly bool, o *history.Op) {
 	switch {
-	case !f.there || f.cluster != cluster && f.cluster != none:
-	case names:
-		o.Read = history.Unseen
+	case !f.exists || f.cluster != cluster && f.cluster != none:
+	case namesOnly:
+		o.Read = history.UnknownValue
 	default:
-		o.Read, o.Mod = f.value, f.revision
+		o.Read, o.ModRevision = f.value, f.revision
 	}
 }
 
@@ -78,9 +78,9 @@ func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 // cluster.
 func (l *lists) addName(name []byte) {
 	if k, ok := ParseKey(name); ok {
-		l.current.found[k] = listedKey{there: true, cluster: none}
-	} else if cluster, member, ok := ParseMemberName(name); ok && member < l.of.script.Members {
-		l.current.found[MemberKey(member)] = listedKey{there: true, cluster: cluster}
+		l.current.found[k] = listedKey{exists: true, cluster: none}
+	} else if cluster, member, ok := ParseMemberName(name); ok && member < l.chronicle.script.Members {
+		l.current.found[MemberKey(member)] = listedKey{exists: true, cluster: cluster}
 	}
 }
 
@@ -88,17 +88,17 @@ func (l *lists) addName(name []byte) {
 // as a read. A list of names shows only whether a key exists.
 func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
-	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
+	if o.Outcome == kv.WrongResponse && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // the list was empty, which is a response that the verifier accepts
 	}
 	var found []listedKey // nil: the response contains no keys
-	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].passed {
-		l.responses[ev.Tag].passed = false
+	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].received {
+		l.responses[ev.Tag].received = false
 		found = l.responses[ev.Tag].found
 	}
-	if !o.Answered() || found == nil && ev.Count != 0 {
-		o.Read = history.Unseen
-		c.to.Add(o)
+	if !o.HasStoreData() || found == nil && ev.Count != 0 {
+		o.Read = history.UnknownValue
+		c.recorder.Add(o)
 		return
 	}
 	names := c.script.Way == Nodes
@@ -106,11 +106,11 @@ func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *
 		o.Kind = kv.Exists
 	}
 	for k := first; k < end; k++ {
-		o.Key, o.Read, o.Mod = c.script.numberOf(cluster, k), history.Absent, 0
+		o.Key, o.Read, o.ModRevision = c.script.keyNumber(cluster, k), history.Absent, 0
 		if found != nil {
 			found[k].setRead(cluster, names, o)
 		}
-		c.to.Add(o)
-		o.Joined = true
+		c.recorder.Add(o)
+		o.ContinuesPrevious = true
 	}
 }

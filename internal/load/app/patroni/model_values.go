@@ -15,7 +15,7 @@ type values struct{ key, value []byte }
 // identity of a damaged value is keys.NoIdentity.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s, v := c.script, &c.values
-	each := uint64(s.PerCluster()) // #nosec G115 -- a count
+	each := uint64(s.KeysPerCluster()) // #nosec G115 -- a count
 	cluster, k := int(number/each), Key(number%each)
 	switch k {
 	case Initialize:
@@ -23,8 +23,8 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	case ConfigKey:
 		return constantIdentity(value, ConfigValue)
 	case Leader:
-		of, member, ok := ParseMemberName(value)
-		if !ok || of != cluster || member >= s.Members {
+		nameCluster, member, ok := ParseMemberName(value)
+		if !ok || nameCluster != cluster || member >= s.Members {
 			return keys.NoIdentity
 		}
 		return keys.Identity(uint64(member)) // #nosec G115 -- a count
@@ -53,8 +53,8 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 }
 
 // constantIdentity returns the identity of a value that is always the same: `is`.
-func constantIdentity(value []byte, is string) uint64 {
-	if string(value) != is {
+func constantIdentity(value []byte, constant string) uint64 {
+	if string(value) != constant {
 		return keys.NoIdentity
 	}
 	return keys.Identity(0)

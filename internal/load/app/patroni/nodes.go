@@ -13,11 +13,11 @@ import (
 // nodes implements way for stores in which keys can be bound to a connection's session. A member's
 // calls keep the session of its connection alive. So a member that sends nothing counts as dead.
 type nodes struct {
-	ttl  time.Duration
-	gone []bool // by member: its key does not exist, because its session ended
+	ttl        time.Duration
+	keyDeleted []bool // by member: its key does not exist, because its session ended
 }
 
-func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+func (w *nodes) fill(s *source, e Entry, k Key, member int, op *store.Op) {
 	switch e.Call {
 	case RenewLeader, RenewReplica:
 		return
@@ -28,7 +28,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		}
 		// The request is the same, but it is sent as a call, so that the names in the response are
 		// passed to the history.
-		if s.records != nil {
+		if s.chronicle != nil {
 			s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call
 			s.keepList(op)
@@ -51,23 +51,23 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		return
 	}
 	// If the key is gone, the call creates it and binds it to the session.
-	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.callValue()}
-	if w.gone[all] {
+	put := call.Part{Action: call.Write, Flags: call.MustExist, Key: s.key, Value: s.callValue()}
+	if w.keyDeleted[member] {
 		put.Flags = call.Ephemeral
 	}
-	if s.setCall(put); w.gone[all] {
+	if s.setCall(put); w.keyDeleted[member] {
 		s.addGuard(call.Part{Action: call.Compare, Target: call.Version, Key: s.key})
-		w.gone[all], op.Revision = false, created
+		w.keyDeleted[member], op.Revision = false, createMark
 	}
 	op.Key, op.Value, op.Call = nil, nil, &s.call
 }
 
-// created marks a call that creates a member's key instead of setting it. The mark is removed when
+// createMark marks a call that creates a member's key instead of setting it. The mark is removed when
 // the call ends.
-const created = 1
+const createMark = 1
 
 func (w *nodes) handleRenewal(int, *store.Event) []byte { return nil }
-func (w *nodes) lose(all int)                           { w.gone[all] = true }
+func (w *nodes) dropLease(member int)                   { w.keyDeleted[member] = true }
 func (w *nodes) grant(*source, *store.Op) bool          { return false }
 func (w *nodes) save() []int64                          { return nil }
 func (w *nodes) restore([]int64)                        {}
@@ -80,12 +80,12 @@ func (w *nodes) addWatchers(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
 	dies := s.LeaderDeath(s.length) > 0
 	// If a dead member's connection sent progress requests, they would keep its session alive.
-	p.Silent = func(n uint32) bool {
+	p.SkipsProgress = func(n uint32) bool {
 		cluster, member := s.memberAt(int(n))
-		return dies && member == 0 && cluster < s.Storm
+		return dies && member == 0 && cluster < s.LeaderFailures
 	}
 	for i := range p.Streams {
-		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/s.Members*s.PerCluster() + int(Leader)), Keys: 1})
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/s.Members*s.KeysPerCluster() + int(Leader)), Keys: 1})
 	}
 	var key []byte
 	p.Fill = func(n uint32, op *store.Op) {

@@ -28,17 +28,17 @@ type Application struct{}
 // the numbers of clusters and members.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,
-		Scales: []string{clustersKey, perKey},
+		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", KeyPattern: keyNames,
+		SizeParameters: []string{clustersKey, membersPerClusterKey},
 		Parameters: []application.Parameter{
-			{Key: clustersKey, Meaning: "number of PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},
-			{Key: perKey, Meaning: "members of each PostgreSQL cluster, including its leader", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},
-			{Key: loopKey, Meaning: "interval at which each member repeats its loop", Differs: "the loop interval", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
-			{Key: ttlKey, Meaning: "time after which a lease expires if it is not renewed", Differs: "the TTL of leases", Unit: application.Seconds, Default: 30, Least: 3, Most: 36_000},
-			{Key: retryKey, Meaning: "how late a renewal may be before a leader steps down", Differs: "the retry timeout", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
-			{Key: writtenKey, Meaning: "share of the clusters with database writes, from 0 to 1", Differs: "the share of clusters with database writes",
-				Unit: application.Number, Default: 1, Most: 1},
-			{Key: stormKey, Meaning: "number of leaders that fail at the same time", Differs: "the simultaneous leader failures", Most: 50_000},
+			{Key: clustersKey, Meaning: "number of PostgreSQL clusters", DifferenceName: "the PostgreSQL clusters", Default: 1000, Min: 1, Max: 50_000},
+			{Key: membersPerClusterKey, Meaning: "members of each PostgreSQL cluster, including its leader", DifferenceName: "the members of a PostgreSQL cluster", Default: 3, Min: 1, Max: 20},
+			{Key: loopKey, Meaning: "interval at which each member repeats its loop", DifferenceName: "the loop interval", Unit: application.Seconds, Default: 10, Min: 1, Max: 3600},
+			{Key: ttlKey, Meaning: "time after which a lease expires if it is not renewed", DifferenceName: "the TTL of leases", Unit: application.Seconds, Default: 30, Min: 3, Max: 36_000},
+			{Key: retryKey, Meaning: "how late a renewal may be before a leader steps down", DifferenceName: "the retry timeout", Unit: application.Seconds, Default: 10, Min: 1, Max: 3600},
+			{Key: writtenKey, Meaning: "share of the clusters with database writes, from 0 to 1", DifferenceName: "the share of clusters with database writes",
+				Unit: application.Number, Default: 1, Max: 1},
+			{Key: failoversKey, Meaning: "number of leaders that fail at the same time", DifferenceName: "the simultaneous leader failures", Max: 50_000},
 		},
 		Ways: ways(),
 	}
@@ -46,27 +46,27 @@ func (Application) Definition() application.Definition {
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	c := ConfigOf(s, 0, Leases)
+	c := NewConfig(s, 0, Leases)
 	switch {
 	case c.MemberCount() > maxMembers:
 		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members, but must be at most %d", c.MemberCount(), maxMembers)
-	case c.LoopWait+2*c.RetryTime > c.TTL:
-		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTime)
-	case c.Storm > c.Clusters:
-		return stormKey, fmt.Sprintf("<failovers> is %d, but must not exceed <clusters>, which is %d", c.Storm, c.Clusters)
-	case c.Storm > 0 && c.Members < 2:
-		return stormKey, "<failovers> needs another member in each cluster that can take over; set <members-per-cluster> to 2 or more"
+	case c.LoopWait+2*c.RetryTimeout > c.TTL:
+		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTimeout)
+	case c.LeaderFailures > c.Clusters:
+		return failoversKey, fmt.Sprintf("<failovers> is %d, but must not exceed <clusters>, which is %d", c.LeaderFailures, c.Clusters)
+	case c.LeaderFailures > 0 && c.Members < 2:
+		return failoversKey, "<failovers> needs another member in each cluster that can take over; set <members-per-cluster> to 2 or more"
 	}
 	return "", ""
 }
 
 // Profile implements application.Application. The mean rates do not include failovers.
 func (Application) Profile(s application.Settings, way int) application.Profile {
-	c := ConfigOf(s, 0, Way(way))
+	c := NewConfig(s, 0, Way(way))
 	rates := c.Rates()
 	return application.Profile{
-		Calls: app.Calls(c.Way.appShapes(), rates[:]),
-		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.MemberCount(),
+		Calls:    app.Calls(c.Way.appShapes(), rates[:]),
+		Existing: c.Keys(), KeySize: keySize, ValueSize: c.MeanValueSize(), Watchers: c.WatcherCount(), Streams: c.WatcherCount(), Connections: c.MemberCount(),
 	}
 }
 
@@ -75,13 +75,13 @@ func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	c := ConfigOf(s, 0, Leases)
+	c := NewConfig(s, 0, Leases)
 	words := text.Plural(uint64(c.Clusters), "cluster") + " of " + text.Plural(uint64(c.Members), "member")
-	if c.Written < c.Clusters {
-		words += fmt.Sprintf(", %d of the clusters with database writes", c.Written)
+	if c.WrittenClusters < c.Clusters {
+		words += fmt.Sprintf(", %d of the clusters with database writes", c.WrittenClusters)
 	}
-	if c.Storm > 0 {
-		words += ", " + text.Plural(uint64(c.Storm), "simultaneous leader failure")
+	if c.LeaderFailures > 0 {
+		words += ", " + text.Plural(uint64(c.LeaderFailures), "simultaneous leader failure")
 	}
 	return words
 }

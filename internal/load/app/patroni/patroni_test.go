@@ -11,17 +11,17 @@ import (
 )
 
 func config(clusters, members int) Config {
-	return Config{Clusters: clusters, Members: members, Written: clusters, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second, Seed: 3}
+	return Config{Clusters: clusters, Members: members, WrittenClusters: clusters, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTimeout: 10 * time.Second, Seed: 3}
 }
 
 // The number of calls of each kind agrees with the profile, within 1 % for kinds with many calls.
 func TestScheduleMatchesTheProfile(t *testing.T) {
-	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, Written: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTime: time.Second}} {
+	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, WrittenClusters: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTimeout: time.Second}} {
 		for c.Way = range numWays {
 			const length = 20 * time.Minute
 			s := NewSchedule(c, length)
 			rates := c.Rates()
-			for call, n := range s.Kinds() {
+			for call, n := range s.CountByKind() {
 				want, begins := rates[call]*length.Seconds(), 0
 				if c.Way == Nodes && Call(call) == Join {
 					begins = c.MemberCount()
@@ -42,7 +42,7 @@ func TestFailovers(t *testing.T) {
 	const length = 3 * time.Minute
 	err := quick.Check(func(seed uint64, clusters, members, storm, way uint8) bool {
 		c := config(1+int(clusters)%20, 2+int(members)%4)
-		c.Storm, c.Seed, c.Way = int(storm)%(c.Clusters+1), seed, Way(way)%numWays
+		c.LeaderFailures, c.Seed, c.Way = int(storm)%(c.Clusters+1), seed, Way(way)%numWays
 		s, dies := NewSchedule(c, length), c.LeaderDeath(length)
 		raced := make([]int, c.Clusters)
 		renewed := make([]time.Duration, c.Clusters)
@@ -51,16 +51,16 @@ func TestFailovers(t *testing.T) {
 			if at < 0 || at >= length || i > 0 && s.Due[i] < s.Due[i-1] {
 				return false
 			}
-			storm := int(e.Cluster) < c.Storm
+			storm := int(e.Cluster) < c.LeaderFailures
 			switch {
-			case e.After && !storm, storm && !e.After && e.Caller == 0 && at >= dies+leaderLasts(&c), int(e.Caller) >= c.Members:
+			case e.AfterFailover && !storm, storm && !e.AfterFailover && e.Caller == 0 && at >= dies+leaderLasts(&c), int(e.Caller) >= c.Members:
 				t.Logf("%+v at %v", e, at)
 				return false
-			case e.After && at < renewed[e.Cluster]+c.TTL:
+			case e.AfterFailover && at < renewed[e.Cluster]+c.TTL:
 				t.Logf("%+v at %v, although the lease was renewed at %v", e, at, renewed[e.Cluster])
 				return false
 			}
-			if e.Call == RenewLeader && !e.After {
+			if e.Call == RenewLeader && !e.AfterFailover {
 				renewed[e.Cluster] = at
 			}
 			if e.Call == Race {
@@ -68,18 +68,18 @@ func TestFailovers(t *testing.T) {
 			}
 		}
 		for cluster, n := range raced {
-			if want := map[bool]int{true: c.Members - 1}[cluster < c.Storm]; n != want {
+			if want := map[bool]int{true: c.Members - 1}[cluster < c.LeaderFailures]; n != want {
 				t.Logf("%d members of cluster %d raced, want %d", n, cluster, want)
 				return false
 			}
 		}
-		return dies > 0 == (c.Storm > 0)
+		return dies > 0 == (c.LeaderFailures > 0)
 	}, nil)
 	if err != nil {
 		t.Error(err)
 	}
 	c := config(3, 3)
-	if c.Storm = 3; c.LeaderDeath(40*time.Second) != 0 {
+	if c.LeaderFailures = 3; c.LeaderDeath(40*time.Second) != 0 {
 		t.Error("leaders die in a load that ends before their leases expire")
 	}
 }
@@ -89,7 +89,7 @@ func leaderLasts(c *Config) time.Duration {
 	if c.Way == Nodes { // until the leader's last ping
 		return c.LoopWait
 	}
-	return memberAfter
+	return memberDelay
 }
 
 // A replica's query returns once per loop on average. The wait that it requests is shorter than a
@@ -110,10 +110,10 @@ func TestKeysAndValues(t *testing.T) {
 	c, prefix := config(120, 4), []byte("/service/")
 	seen := map[uint64]bool{}
 	for cluster := range c.Clusters {
-		for k := range Key(c.PerCluster()) {
+		for k := range Key(c.KeysPerCluster()) {
 			key := AppendKey(nil, prefix, cluster, k)
 			n, ok := c.Number(prefix, key)
-			if !ok || n != uint64(cluster*c.PerCluster()+int(k)) || seen[n] || !bytes.HasPrefix(key, AppendScope(nil, prefix, cluster)) {
+			if !ok || n != uint64(cluster*c.KeysPerCluster()+int(k)) || seen[n] || !bytes.HasPrefix(key, AppendScope(nil, prefix, cluster)) {
 				t.Fatalf("%s: %d %v", key, n, ok)
 			}
 			seen[n] = true
@@ -159,7 +159,7 @@ func TestCheck(t *testing.T) {
 		t.Error(key, why)
 	}
 	for want, change := range map[string]application.Settings{
-		clustersKey: {clustersKey: 50_000}, ttlKey: {loopKey: 11}, stormKey: {stormKey: 1001},
+		clustersKey: {clustersKey: 50_000}, ttlKey: {loopKey: 11}, failoversKey: {failoversKey: 1001},
 	} {
 		s := d.Defaults()
 		for key, v := range change {
@@ -170,7 +170,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	s := d.Defaults()
-	s[stormKey], s[writtenKey] = 5, 0.25
+	s[failoversKey], s[writtenKey] = 5, 0.25
 	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of the clusters with database writes, 5 simultaneous leader failures" {
 		t.Error(got)
 	}

@@ -163,7 +163,7 @@ func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs serve
 	// thread that started them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
+	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTimeout, c.TTL
 	cluster := servers.StartPatroni(t, theirs)
 	wait(t, "replicas that follow", func() bool {
 		follow := map[string]bool{}
@@ -273,7 +273,7 @@ func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) 
 // After a leader's death, real Patroni members and the load send the same calls to etcd.
 func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
-	c := data.Config{Clusters: 1, Members: 3, Written: 1, Storm: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	c := data.Config{Clusters: 1, Members: 3, WrittenClusters: 1, LeaderFailures: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	etcd := embedded.Etcd(t)
 	theirs, ours := new(calls), listener{calls: new(calls)}
 	var through []string
@@ -308,7 +308,7 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 const members = 3
 
 // overhearEach starts a recording relay in front of each member.
-func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, observed *calls) {
+func overhearEach(t *testing.T, endpoint string, st store.TapProvider) (through []string, observed *calls) {
 	observed = new(calls)
 	for i := range members {
 		o := &overheard{calls: observed, who: strconv.Itoa(i)}
@@ -320,8 +320,8 @@ func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []str
 func overheardFailover(t *testing.T, way data.Way, st store.Store, c servers.PatroniConfig, theirs *calls, endpoint string) {
 	t.Helper()
 	ours := overheard{calls: new(calls)}
-	through := ours.listen(t, endpoint, st.(store.Tapped))
+	through := ours.listen(t, endpoint, st.(store.TapProvider))
 	compareFailovers(t, &data.Config{
-		Way: way, Clusters: 1, Members: members, Written: 1, Storm: 1, LoopWait: 3 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3,
+		Way: way, Clusters: 1, Members: members, WrittenClusters: 1, LeaderFailures: 1, LoopWait: 3 * time.Second, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3,
 	}, st, c, through, theirs, ours.calls)
 }

@@ -118,7 +118,7 @@ func usual(all [][]observed) (most loop, times int, forms map[string]map[string]
 func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
-	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
+	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTimeout, c.TTL
 	cluster := servers.StartPatroni(t, theirs)
 	wait(t, "two running members", func() bool {
 		return slices.ContainsFunc(real.requests(), func(h observed) bool { return strings.Contains(h.form, "replication_state") })

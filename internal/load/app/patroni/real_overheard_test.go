@@ -30,7 +30,7 @@ type overheard struct {
 }
 
 // listen runs a relay to a member until the test ends. It returns the relay's HOST:PORT.
-func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
+func (o *overheard) listen(t *testing.T, to string, tapped store.TapProvider) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,9 +38,9 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 	}
 	o.t, o.began = t, time.Now()
 	r := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: tapped, Redactor: &call.Redactor{}, Sink: o},
+		MemberAddress: to, Tap: passive.TapConfig{Tapped: tapped, Redactor: &call.Redactor{}, Sink: o},
 		// Say ignores the reports about connections of clients that die.
-		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {},
+		Now: func() int64 { return int64(time.Since(o.began)) }, Notify: func(string) {},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
@@ -96,7 +96,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 		t.Skip("-short: no real Consul is started")
 	}
 	const loopWait = 3 * time.Second
-	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, WrittenClusters: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := consul.New(), startConsul(t)
 	compareLoops(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
@@ -110,7 +110,7 @@ func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
 	const loopWait = 6 * time.Second
-	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, WrittenClusters: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := zookeeper.New(), startZooKeeper(t)
 	compareLoops(t, &c, st, servers.PatroniConfig{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)

@@ -120,7 +120,7 @@ func nameOf(m map[string]any) string {
 // etcd, in the same form.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait = 2 * time.Second
-	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	c := data.Config{Clusters: 1, Members: 2, WrittenClusters: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	theirs, ours := listener{calls: new(calls)}, listener{calls: new(calls)}
 	etcd := embedded.Etcd(t)
 	compareLoops(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: []string{theirs.listen(t, etcd)}}, ours.listen(t, etcd), theirs.calls, ours.calls)

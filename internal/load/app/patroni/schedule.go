@@ -14,12 +14,12 @@ type Entry struct {
 	// n-th of its other members. After the first leader's death, only the remaining members are
 	// counted.
 	Caller uint8
-	// After is set if the call belongs to a failover and must wait until the leader's key has been
+	// AfterFailover is set if the call belongs to a failover and must wait until the leader's key has been
 	// deleted. If Race is not set, the call must also wait until a member has won the race.
-	After bool
-	// Race is set if the call belongs to a member that races, or to a member that starts together
+	AfterFailover bool
+	// CallerFixed is set if the call belongs to a member that races, or to a member that starts together
 	// with its cluster. In both cases, Caller is the member's number.
-	Race bool
+	CallerFixed bool
 	// For ReadKey, the key to read. For ListKeys, FirstMember means a list of the members, and any
 	// other key means a list of all keys.
 	Key     Key
@@ -32,44 +32,44 @@ type Schedule struct {
 	Entries []Entry
 }
 
-// promotedAfter is the time from the deletion of the leader's key to the winner's first loop as a
+// promotionDelay is the time from the deletion of the leader's key to the winner's first loop as a
 // normal leader. This time was measured and is the duration of PostgreSQL's promotion. Just before
 // that loop, the winner reports its promotion in the store, even if its database is not written to.
-const promotedAfter = 1800 * time.Millisecond
+const promotionDelay = 1800 * time.Millisecond
 
-// sessionStep is the maximum time from the timeout of a connection's session to the session's end.
+// sessionExpiryInterval is the maximum time from the timeout of a connection's session to the session's end.
 // ZooKeeper looks for expired sessions at each tick, which is 2 s by default.
-const sessionStep = 2 * time.Second
+const sessionExpiryInterval = 2 * time.Second
 
 type due struct {
 	at time.Duration
 	Entry
 }
 
-type maker struct {
+type scheduleBuilder struct {
 	Config
-	length time.Duration
-	random *rand.Rand
-	all    []due
+	length  time.Duration
+	random  *rand.Rand
+	entries []due
 }
 
 // NewSchedule returns the schedule of a load, which depends only on the configuration and the
 // length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
-	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
+	m := scheduleBuilder{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
 	dies := c.LeaderDeath(length)
 	for cluster := range c.Clusters {
 		phase := time.Duration(m.random.Int64N(int64(c.LoopWait)))
-		if cluster < c.Storm && dies > 0 {
+		if cluster < c.LeaderFailures && dies > 0 {
 			m.addFailover(uint32(cluster), phase, dies)
 			continue
 		}
 		m.addStart(uint32(cluster), phase)
 		m.addLoops(uint32(cluster), phase, length)
 	}
-	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
-	s := &Schedule{Due: make([]int64, len(m.all)), Entries: make([]Entry, len(m.all))}
-	for i, d := range m.all {
+	slices.SortStableFunc(m.entries, func(a, b due) int { return cmp.Compare(a.at, b.at) })
+	s := &Schedule{Due: make([]int64, len(m.entries)), Entries: make([]Entry, len(m.entries))}
+	for i, d := range m.entries {
 		s.Due[i], s.Entries[i] = int64(d.at), d.Entry
 	}
 	return s
@@ -79,50 +79,50 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 // time, the load is long enough for the expiry of the last lease and for one more loop. LeaderDeath
 // returns 0 if no leader dies or the load is too short.
 func (c *Config) LeaderDeath(length time.Duration) time.Duration {
-	rest := length - c.TTL - c.LoopWait - promotedAfter
+	rest := length - c.TTL - c.LoopWait - promotionDelay
 	if c.Way == Nodes { // the last sign of life is a ping, and the store looks for expired sessions in steps
-		rest -= c.LoopWait + sessionStep
+		rest -= c.LoopWait + sessionExpiryInterval
 	}
-	if c.Storm == 0 || rest <= c.LoopWait {
+	if c.LeaderFailures == 0 || rest <= c.LoopWait {
 		return 0
 	}
 	return max(rest/3, c.LoopWait)
 }
 
-func (m *maker) add(at time.Duration, e Entry) {
+func (m *scheduleBuilder) add(at time.Duration, e Entry) {
 	if at >= 0 && at < m.length {
-		m.all = append(m.all, due{at, e})
+		m.entries = append(m.entries, due{at, e})
 	}
 }
 
 // addLoops adds the loops of a cluster that start at or after `from` and before `to`.
-func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
-	e, written := Entry{Cluster: cluster}, m.isWritten(cluster)
+func (m *scheduleBuilder) addLoops(cluster uint32, from, to time.Duration) {
+	e, written := Entry{Cluster: cluster}, m.hasWrites(cluster)
 	for at := from; at < to; at += m.LoopWait {
 		switch m.Way {
 		case Leases:
-			m.leaseLoop(e, at, m.Members, written)
+			m.addLeaseLoops(e, at, m.Members, written)
 		case Locks:
-			m.lockLoop(e, at, m.Members, written)
+			m.addLockLoops(e, at, m.Members, written)
 		case Nodes:
-			m.nodeLoop(e, at, m.Members, written)
+			m.addNodeLoops(e, at, m.Members, written)
 		}
 	}
 }
 
-// isWritten reports whether a cluster's database is written to.
-func (m *maker) isWritten(cluster uint32) bool { return int(cluster) < m.Written }
+// hasWrites reports whether a cluster's database is written to.
+func (m *scheduleBuilder) hasWrites(cluster uint32) bool { return int(cluster) < m.WrittenClusters }
 
 // addSeparateLoops adds the loops of the members that remain after a failover. It is used for ways
 // in which the leader's writes do not wake the other members. The new leader's loops start when its
 // promotion is complete. The loops of each other member start one loop-wait after the loop in which
 // the member raced.
-func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
-	for who := range m.Members - 1 {
-		e.Caller = uint8(who)
-		at, written := expires+m.LoopWait, m.isWritten(e.Cluster)
-		if who == 0 {
-			at = expires + promotedAfter
+func (m *scheduleBuilder) addSeparateLoops(e Entry, expiry time.Duration, loop func(e Entry, at time.Duration, written bool)) {
+	for caller := range m.Members - 1 {
+		e.Caller = uint8(caller)
+		at, written := expiry+m.LoopWait, m.hasWrites(e.Cluster)
+		if caller == 0 {
+			at = expiry + promotionDelay
 			loop(e, at, true)
 			at += m.LoopWait
 		}
@@ -133,12 +133,12 @@ func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Ent
 }
 
 // randomBelow returns a random duration of at least 0 and less than d.
-func (m *maker) randomBelow(d time.Duration) time.Duration {
+func (m *scheduleBuilder) randomBelow(d time.Duration) time.Duration {
 	return time.Duration(m.random.Int64N(int64(max(d, 1))))
 }
 
 // addStart adds the calls of a cluster that starts during the load.
-func (m *maker) addStart(cluster uint32, at time.Duration) {
+func (m *scheduleBuilder) addStart(cluster uint32, at time.Duration) {
 	if m.Way == Nodes {
 		m.addJoins(cluster, at)
 	}
@@ -146,22 +146,22 @@ func (m *maker) addStart(cluster uint32, at time.Duration) {
 
 // addFailover adds the loops of a cluster whose leader dies. After its death, the leader sends
 // nothing and its lease expires. Then the other members race for the leader's key.
-func (m *maker) addFailover(cluster uint32, phase, dies time.Duration) {
+func (m *scheduleBuilder) addFailover(cluster uint32, phase, deathTime time.Duration) {
 	m.addStart(cluster, phase)
-	m.addLoops(cluster, phase, dies)
-	last := phase + (dies-1-phase)/m.LoopWait*m.LoopWait // the leader's last loop
+	m.addLoops(cluster, phase, deathTime)
+	last := phase + (deathTime-1-phase)/m.LoopWait*m.LoopWait // the leader's last loop
 	switch m.Way {
 	case Leases:
-		m.leaseFailover(cluster, last, last+m.TTL)
+		m.addLeaseFailover(cluster, last, last+m.TTL)
 	case Locks:
-		m.lockFailover(cluster, last, last+lockStep+m.TTL)
+		m.addLockFailover(cluster, last, last+lockCallInterval+m.TTL)
 	case Nodes:
-		m.nodeFailover(cluster, last, last+m.nodeLast(m.isWritten(cluster))+m.TTL)
+		m.addNodeFailover(cluster, last, last+m.lastPingDelay(m.hasWrites(cluster))+m.TTL)
 	}
 }
 
-// Kinds returns the number of calls of each kind.
-func (s *Schedule) Kinds() (n [NumCalls]uint64) {
+// CountByKind returns the number of calls of each kind.
+func (s *Schedule) CountByKind() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++
 	}

@@ -23,9 +23,9 @@ var _ engine.Reactive = (*source)(nil)
 
 // member returns the number, within its cluster, of the member that makes a call.
 func (s *source) member(e Entry) int {
-	leader := int(s.leader[e.Cluster])
+	leader := int(s.leaders[e.Cluster])
 	switch {
-	case e.Race || leader == none:
+	case e.CallerFixed || leader == none:
 		return int(e.Caller)
 	case e.Caller == 0:
 		return leader
@@ -36,11 +36,11 @@ func (s *source) member(e Entry) int {
 	if leader > 0 {
 		first = 1
 	}
-	for m, who := first, 0; m < s.Members; m++ {
+	for m, rank := first, 0; m < s.Members; m++ {
 		if m == leader {
 			continue
 		}
-		if who++; who == int(e.Caller) {
+		if rank++; rank == int(e.Caller) {
 			return m
 		}
 	}
@@ -49,11 +49,11 @@ func (s *source) member(e Entry) int {
 
 func (s *source) memberIndex(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Reactive. Each member has its own connection. The order in which a
+// ConnectionIndex implements engine.Reactive. Each member has its own connection. The order in which a
 // cluster's members use its connections differs between clusters. Without this difference, all
 // leaders would be connected to the same member of a store that has as many members as each
 // cluster.
-func (s *source) Place(n uint64) int {
+func (s *source) ConnectionIndex(n uint64) int {
 	e := s.schedule.Entries[n]
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
 }
@@ -70,7 +70,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	kind, level := s.Way.Kind(e.Call)
 	member := s.member(e)
 	all := s.memberIndex(e, member)
-	s.asked[all] = uint32(n) + 1
+	s.pendingCall[all] = uint32(n) + 1
 	*op = store.Op{Kind: kind, Consistency: level}
 	s.way.fill(s, e, s.write(e, member, n), all, op)
 	return n | uint64(member)<<memberShift
@@ -81,7 +81,7 @@ const memberShift = 48
 
 // write stores the value that a member's call writes in s.value, and returns the key to write.
 func (s *source) write(e Entry, member int, n uint64) (k Key) {
-	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
+	cluster, leads := int(e.Cluster), int(s.leaders[e.Cluster]) == member
 	s.value = s.value[:0]
 	switch e.Call {
 	case PutStatus:
@@ -91,7 +91,7 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	case PutHistory:
 		s.value, k = AppendHistory(s.value, cluster, member, n), History
 	case Race, Lead:
-		s.raced[s.memberIndex(e, member)] = uint32(n) + 1
+		s.racingCall[s.memberIndex(e, member)] = uint32(n) + 1
 		s.value, k = AppendName(s.value, cluster, member), Leader
 	}
 	return k
@@ -117,23 +117,23 @@ func (s *source) addGuard(guard call.Part) {
 // keepList makes a read of several keys pass these keys to the history, if the load records a
 // history.
 func (s *source) keepList(op *store.Op) {
-	if s.records != nil {
-		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
+	if s.chronicle != nil {
+		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.chronicle.lists}
 		op.Range = &s.list
 	}
 }
 
-// Lost implements engine.Reactive.
-func (s *source) Lost(place int) {
-	if s.records != nil {
-		s.records.loseConnection(place, false)
+// ConnectionLost implements engine.Reactive.
+func (s *source) ConnectionLost(place int) {
+	if s.chronicle != nil {
+		s.chronicle.loseConnection(place, false)
 	}
 }
 
-// Expired implements engine.Reactive.
-func (s *source) Expired(place int) {
-	if s.records != nil {
-		s.records.loseConnection(place, true)
+// SessionExpired implements engine.Reactive.
+func (s *source) SessionExpired(place int) {
+	if s.chronicle != nil {
+		s.chronicle.loseConnection(place, true)
 	}
 }
 
@@ -144,8 +144,8 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) []engine.Share {
-	kinds := s.schedule.Kinds()
-	return app.SharesOf(s.Way.appShapes(), kinds[:])
+	kinds := s.schedule.CountByKind()
+	return app.ComputeShares(s.Way.appShapes(), kinds[:])
 }
 
 // Ready implements engine.Reactive. A member has at most one call in flight. The calls of a
@@ -153,17 +153,17 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 // wait until a member has won the race.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
-	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == none) {
+	if e.AfterFailover && (!s.leaderKeyDeleted[e.Cluster] || !e.CallerFixed && s.leaders[e.Cluster] == none) {
 		return false
 	}
-	return s.asked[s.memberIndex(e, s.member(e))] == 0
+	return s.pendingCall[s.memberIndex(e, s.member(e))] == 0
 }
 
-// Failed implements engine.Reactive. The member that made the call may have become leader in the
-// meantime, so Entry.Caller may now identify a different member. Therefore Failed searches the
+// OperationFailed implements engine.Reactive. The member that made the call may have become leader in the
+// meantime, so Entry.Caller may now identify a different member. Therefore OperationFailed searches the
 // calls in flight of all members of the cluster.
-func (s *source) Failed(n uint64) {
-	s.ended = none
+func (s *source) OperationFailed(n uint64) {
+	s.endedMember = none
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
 	for all := first; all < first+s.Members; all++ {
 		s.endCall(n, all)
@@ -171,54 +171,54 @@ func (s *source) Failed(n uint64) {
 }
 
 // endCall records that call n has ended, if it is the member's call in flight.
-func (s *source) endCall(n uint64, all int) {
-	if s.asked[all] == uint32(n)+1 {
-		s.asked[all], s.ended = 0, all
+func (s *source) endCall(n uint64, index int) {
+	if s.pendingCall[index] == uint32(n)+1 {
+		s.pendingCall[index], s.endedMember = 0, index
 	}
 }
 
-// Ended implements engine.Reactive. If a lease or session has ended, the member's next renewal
+// OperationEnded implements engine.Reactive. If a lease or session has ended, the member's next renewal
 // requests a new one.
-func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+func (s *source) OperationEnded(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
-	s.calls[call].Ended(o, response, service)
-	if o == kv.BadRequest && s.ended != none && (call == RenewLeader || call == RenewReplica) {
-		s.way.lose(s.ended)
+	s.calls[call].CountEnded(o, response, service)
+	if o == kv.BadRequest && s.endedMember != none && (call == RenewLeader || call == RenewReplica) {
+		s.way.dropLease(s.endedMember)
 	}
 }
 
-// noKeys is the text for a wrong response. It must not be modified.
-var noKeys = []byte("the response contains no key of the cluster")
+// emptyListText is the text for a wrong response. It must not be modified.
+var emptyListText = []byte("the response contains no key of the cluster")
 
 // Check implements engine.Source. It updates the state of the members from the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
-	all := s.memberIndex(e, member)
-	s.endCall(n, all)
+	index := s.memberIndex(e, member)
+	s.endCall(n, index)
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		if wrong := s.way.handleRenewal(all, ev); wrong != nil {
+		if wrong := s.way.handleRenewal(index, ev); wrong != nil {
 			ev.Text = wrong
-			return kv.WrongAnswer
+			return kv.WrongResponse
 		}
 	case Race, Lead:
 		if ev.Outcome == kv.OK {
-			s.leader[e.Cluster] = int16(member)
+			s.leaders[e.Cluster] = int16(member)
 			s.noteWrite(e, Leader)
 		}
 	case PutStatus:
 		s.noteWrite(e, Status)
 	case PutMember, Join:
 		if ev.Outcome != kv.OK { // the member's session has ended, so its key was deleted
-			s.way.lose(all)
+			s.way.dropLease(index)
 			break
 		}
 		s.noteWrite(e, MemberKey(member))
 	case PutHistory:
 		s.noteWrite(e, History)
 	case ReadKey: // a missing key is a valid response to this read
-		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
+		if ev.Outcome == kv.Miss && (isLeased(e.Key) || e.Key == History) {
 			return kv.OK
 		}
 	case ReadCluster, ListKeys:
@@ -226,8 +226,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 			if s.Way == Locks { // a leader that was just elected may respond before it has applied its log
 				return kv.Stale
 			}
-			ev.Text = noKeys
-			return kv.WrongAnswer
+			ev.Text = emptyListText
+			return kv.WrongResponse
 		}
 	}
 	return ev.Outcome
@@ -236,15 +236,15 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 // noteWrite records an acknowledged write on the board, so that the watchers are expected to report
 // it.
 func (s *source) noteWrite(e Entry, k Key) {
-	if !s.states {
-		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
+	if !s.reportsStates {
+		s.board.Acknowledge(uint64(int(e.Cluster)*s.KeysPerCluster() + int(k)))
 	}
 }
 
 // noteLeader records the acknowledged election of a leader. Watchers of states must report it.
 func (s *Script) noteLeader(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
-		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)
+		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.KeysPerCluster()+int(Leader)), sent)
 	}
 }
 

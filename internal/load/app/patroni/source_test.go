@@ -21,14 +21,14 @@ const aSession = "c099dfbf-37d7-fbb8-ace6-0fc4dbceb01c"
 func TestCallsDoNotAllocate(t *testing.T) {
 	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {
 		t.Run(st.Name(), func(t *testing.T) {
-			c := Config{Way: Way(way), Clusters: 10, Members: 3, Written: 8, Storm: 4, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
+			c := Config{Way: Way(way), Clusters: 10, Members: 3, WrittenClusters: 8, LeaderFailures: 4, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTimeout: 2 * time.Second}
 			s := NewWithConfig(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
 			for all := range c.MemberCount() {
 				if wrong := s.way.handleRenewal(all, &store.Event{Count: 7, Value: []byte(aSession)}); wrong != nil {
 					t.Fatalf("%s", wrong)
 				}
 			}
-			src, codec, names := &source{Script: s}, st.Codecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:1"}), &names{s}
+			src, codec, names := &source{Script: s}, st.Codecs(store.Access{})(store.ConnectionInfo{Endpoint: "127.0.0.1:1"}), &eventIdentifier{s}
 			var op store.Op
 			var ev store.Event
 			var key []byte
@@ -38,15 +38,15 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 			all := func() {
 				for i := range c.Clusters {
-					s.gone[i], s.leader[i] = false, 0
+					s.leaderKeyDeleted[i], s.leaders[i] = false, 0
 				}
 				for n, e := range s.schedule.Entries {
-					if e.Race && e.After {
+					if e.CallerFixed && e.AfterFailover {
 						key = AppendKey(key[:0], s.prefix, int(e.Cluster), Leader)
 						ev = store.Event{Key: key}
-						names.Written(&ev)
+						names.WriteNumber(&ev)
 					}
-					if src.Place(uint64(n)) >= c.MemberCount() || !src.Ready(uint64(n)) {
+					if src.ConnectionIndex(uint64(n)) >= c.MemberCount() || !src.Ready(uint64(n)) {
 						wrong++
 					}
 					ref := src.Fill(measure.Measured, uint64(n), 0, &op)
@@ -58,7 +58,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 					if src.Check(op.Kind, ref, &ev) != kv.OK {
 						wrong++
 					}
-					src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
+					src.OperationEnded(uint64(n), kv.OK, 1_000_000, 900_000)
 				}
 			}
 			all()
@@ -85,13 +85,13 @@ func TestSessionNamesRoundTrip(t *testing.T) {
 	if s.way.handleRenewal(1, &store.Event{Value: []byte(aSession)}) != nil {
 		t.Errorf("%s is refused", aSession)
 	}
-	setup.Before = s.Kept()
+	setup.PreloadResults = s.PreloadResults()
 	w := NewWithConfig(c, setup).way.(*locks)
-	if w.has[0] || !w.has[1] || string(w.held[1][:]) != aSession {
-		t.Errorf("of %v the script restored %v, %s", setup.Before, w.has, w.held[1])
+	if w.hasSession[0] || !w.hasSession[1] || string(w.sessions[1][:]) != aSession {
+		t.Errorf("of %v the script restored %v, %s", setup.PreloadResults, w.hasSession, w.sessions[1])
 	}
-	w.lose(1)
-	if w.has[1] {
+	w.dropLease(1)
+	if w.hasSession[1] {
 		t.Error("a lost session is still there")
 	}
 }

@@ -9,27 +9,27 @@ import (
 // database's write-ahead log. The position increases with each call, so that a value identifies the
 // call that wrote it.
 const (
-	firstPlace = 0x4000000
-	placeStep  = 96 // number of bytes by which the log grows with each call
+	firstPosition = 0x4000000
+	positionStep  = 96 // number of bytes by which the log grows with each call
 )
 
-// appendPlace appends the log position for call n.
-func appendPlace(b []byte, n uint64) []byte {
-	return strconv.AppendUint(b, firstPlace+n*placeStep, 10)
+// appendPosition appends the log position for call n.
+func appendPosition(b []byte, n uint64) []byte {
+	return strconv.AppendUint(b, firstPosition+n*positionStep, 10)
 }
 
 // AppendMember appends the value of a member's key.
-func AppendMember(b []byte, member int, leads bool, n uint64) []byte {
+func AppendMember(b []byte, member int, isLeader bool, n uint64) []byte {
 	host := int64(member%200 + 10)
 	b = append(b, `{"conn_url":"postgres://192.0.2.`...)
 	b = append(strconv.AppendInt(b, host, 10), `:5432/postgres","api_url":"http://192.0.2.`...)
 	b = append(strconv.AppendInt(b, host, 10), `:8008/patroni","state":"running","role":"`...)
-	if leads {
-		b = appendPlace(append(b, `primary","version":"4.1.5","xlog_location":`...), n)
+	if isLeader {
+		b = appendPosition(append(b, `primary","version":"4.1.5","xlog_location":`...), n)
 	} else {
-		b = appendPlace(append(b, `replica","version":"4.1.5","xlog_location":`...), n)
-		b = appendPlace(append(b, `,"replay_lsn":`...), n)
-		b = appendPlace(append(b, `,"receive_lsn":`...), n)
+		b = appendPosition(append(b, `replica","version":"4.1.5","xlog_location":`...), n)
+		b = appendPosition(append(b, `,"replay_lsn":`...), n)
+		b = appendPosition(append(b, `,"receive_lsn":`...), n)
 		b = append(b, `,"replication_state":"streaming"`...)
 	}
 	return append(b, `,"timeline":1}`...)
@@ -37,12 +37,12 @@ func AppendMember(b []byte, member int, leads bool, n uint64) []byte {
 
 // AppendStatus appends the value of a cluster's status.
 func AppendStatus(b []byte, cluster, members int, n uint64) []byte {
-	b = append(appendPlace(append(b, `{"optime":`...), n), `,"slots":{`...)
+	b = append(appendPosition(append(b, `{"optime":`...), n), `,"slots":{`...)
 	for m := range members {
 		if m > 0 {
 			b = append(b, ',')
 		}
-		b = appendPlace(append(AppendName(append(b, '"'), cluster, m), `":`...), n)
+		b = appendPosition(append(AppendName(append(b, '"'), cluster, m), `":`...), n)
 	}
 	b = append(b, `},"retain_slots":[`...)
 	for m := range members {
@@ -56,7 +56,7 @@ func AppendStatus(b []byte, cluster, members int, n uint64) []byte {
 
 // AppendHistory appends the value of a cluster's history after a failover.
 func AppendHistory(b []byte, cluster, leader int, n uint64) []byte {
-	b = appendPlace(append(b, `[[1,`...), n)
+	b = appendPosition(append(b, `[[1,`...), n)
 	b = append(b, `,"no recovery target specified","2026-11-25T19:08:06.471991+00:00","`...)
 	return append(AppendName(b, cluster, leader), `"]]`...)
 }
@@ -68,14 +68,14 @@ const (
 	InitializeValue = "7712187336345185051"
 )
 
-// beforePlace holds the texts that can precede the log position. Each value contains exactly one of
+// positionPrefixes holds the texts that can precede the log position. Each value contains exactly one of
 // these texts, once.
-var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
+var positionPrefixes = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
 // ParseCallNumber returns the number of the call that wrote a value. It computes the number from
 // the log position in the value.
 func ParseCallNumber(value []byte) (n uint64, ok bool) {
-	for _, name := range beforePlace {
+	for _, name := range positionPrefixes {
 		i := bytes.Index(value, name)
 		if i < 0 {
 			continue
@@ -88,14 +88,14 @@ func ParseCallNumber(value []byte) (n uint64, ok bool) {
 			place = place*10 + uint64(d-'0')
 			digits++
 		}
-		n = (place - firstPlace) / placeStep
-		return n, place >= firstPlace && n*placeStep+firstPlace == place
+		n = (place - firstPosition) / positionStep
+		return n, place >= firstPosition && n*positionStep+firstPosition == place
 	}
 	return 0, false
 }
 
-// MeanValue returns the mean size of the written values in bytes.
-func (c *Config) MeanValue() int {
+// MeanValueSize returns the mean size of the written values in bytes.
+func (c *Config) MeanValueSize() int {
 	const at = 1 << 20
 	leader, replica := len(AppendMember(nil, 0, true, at)), len(AppendMember(nil, 0, false, at))
 	status := len(AppendStatus(nil, 0, c.Members, at))

@@ -33,7 +33,7 @@ func ways() []application.Way {
 			Features: []kv.Feature{kv.ApplicationCalls},
 		},
 		Locks: {
-			Name: "sessions that hold keys, and a blocking query for each replica", Operations: []application.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Lease}},
+			Name: "sessions that hold keys, and a blocking query for each replica", Operations: []application.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.LeaderLease}},
 			Features: []kv.Feature{kv.SessionLocks},
 		},
 		Nodes: {
@@ -45,12 +45,12 @@ func ways() []application.Way {
 	}
 }
 
-// Watches reports whether a member has a watcher. In Locks, the first member of each cluster has no
+// HasWatcher reports whether a member has a watcher. In Locks, the first member of each cluster has no
 // watcher, because it is the leader.
-func (c *Config) Watches(member int) bool { return c.Way != Locks || member > 0 }
+func (c *Config) HasWatcher(member int) bool { return c.Way != Locks || member > 0 }
 
-// Watchers returns the number of watchers in all clusters.
-func (c *Config) Watchers() int {
+// WatcherCount returns the number of watchers in all clusters.
+func (c *Config) WatcherCount() int {
 	if c.Way == Locks {
 		return c.Clusters * (c.Members - 1)
 	}
@@ -60,40 +60,40 @@ func (c *Config) Watchers() int {
 // In Nodes, a member sends a ping if it has sent nothing for a certain time. This time is half of
 // its read timeout, minus 0.01 to 0.4 s. The read timeout is loop-wait minus 2 s, but at least 2 s.
 const (
-	pingEarly  = 200 * time.Millisecond // the mean of 0.01 to 0.4 s
-	readWithin = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
+	pingLeadTime = 200 * time.Millisecond // the mean of 0.01 to 0.4 s
+	loopCallTime = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
 )
 
-// PingEvery returns the longest time for which a living member in Nodes sends nothing. If a member
+// PingInterval returns the longest time for which a living member in Nodes sends nothing. If a member
 // has no other call to make, it sends a ping.
-func (c *Config) PingEvery() time.Duration {
+func (c *Config) PingInterval() time.Duration {
 	_, every := c.pings()
-	return every + readWithin
+	return every + loopCallTime
 }
 
 // pings returns the number of pings in each loop, and the interval between them.
-func (c *Config) pings() (n int, every time.Duration) {
-	every = max(c.LoopWait-2*time.Second, 2*time.Second)/2 - pingEarly
-	return int((c.LoopWait - readWithin) / every), every
+func (c *Config) pings() (n int, interval time.Duration) {
+	interval = max(c.LoopWait-2*time.Second, 2*time.Second)/2 - pingLeadTime
+	return int((c.LoopWait - loopCallTime) / interval), interval
 }
 
 // Config holds a load's size and times.
 type Config struct {
-	Clusters, Members        int // number of clusters, and number of members in each cluster
-	LoopWait, TTL, RetryTime time.Duration
-	Written                  int // number of clusters whose databases are written to
-	Storm                    int // number of clusters whose leaders die at the same time
-	Seed                     uint64
-	Way                      Way
+	Clusters, Members           int // number of clusters, and number of members in each cluster
+	LoopWait, TTL, RetryTimeout time.Duration
+	WrittenClusters             int // number of clusters whose databases are written to
+	LeaderFailures              int // number of clusters whose leaders die at the same time
+	Seed                        uint64
+	Way                         Way
 }
 
-// ConfigOf returns the configuration that settings describe.
-func ConfigOf(s application.Settings, seed uint64, way Way) Config {
+// NewConfig returns the configuration that settings describe.
+func NewConfig(s application.Settings, seed uint64, way Way) Config {
 	c := Config{
-		Clusters: s.Int(clustersKey), Members: s.Int(perKey), Storm: s.Int(stormKey), Seed: seed, Way: way,
-		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
+		Clusters: s.Int(clustersKey), Members: s.Int(membersPerClusterKey), LeaderFailures: s.Int(failoversKey), Seed: seed, Way: way,
+		LoopWait: s.Duration(loopKey), TTL: s.Duration(ttlKey), RetryTimeout: s.Duration(retryKey),
 	}
-	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
+	c.WrittenClusters = int(float64(c.Clusters)*s[writtenKey] + 0.5)
 	if way == Locks {
 		c.TTL = max(c.TTL, leastLockTTL)
 	}
@@ -105,11 +105,11 @@ func (c *Config) MemberCount() int { return c.Clusters * c.Members }
 
 // Keys of the parameters.
 const (
-	clustersKey = "clusters"
-	perKey      = "members-per-cluster"
-	loopKey     = "loop-wait"
-	ttlKey      = "ttl"
-	retryKey    = "retry-timeout"
-	writtenKey  = "written"
-	stormKey    = "failovers"
+	clustersKey          = "clusters"
+	membersPerClusterKey = "members-per-cluster"
+	loopKey              = "loop-wait"
+	ttlKey               = "ttl"
+	retryKey             = "retry-timeout"
+	writtenKey           = "written"
+	failoversKey         = "failovers"
 )

@@ -11,13 +11,13 @@ import (
 // beatConn identifies the beat's timer in epoll events.
 const beatConn = -2
 
-// SetBeat implements Beating.
+// SetBeat implements BeatPoller.
 func (p *epoll) SetBeat(period int64) bool {
-	if p.beat < 0 {
+	if p.beatFD < 0 {
 		return false
 	}
-	if p.beat == 0 && !p.makeBeat() {
-		p.beat = -1
+	if p.beatFD == 0 && !p.makeBeat() {
+		p.beatFD = -1
 		return false
 	}
 	p.period = period
@@ -26,7 +26,7 @@ func (p *epoll) SetBeat(period int64) bool {
 		spec.Interval = unix.NsecToTimespec(period)
 		spec.Value = unix.NsecToTimespec(period - p.Now()%period)
 	}
-	return unix.TimerfdSettime(p.beat, 0, &spec, nil) == nil
+	return unix.TimerfdSettime(p.beatFD, 0, &spec, nil) == nil
 }
 
 // makeBeat creates the timer, and reports whether it succeeded.
@@ -39,14 +39,14 @@ func (p *epoll) makeBeat() bool {
 		_ = unix.Close(fd)
 		return false
 	}
-	p.beat = fd
+	p.beatFD = fd
 	return true
 }
 
 // endBeat closes the timer.
 func (p *epoll) endBeat() {
-	if p.beat > 0 {
-		_ = unix.Close(p.beat)
+	if p.beatFD > 0 {
+		_ = unix.Close(p.beatFD)
 	}
-	p.beat = -1
+	p.beatFD = -1
 }

@@ -14,7 +14,7 @@ func TestBeatEndsWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Release()
-	b := p.(Beating)
+	b := p.(BeatPoller)
 	if !b.SetBeat(millisecond) {
 		t.Skip("this system has no timerfd")
 	}

@@ -15,22 +15,22 @@ import (
 // endpoint's host name has not been resolved yet. The first connection to the host name resolves it
 // (storeAddress).
 func (p *epoll) address(endpoint string) unix.Sockaddr {
-	if at, ok := p.known[endpoint]; ok {
+	if at, ok := p.addresses[endpoint]; ok {
 		return at
 	}
 	if a, err := netip.ParseAddrPort(endpoint); err == nil && a.Addr().Zone() == "" {
-		p.known[endpoint] = sockaddr(a)
+		p.addresses[endpoint] = sockaddr(a)
 	}
-	return p.known[endpoint]
+	return p.addresses[endpoint]
 }
 
 // storeAddress stores the address to which an endpoint's host name was resolved.
 func (p *epoll) storeAddress(endpoint string, remote net.Addr) {
 	tcp, ok := remote.(*net.TCPAddr)
-	if !ok || !p.dialer.Brief || tcp.Zone != "" {
+	if !ok || !p.dialer.SingleUse || tcp.Zone != "" {
 		return
 	}
-	p.known[endpoint] = sockaddr(tcp.AddrPort())
+	p.addresses[endpoint] = sockaddr(tcp.AddrPort())
 }
 
 // sockaddr converts an address to the form that system calls need.
@@ -43,10 +43,10 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 
 // connect starts a non-blocking connect. finishConnect later returns the result. The operation's
 // timeout also limits the time to connect.
-func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
+func (p *epoll) connect(i int, endpoint string, address unix.Sockaddr) {
 	c := &p.conns[i]
 	c.gen++
-	fd, err := p.socket(at)
+	fd, err := p.socket(address)
 	if err == nil {
 		if err = p.control(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN|unix.EPOLLOUT, i, c.gen); err != nil {
 			_ = unix.Close(fd)
@@ -61,9 +61,9 @@ func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 }
 
 // socket returns a new socket and starts to connect it to an address.
-func (p *epoll) socket(to unix.Sockaddr) (int, error) {
+func (p *epoll) socket(address unix.Sockaddr) (int, error) {
 	family := unix.AF_INET
-	if _, ok := to.(*unix.SockaddrInet6); ok {
+	if _, ok := address.(*unix.SockaddrInet6); ok {
 		family = unix.AF_INET6
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
@@ -72,7 +72,7 @@ func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	}
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
-	if err := unix.Connect(fd, to); err != nil && err != unix.EINPROGRESS {
+	if err := unix.Connect(fd, address); err != nil && err != unix.EINPROGRESS {
 		_ = unix.Close(fd)
 		return -1, os.NewSyscallError("connect", err)
 	}
@@ -95,5 +95,5 @@ func (p *epoll) finishConnect(i int) Ready {
 		c.fd = -1
 		err = p.dialer.describeError(c.endpoint, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)})
 	}
-	return Ready{Conn: i, What: Dialed, Err: err}
+	return Ready{Conn: i, Reason: Dialed, Err: err}
 }

@@ -32,7 +32,7 @@ func (d *delays) close() {
 	d.fd = 0
 }
 
-// RunDelay implements Scheduled.
+// RunDelay implements RunDelayPoller.
 func (p *epoll) RunDelay() (ns int64, ok bool) {
 	d := &p.delays
 	if d.fd <= 0 {

@@ -29,7 +29,7 @@ func TestRunDelayBelongsToTheThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Release()
-	s := p.(Scheduled)
+	s := p.(RunDelayPoller)
 	if _, ok := s.RunDelay(); ok {
 		t.Error("RunDelay works before Attach")
 	}

@@ -12,7 +12,7 @@ func (p *epoll) Dial(i int, endpoint string) {
 	for len(p.conns) <= i {
 		p.conns = append(p.conns, epollConn{fd: -1})
 	}
-	if p.dialer.Brief && p.dialer.TLS == nil {
+	if p.dialer.SingleUse && p.dialer.TLS == nil {
 		if at := p.address(endpoint); at != nil {
 			p.connect(i, endpoint, at)
 			return
@@ -39,7 +39,7 @@ func (p *epoll) Dial(i int, endpoint string) {
 func (p *epoll) deliver(d dialResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ep < 0 { // the poller was released in the meantime
+	if p.epollFD < 0 { // the poller was released in the meantime
 		if d.err == nil {
 			_ = unix.Close(d.fd)
 		}
@@ -67,15 +67,15 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		}
 		c.cancel = nil
 		if d.err == nil {
-			c.fd, c.secured, c.stamped = d.fd, d.secured, stamp(d.fd)
+			c.fd, c.secured, c.hasTimestamps = d.fd, d.secured, enableTimestamps(d.fd)
 			d.err = p.control(unix.EPOLL_CTL_ADD, c.fd, unix.EPOLLIN, d.conn, c.gen)
 		}
-		ready = append(ready, Ready{Conn: d.conn, What: Dialed, Err: d.err})
+		ready = append(ready, Ready{Conn: d.conn, Reason: Dialed, Err: d.err})
 		if d.secured != nil && d.err == nil {
 			fd := d.fd
 			d.secured.fetch = func(b []byte) (int, error) { return p.fetch(fd, b) }
 			// The TLS handshake may also have read data that follows the handshake.
-			p.ready = append(p.ready, Ready{Conn: d.conn, What: Readable})
+			p.ready = append(p.ready, Ready{Conn: d.conn, Reason: Readable})
 		}
 	}
 	return ready

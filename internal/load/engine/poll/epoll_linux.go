@@ -12,19 +12,19 @@ import (
 // NewPoller returns a poller that uses epoll, for the given number of connections. The poller's
 // clock shows the time since base.
 func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
-	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), known: map[string]unix.Sockaddr{}, events: make([]unix.EpollEvent, 256)}
+	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), addresses: map[string]unix.Sockaddr{}, events: make([]unix.EpollEvent, 256)}
 	for i := range p.conns {
 		p.conns[i].fd = -1
 	}
 	var err error
-	if p.ep, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+	if p.epollFD, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("cannot create an epoll instance: %w", err)
 	}
-	if p.ev, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
-		_ = unix.Close(p.ep)
+	if p.eventFD, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
+		_ = unix.Close(p.epollFD)
 		return nil, fmt.Errorf("cannot create an eventfd: %w", err)
 	}
-	if err = p.control(unix.EPOLL_CTL_ADD, p.ev, unix.EPOLLIN, wakeConn, 0); err != nil {
+	if err = p.control(unix.EPOLL_CTL_ADD, p.eventFD, unix.EPOLLIN, wakeConn, 0); err != nil {
 		p.Release()
 		return nil, fmt.Errorf("cannot add an eventfd to epoll: %w", err)
 	}
@@ -48,7 +48,7 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	}
 	wait := max(until-p.Now(), 0)
 	p.timeout = unix.NsecToTimespec(wait)
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.ep), uintptr(unsafe.Pointer(&p.events[0])),
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.epollFD), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	if errno != 0 {
 		n = 0
@@ -65,7 +65,7 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 // waitMillis replaces epoll_pwait2 on kernels before 5.11, which do not have it. The timeout is
 // rounded down to whole milliseconds.
 func (p *epoll) waitMillis(wait int64) uintptr {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.ep), uintptr(unsafe.Pointer(&p.events[0])),
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epollFD), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(wait/millisecond), 0, 0)
 	if errno != 0 {
 		return 0
@@ -77,10 +77,10 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
-		p.readCount(p.beat) // reading the counter rearms the timer
+		p.readCount(p.beatFD) // reading the counter rearms the timer
 		return ready
 	case wakeConn:
-		p.readCount(p.ev)
+		p.readCount(p.eventFD)
 		return p.takeDialed(ready)
 	}
 	i := int(e.Fd)
@@ -93,11 +93,11 @@ func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	if e.Events&unix.EPOLLOUT != 0 {
 		if s := p.conns[i].secured; s == nil || p.resumeSealed(i) {
 			p.notifyWritable(i, false)
-			ready = append(ready, Ready{Conn: i, What: Writable})
+			ready = append(ready, Ready{Conn: i, Reason: Writable})
 		}
 	}
 	if e.Events&^unix.EPOLLOUT != 0 {
-		ready = append(ready, Ready{Conn: i, What: Readable})
+		ready = append(ready, Ready{Conn: i, Reason: Readable})
 	}
 	return ready
 }
@@ -105,10 +105,10 @@ func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 // notifyWritable turns on or off the events by which epoll reports that a socket is writable.
 func (p *epoll) notifyWritable(i int, out bool) {
 	c := &p.conns[i]
-	if c.wantsOut == out {
+	if c.notifiesWritable == out {
 		return
 	}
-	c.wantsOut = out
+	c.notifiesWritable = out
 	events := uint32(unix.EPOLLIN)
 	if out {
 		events |= unix.EPOLLOUT
@@ -156,7 +156,7 @@ func (p *epoll) writeSealed(i int) error {
 		return nil
 	}
 	n, err := writeFD(c.fd, c.secured.out)
-	c.secured.wrote(n)
+	c.secured.discardOutput(n)
 	if err == nil && len(c.secured.out) > 0 {
 		p.notifyWritable(i, true)
 	}
@@ -179,7 +179,7 @@ func (p *epoll) Close(i int) {
 	if c.fd >= 0 {
 		_ = unix.Close(c.fd)
 	}
-	c.fd, c.wantsOut, c.connecting, c.stamped, c.secured = -1, false, false, false, nil
+	c.fd, c.notifiesWritable, c.connecting, c.hasTimestamps, c.secured = -1, false, false, false, nil
 	c.gen++
 }
 
@@ -193,11 +193,11 @@ func (p *epoll) Wake() {
 // wake is Wake for callers that hold the lock. After Release, wake does nothing because the
 // descriptor's number may already belong to another file.
 func (p *epoll) wake() {
-	if p.ep < 0 {
+	if p.epollFD < 0 {
 		return
 	}
-	one := [8]byte{0: 1}
-	_, _ = unix.Write(p.ev, one[:])
+	increment := [8]byte{0: 1}
+	_, _ = unix.Write(p.eventFD, increment[:])
 }
 
 // Release implements Poller.
@@ -214,9 +214,9 @@ func (p *epoll) Release() {
 	}
 	p.dialed = nil
 	p.endBeat()
-	p.park.close()
+	p.parker.close()
 	p.delays.close()
-	_ = unix.Close(p.ep)
-	_ = unix.Close(p.ev)
-	p.ep = -1
+	_ = unix.Close(p.epollFD)
+	_ = unix.Close(p.eventFD)
+	p.epollFD = -1
 }

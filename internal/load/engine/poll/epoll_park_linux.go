@@ -8,28 +8,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Park implements Parking. Park sets the beat's timer to end the park at `until`, and afterwards
+// Park implements ParkPoller. Park sets the beat's timer to end the park at `until`, and afterwards
 // restores the beat.
 func (p *epoll) Park(until int64) {
 	wait := until - p.Now()
-	if wait <= 0 || len(p.ready) > 0 || !p.mayPark() {
+	if wait <= 0 || len(p.ready) > 0 || !p.canPark() {
 		return
 	}
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(wait)}
-	if unix.TimerfdSettime(p.beat, 0, &spec, nil) != nil {
+	if unix.TimerfdSettime(p.beatFD, 0, &spec, nil) != nil {
 		return
 	}
-	p.park.wait(p.ep)
+	p.parker.wait(p.epollFD)
 	p.SetBeat(p.period)
 }
 
-// mayPark creates the timer and the epoll instance that Park needs, and reports whether both exist.
+// canPark creates the timer and the epoll instance that Park needs, and reports whether both exist.
 // Without the timer, nothing would end a park at the requested time.
-func (p *epoll) mayPark() bool {
-	if p.beat < 0 || p.beat == 0 && !p.makeBeat() {
-		p.park.close()
+func (p *epoll) canPark() bool {
+	if p.beatFD < 0 || p.beatFD == 0 && !p.makeBeat() {
+		p.parker.close()
 	}
-	return p.park.available()
+	return p.parker.available()
 }
 
 // parker lets a loop wait without occupying one of Go's processors, in the same way as a goroutine

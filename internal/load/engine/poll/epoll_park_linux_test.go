@@ -27,13 +27,13 @@ func TestParkEnds(t *testing.T) {
 	}
 	never := p.Now() + 3600*secondNS // a park that does not end makes the test hang
 	until := p.Now() + 30*millisecond
-	if p.Park(until); p.Now() < until || !p.park.available() {
-		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.park.available())
+	if p.Park(until); p.Now() < until || !p.parker.available() {
+		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.parker.available())
 	}
 	beats := func() {
 		t.Helper()
 		var is unix.ItimerSpec
-		if err := unix.TimerfdGettime(p.beat, &is); err != nil || unix.TimespecToNsec(is.Interval) != 7*millisecond {
+		if err := unix.TimerfdGettime(p.beatFD, &is); err != nil || unix.TimespecToNsec(is.Interval) != 7*millisecond {
 			t.Errorf("the beat is %v, %v", is, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestParkEnds(t *testing.T) {
 	for !up {
 		p.Park(never)
 		for _, r := range p.Wait(p.Now(), nil) {
-			if r.What != Dialed || r.Err != nil {
+			if r.Reason != Dialed || r.Err != nil {
 				t.Fatalf("%+v", r)
 			}
 			up = true
@@ -74,7 +74,7 @@ func TestParkEnds(t *testing.T) {
 	for readable := false; !readable; {
 		p.Park(never)
 		for _, r := range p.Wait(p.Now(), nil) {
-			readable = readable || r.What == Readable
+			readable = readable || r.Reason == Readable
 		}
 	}
 	beats()

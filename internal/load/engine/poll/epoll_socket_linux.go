@@ -23,8 +23,8 @@ func takeFD(c net.Conn) (int, error) {
 		return -1, err
 	}
 	fd := -1
-	if e := raw.Control(func(from uintptr) {
-		fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0)
+	if e := raw.Control(func(original uintptr) {
+		fd, err = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
 	}); e != nil {
 		return -1, e
 	}
@@ -57,18 +57,18 @@ func readFD(fd int, b []byte) (int, error) {
 
 // writeFD writes as much of b as the system accepts without blocking, and returns the number of
 // bytes.
-func writeFD(fd int, b []byte) (done int, err error) {
-	for done < len(b) {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[done])), uintptr(len(b)-done), unix.MSG_NOSIGNAL, 0, 0)
+func writeFD(fd int, b []byte) (written int, err error) {
+	for written < len(b) {
+		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[written])), uintptr(len(b)-written), unix.MSG_NOSIGNAL, 0, 0)
 		switch errno {
 		case 0:
-			done += int(n)
+			written += int(n)
 		case unix.EINTR:
 		case unix.EAGAIN:
-			return done, nil
+			return written, nil
 		default:
-			return done, errno
+			return written, errno
 		}
 	}
-	return done, nil
+	return written, nil
 }

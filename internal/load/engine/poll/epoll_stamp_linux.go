@@ -20,16 +20,16 @@ type stamps struct {
 	lag     int64 // lag found by the last such read
 }
 
-// stamp turns on time stamps for a socket. It reports whether the system supports them.
-func stamp(fd int) bool {
+// enableTimestamps turns on time stamps for a socket. It reports whether the system supports them.
+func enableTimestamps(fd int) bool {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
 }
 
-// ReadStamped implements Stamped. The lag is -1 if it is unknown.
+// ReadStamped implements TimestampPoller. The lag is -1 if it is unknown.
 func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 	c := &p.conns[i]
 	switch {
-	case !c.stamped:
+	case !c.hasTimestamps:
 		n, err = p.Read(i, b)
 		return n, -1, err
 	case c.secured != nil:

@@ -46,7 +46,7 @@ func TestArrivalIsStamped(t *testing.T) {
 				for n := 0; n == 0; {
 					await(t, p, Readable)
 					var err error
-					if n, lag, err = p.(Stamped).ReadStamped(0, make([]byte, 100)); err != nil && err != ErrAgain {
+					if n, lag, err = p.(TimestampPoller).ReadStamped(0, make([]byte, 100)); err != nil && err != ErrAgain {
 						t.Fatal(err)
 					}
 				}
@@ -64,14 +64,14 @@ func TestArrivalIsStamped(t *testing.T) {
 }
 
 // await waits until the connection is ready.
-func await(t *testing.T, p Poller, what ReadyFor) {
+func await(t *testing.T, p Poller, what ReadyReason) {
 	t.Helper()
 	for until := p.Now() + 60*secondNS; p.Now() < until; {
 		for _, r := range p.Wait(until, nil) {
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			if r.What == what {
+			if r.Reason == what {
 				return
 			}
 		}

@@ -21,20 +21,20 @@ import (
 // interrupts it with a signal: every 10 ms, and immediately when the garbage collector needs the
 // loop to stop. This is enough for the Go runtime.
 type epoll struct {
-	base    time.Time
-	dialer  Dialer
-	ep, ev  int   // file descriptors of epoll and eventfd
-	beat    int   // file descriptor of SetBeat's timer; 0: not created, -1: not available
-	period  int64 // beat's period in nanoseconds; 0: no beat
-	park    parker
-	conns   []epollConn
-	known   map[string]unix.Sockaddr // address of each endpoint whose address is known
-	events  []unix.EpollEvent
-	ready   []Ready // results that the next Wait must return first
-	timeout unix.Timespec
-	count   uint64 // buffer of readCount
-	stamps  stamps
-	delays  delays
+	base             time.Time
+	dialer           Dialer
+	epollFD, eventFD int   // file descriptors of epoll and eventfd
+	beatFD           int   // file descriptor of SetBeat's timer; 0: not created, -1: not available
+	period           int64 // beat's period in nanoseconds; 0: no beat
+	parker           parker
+	conns            []epollConn
+	addresses        map[string]unix.Sockaddr // address of each endpoint whose address is known
+	events           []unix.EpollEvent
+	ready            []Ready // results that the next Wait must return first
+	timeout          unix.Timespec
+	count            uint64 // buffer of readCount
+	stamps           stamps
+	delays           delays
 
 	mu     sync.Mutex
 	dialed []dialResult
@@ -44,13 +44,13 @@ type epollConn struct {
 	fd int // -1: not connected
 	// gen changes with each connection, so that late events for an earlier connection are
 	// recognized.
-	gen        int32
-	wantsOut   bool   // epoll reports when the socket is writable
-	stamped    bool   // the system reports when bytes arrived
-	connecting bool   // connect is in progress; EPOLLOUT will report its end
-	endpoint   string // endpoint to which the method connect is connecting
-	cancel     context.CancelFunc
-	secured    *secured
+	gen              int32
+	notifiesWritable bool   // epoll reports when the socket is writable
+	hasTimestamps    bool   // the system reports when bytes arrived
+	connecting       bool   // connect is in progress; EPOLLOUT will report its end
+	endpoint         string // endpoint to which the method connect is connecting
+	cancel           context.CancelFunc
+	secured          *secured
 }
 
 // wakeConn identifies the eventfd in epoll events.
@@ -73,7 +73,7 @@ type dialResult struct {
 
 // control adds or changes a file descriptor in the epoll instance.
 func (p *epoll) control(op, fd int, events uint32, conn int, gen int32) error {
-	return unix.EpollCtl(p.ep, op, fd, &unix.EpollEvent{Events: events, Fd: int32(conn), Pad: gen})
+	return unix.EpollCtl(p.epollFD, op, fd, &unix.EpollEvent{Events: events, Fd: int32(conn), Pad: gen})
 }
 
 // readCount reads the counter of a timerfd or an eventfd. An epoll event must have reported that

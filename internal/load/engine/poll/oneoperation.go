@@ -16,11 +16,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// Ask connects to an endpoint, executes one operation there, and returns the resulting event. The
+// RunOperation connects to an endpoint, executes one operation there, and returns the resulting event. The
 // caller owns the event's memory. Before a load starts, Ask finds out whether the server runs,
 // speaks the store's protocol and accepts the configured credentials. The text of an error is a
 // complete sentence.
-func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
+func (d Dialer) RunOperation(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	socket, s, err := d.dial(ctx, endpoint)
@@ -36,21 +36,21 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	// If ctx is canceled, end a pending read or write.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
+	ev, err := exchange(conn, codecs(store.ConnectionInfo{Endpoint: endpoint, BufferBudget: parts.New(cmp.Or(d.MaxBuffered, DefaultMaxBuffered))}), op)
 	switch {
 	case err == nil:
 		return ev, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
 		if len(ev.Text) > 0 {
 			words := text.Line(string(ev.Text), text.MaxServerText)
-			return ev, &NoAnswerError{why: fmt.Errorf("%s closed the connection: %s", endpoint, words), Text: words}
+			return ev, &NoResponseError{cause: fmt.Errorf("%s closed the connection: %s", endpoint, words), Text: words}
 		}
 		if s == nil {
-			return ev, newNoAnswer("%s closed the connection without a response: if the server requires TLS, specify its CA certificate; a member without a quorum may also close connections", endpoint)
+			return ev, newNoResponseError("%s closed the connection without a response: if the server requires TLS, specify its CA certificate; a member without a quorum may also close connections", endpoint)
 		}
-		return ev, newNoAnswer("%s closed the TLS connection without a response", endpoint)
+		return ev, newNoResponseError("%s closed the TLS connection without a response", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ev, newNoAnswer("%s accepted the connection but did not answer within %v", endpoint, d.Timeout)
+		return ev, newNoResponseError("%s accepted the connection but did not answer within %v", endpoint, d.Timeout)
 	}
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }
@@ -78,7 +78,7 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 			return lostEvent(c, op), err
 		}
 		events, err := c.Feed(buf[:n], nil)
-		if ev, ok := eventOf(op, events); ok {
+		if ev, ok := findOutcome(op, events); ok {
 			closeSession(conn, c)
 			return ev, nil
 		}
@@ -90,15 +90,15 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 
 // lostEvent returns the event with op's outcome after the connection has ended.
 func lostEvent(c store.Codec, op *store.Op) store.Event {
-	ev, _ := eventOf(op, c.Lost(nil))
+	ev, _ := findOutcome(op, c.Lost(nil))
 	return ev
 }
 
-// eventOf returns the event with op's outcome, if `events` contains it. It copies the event's key,
+// findOutcome returns the event with op's outcome, if `events` contains it. It copies the event's key,
 // value and text, because the codec reuses their memory.
-func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
+func findOutcome(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	for _, ev := range events {
-		if ev.What == store.Done && ev.Tag == op.Tag {
+		if ev.Type == store.OperationDone && ev.Tag == op.Tag {
 			ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
 			return ev, true
 		}

@@ -9,28 +9,28 @@ const (
 	secondNS    = 1_000_000_000
 )
 
-// DefaultMaxHeld is the default limit for the incomplete replies that a load buffers, in bytes. It
+// DefaultMaxBuffered is the default limit for the incomplete replies that a load buffers, in bytes. It
 // suits loads with short replies.
-const DefaultMaxHeld = 8 << 20
+const DefaultMaxBuffered = 8 << 20
 
 // ErrAgain is the error that Poller.Read returns if a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
 
 // Ready identifies a connection that is ready, and the reason.
 type Ready struct {
-	Conn int
-	What ReadyFor
-	Err  error // if What is Dialed: why dialing failed, or nil
+	Conn   int
+	Reason ReadyReason
+	Err    error // if What is Dialed: why dialing failed, or nil
 }
 
-// ReadyFor is the reason why a connection is ready.
-type ReadyFor uint8
+// ReadyReason is the reason why a connection is ready.
+type ReadyReason uint8
 
 // The kinds of readiness.
 const (
-	Readable ReadyFor = iota // Read returns bytes, or reports the end of the connection
-	Writable                 // Write accepts more bytes, after a partial Write
-	Dialed                   // Dial has ended; Ready.Err is nil if it succeeded
+	Readable ReadyReason = iota // Read returns bytes, or reports the end of the connection
+	Writable                    // Write accepts more bytes, after a partial Write
+	Dialed                      // Dial has ended; Ready.Err is nil if it succeeded
 )
 
 // Poller provides a loop with a clock, with sockets, and with a way to wait for them. Only the
@@ -73,32 +73,32 @@ type Poller interface {
 	Release()
 }
 
-// Beating is an optional interface of a Poller that can end Wait at regular intervals without a
+// BeatPoller is an optional interface of a Poller that can end Wait at regular intervals without a
 // system call per interval.
-type Beating interface {
+type BeatPoller interface {
 	// SetBeat makes Wait return at each multiple of `period` (in nanoseconds), too. A period of 0
 	// turns this off. SetBeat reports whether the system supports beats.
 	SetBeat(period int64) bool
 }
 
-// Stamped is an optional interface of a Poller that knows when bytes arrived at this machine.
-type Stamped interface {
+// TimestampPoller is an optional interface of a Poller that knows when bytes arrived at this machine.
+type TimestampPoller interface {
 	// ReadStamped reads like Read. It also returns how many nanoseconds ago the last of the bytes
 	// arrived, or a negative lag if that is unknown.
 	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }
 
-// Scheduled is an optional interface of a Poller whose system measures how long a thread was ready
+// RunDelayPoller is an optional interface of a Poller whose system measures how long a thread was ready
 // to run but had no CPU.
-type Scheduled interface {
+type RunDelayPoller interface {
 	// RunDelay returns how long the thread that called Attach has been ready to run but had no CPU,
 	// in nanoseconds since the thread started. ok is false if the system does not provide it.
 	RunDelay() (ns int64, ok bool)
 }
 
-// Parking is an optional interface of a Poller that can wait without occupying one of Go's
+// ParkPoller is an optional interface of a Poller that can wait without occupying one of Go's
 // processors.
-type Parking interface {
+type ParkPoller interface {
 	// Park waits until a connection is ready, Wake is called, or the clock reaches `until`. It may
 	// return somewhat later than Wait would. It does not return the ready connections; the next
 	// Wait does.

@@ -31,9 +31,9 @@ type portableConn struct {
 	in         []byte // read from the socket, but not yet by the loop
 	err        error
 	out        []byte     // passed to the writer, but not yet written
-	full       bool       // Write refused bytes, and the writer has taken none from out since then
+	refused    bool       // Write refused bytes, and the writer has taken none from out since then
 	bytesTaken *sync.Cond // signals that the loop took bytes from in
-	bytesGiven *sync.Cond // signals that the loop added bytes to out
+	bytesAdded *sync.Cond // signals that the loop added bytes to out
 }
 
 // portableBuffer is the size limit of a connection's two buffers. One holds the bytes that were
@@ -50,7 +50,7 @@ func NewPortable(conns int, base time.Time, dialer Dialer) Poller {
 // grow makes space for conns connections.
 func (p *portable) grow(conns int) {
 	for len(p.conns) < conns {
-		p.conns = append(p.conns, &portableConn{bytesTaken: sync.NewCond(&p.mu), bytesGiven: sync.NewCond(&p.mu)})
+		p.conns = append(p.conns, &portableConn{bytesTaken: sync.NewCond(&p.mu), bytesAdded: sync.NewCond(&p.mu)})
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.ready {
-		if r.What == Dialed || p.conns[r.Conn].socket != nil {
+		if r.Reason == Dialed || p.conns[r.Conn].socket != nil {
 			ready = append(ready, r)
 		}
 	}
@@ -128,11 +128,11 @@ func (p *portable) Dial(i int, endpoint string) {
 			return
 		}
 		if err == nil {
-			c.socket, c.in, c.out, c.err, c.full = socket, nil, nil, nil, false
+			c.socket, c.in, c.out, c.err, c.refused = socket, nil, nil, nil, false
 			go p.readAhead(i, gen, c, socket)
 			go p.writeOut(i, gen, c, socket)
 		}
-		p.markReady(Ready{Conn: i, What: Dialed, Err: err})
+		p.markReady(Ready{Conn: i, Reason: Dialed, Err: err})
 	}()
 }
 
@@ -150,7 +150,7 @@ func (p *portable) readAhead(i, gen int, c *portableConn, socket net.Conn) {
 			return
 		}
 		if len(c.in) == 0 && c.err == nil {
-			p.markReady(Ready{Conn: i, What: Readable})
+			p.markReady(Ready{Conn: i, Reason: Readable})
 		}
 		c.in = append(c.in, buf[:n]...)
 		c.err = err
@@ -168,16 +168,16 @@ func (p *portable) writeOut(i, gen int, c *portableConn, socket net.Conn) {
 	for {
 		p.mu.Lock()
 		for c.gen == gen && len(c.out) == 0 {
-			c.bytesGiven.Wait()
+			c.bytesAdded.Wait()
 		}
 		if c.gen != gen {
 			p.mu.Unlock()
 			return
 		}
 		buf, c.out = c.out, buf[:0]
-		if c.full {
-			c.full = false
-			p.markReady(Ready{Conn: i, What: Writable})
+		if c.refused {
+			c.refused = false
+			p.markReady(Ready{Conn: i, Reason: Writable})
 		}
 		p.mu.Unlock()
 		if _, err := socket.Write(buf); err != nil {
@@ -202,7 +202,7 @@ func (p *portable) Read(i int, b []byte) (int, error) {
 	c.in = c.in[:copy(c.in, c.in[n:])]
 	c.bytesTaken.Signal()
 	if len(c.in) > 0 || c.err != nil {
-		p.markReady(Ready{Conn: i, What: Readable})
+		p.markReady(Ready{Conn: i, Reason: Readable})
 	}
 	return n, nil
 }
@@ -217,8 +217,8 @@ func (p *portable) Write(i int, b []byte) (int, error) {
 	}
 	n := min(len(b), max(portableBuffer-len(c.out), 0))
 	c.out = append(c.out, b[:n]...)
-	c.full = n < len(b)
-	c.bytesGiven.Signal()
+	c.refused = n < len(b)
+	c.bytesAdded.Signal()
 	return n, nil
 }
 
@@ -236,10 +236,10 @@ func (p *portable) Close(i int) {
 		_ = c.socket.Close()
 		c.socket = nil
 	}
-	c.in, c.out, c.err, c.full = nil, nil, nil, false
+	c.in, c.out, c.err, c.refused = nil, nil, nil, false
 	p.ready = slices.DeleteFunc(p.ready, func(r Ready) bool { return r.Conn == i })
 	c.bytesTaken.Broadcast()
-	c.bytesGiven.Broadcast()
+	c.bytesAdded.Broadcast()
 }
 
 // Release implements Poller.

@@ -17,13 +17,13 @@ import (
 type Dialer struct {
 	Timeout time.Duration // limits connecting and the handshake together
 	TLS     *tls.Config   // nil: no TLS
-	// Brief optimizes for connections that carry a single operation. On Linux without TLS, such
+	// SingleUse optimizes for connections that carry a single operation. On Linux without TLS, such
 	// connections are opened without a goroutine. They are closed with a reset. Otherwise their
 	// ports would stay in the state TIME_WAIT, and the machine would run out of ports.
-	Brief bool
-	// MaxHeld is the maximum number of bytes of incomplete replies that Ask buffers. 0 means
-	// DefaultMaxHeld.
-	MaxHeld int
+	SingleUse bool
+	// MaxBuffered is the maximum number of bytes of incomplete replies that Ask buffers. 0 means
+	// DefaultMaxBuffered.
+	MaxBuffered int
 	// Connect opens the connection for Ask. If it is nil, Ask connects directly. Pollers always
 	// connect directly because they need sockets.
 	Connect store.Dial
@@ -37,7 +37,7 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	if err != nil {
 		return nil, nil, d.describeError(endpoint, err)
 	}
-	if tcp, ok := socket.(*net.TCPConn); ok && d.Brief {
+	if tcp, ok := socket.(*net.TCPConn); ok && d.SingleUse {
 		_ = tcp.SetLinger(0)
 	}
 	if d.TLS == nil {
@@ -62,17 +62,17 @@ func (d Dialer) describeError(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return newNoAnswer("could not connect to %s within %v", endpoint, d.Timeout)
+		return newNoResponseError("could not connect to %s within %v", endpoint, d.Timeout)
 	case errors.As(err, &op) && op.Op == "dial":
-		return newNoAnswer("could not connect to %s: %w", endpoint, op.Err)
+		return newNoResponseError("could not connect to %s: %w", endpoint, op.Err)
 	case errors.Is(err, io.EOF):
-		return newNoAnswer("could not establish a TLS connection to %s: the server does not respond with TLS; check whether TLS is enabled on the server", endpoint)
+		return newNoResponseError("could not establish a TLS connection to %s: the server does not respond with TLS; check whether TLS is enabled on the server", endpoint)
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Errorf("could not establish a TLS connection to %s: the server does not respond with TLS; check whether TLS is enabled on the server", endpoint)
 	case d.TLS != nil:
 		return fmt.Errorf("could not establish a TLS connection to %s: %w", endpoint, err)
 	}
-	return newNoAnswer("could not connect to %s: %w", endpoint, err)
+	return newNoResponseError("could not connect to %s: %w", endpoint, err)
 }
 
 // secured is a TLS connection over a socket that a poller owns. During the handshake crypto/tls
@@ -116,64 +116,64 @@ func (s *secured) Write(p []byte) (int, error) {
 
 // read decrypts the bytes that have arrived. It returns at most len(p) bytes.
 func (s *secured) read(p []byte) (int, error) {
-	done := 0
-	for done < len(p) {
-		n, err := s.tls.Read(p[done:])
-		done += n
+	total := 0
+	for total < len(p) {
+		n, err := s.tls.Read(p[total:])
+		total += n
 		_, again := err.(temporary)
 		switch {
 		case again:
-			if done == 0 {
+			if total == 0 {
 				return 0, ErrAgain
 			}
-			return done, nil
-		case err != nil && done > 0:
-			return done, nil // the next read returns the error again
+			return total, nil
+		case err != nil && total > 0:
+			return total, nil // the next read returns the error again
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return 0, io.EOF
 		case err != nil:
 			return 0, err
 		}
 	}
-	return done, nil
+	return total, nil
 }
 
 // write encrypts p and appends the result to out.
 func (s *secured) write(p []byte) (int, error) { return s.tls.Write(p) }
 
-// wrote removes the first n bytes of out.
-func (s *secured) wrote(n int) { s.out = s.out[:copy(s.out, s.out[n:])] }
+// discardOutput removes the first n bytes of out.
+func (s *secured) discardOutput(n int) { s.out = s.out[:copy(s.out, s.out[n:])] }
 
 // The remaining methods implement net.Conn for crypto/tls.
 
 func (s *secured) Close() error                       { return nil }
 func (s *secured) LocalAddr() net.Addr                { return s.socket.LocalAddr() }
 func (s *secured) RemoteAddr() net.Addr               { return s.socket.RemoteAddr() }
-func (s *secured) SetDeadline(t time.Time) error      { return s.deadline(t) }
-func (s *secured) SetReadDeadline(t time.Time) error  { return s.deadline(t) }
-func (s *secured) SetWriteDeadline(t time.Time) error { return s.deadline(t) }
+func (s *secured) SetDeadline(t time.Time) error      { return s.setDeadline(t) }
+func (s *secured) SetReadDeadline(t time.Time) error  { return s.setDeadline(t) }
+func (s *secured) SetWriteDeadline(t time.Time) error { return s.setDeadline(t) }
 
-func (s *secured) deadline(t time.Time) error {
+func (s *secured) setDeadline(t time.Time) error {
 	if s.handshaken {
 		return nil
 	}
 	return s.socket.SetDeadline(t)
 }
 
-// NoAnswerError reports that a server sent no reply: the server could not be reached, closed the
+// NoResponseError reports that a server sent no reply: the server could not be reached, closed the
 // connection, or was silent for too long.
-type NoAnswerError struct {
-	why error
+type NoResponseError struct {
+	cause error
 	// Text is the reason that the server or the codec stated for closing the connection.
 	Text string
 }
 
-func (e *NoAnswerError) Error() string { return e.why.Error() }
+func (e *NoResponseError) Error() string { return e.cause.Error() }
 
 // Unwrap returns the reason.
-func (e *NoAnswerError) Unwrap() error { return e.why }
+func (e *NoResponseError) Unwrap() error { return e.cause }
 
-// newNoAnswer returns a NoAnswerError with a formatted message.
-func newNoAnswer(format string, args ...any) error {
-	return &NoAnswerError{why: fmt.Errorf(format, args...)}
+// newNoResponseError returns a NoResponseError with a formatted message.
+func newNoResponseError(format string, args ...any) error {
+	return &NoResponseError{cause: fmt.Errorf(format, args...)}
 }

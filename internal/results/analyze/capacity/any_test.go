@@ -42,9 +42,9 @@ func newAnyone(rng *rand.Rand) *anyone {
 func (a *anyone) run(s *Search, p Plan, began float64) Trial {
 	rng, offered := a.rng, p.Rate
 	if s.Parameter != nil {
-		offered = s.Parameter.Offered(p.Rate)
+		offered = s.Parameter.DueRate(p.Rate)
 	}
-	t := Trial{Plan: p, Began: began + p.Warmup, Length: p.Window}
+	t := Trial{Plan: p, StartTime: began + p.Warmup, Length: p.Window}
 	share := odds(-4 + a.slope*math.Log(p.Rate/a.capacity))
 	if a.contradicts {
 		share = rng.Float64()
@@ -73,21 +73,21 @@ func (a *anyone) run(s *Search, p Plan, began float64) Trial {
 		t.Done -= waiting
 	}
 	if t.Served = t.Done; t.Due == 0 || rng.Float64() < a.void {
-		t.Void = "its result is unusable"
+		t.VoidReason = "its result is unusable"
 	}
 	return t
 }
 
 // anyOptions returns random options for searches for rates and for parameters, with random goals.
 func anyOptions(rng *rand.Rand) Options {
-	o := Options{Until: pick(rng, 40, 120), From: pick(rng, 1, 10, 100), Least: pick(rng, 1, 10), Most: pick(rng, 100, 1e6), Overhead: pick(rng, 0, 0.5, 10), Width: pick(rng, 0, 0.1, 0.5)}
-	o.From = math.Max(o.From, o.Least)
+	o := Options{TimeLimit: pick(rng, 40, 120), InitialRate: pick(rng, 1, 10, 100), MinRate: pick(rng, 1, 10), MaxRate: pick(rng, 100, 1e6), Overhead: pick(rng, 0, 0.5, 10), Width: pick(rng, 0, 0.1, 0.5)}
+	o.InitialRate = math.Max(o.InitialRate, o.MinRate)
 	for range 1 + rng.IntN(3) {
 		o.Goals = append(o.Goals, Goal{Limit: pick(rng, 1e-6, 0.001, 0.01, 0.1, 0.5, 0.95), Span: pick(rng, 1e-6, 0.001, 0.02, 0.1, 1, 10)})
 	}
 	if rng.IntN(3) == 0 {
 		each := pick(rng, 0.1, 1, 100)
-		o.Parameter = &Parameter{Integer: rng.IntN(2) == 0, Offered: func(v float64) float64 { return each * v }, Window: pick(rng, 1, 5, 30), Fresh: rng.IntN(2) == 0}
+		o.Parameter = &Parameter{Integer: rng.IntN(2) == 0, DueRate: func(v float64) float64 { return each * v }, MinWindow: pick(rng, 1, 5, 30), FreshCluster: rng.IntN(2) == 0}
 	}
 	return o
 }
@@ -95,7 +95,7 @@ func anyOptions(rng *rand.Rand) Options {
 // For any trial results, each planned rate is a number within the permitted range, and the final
 // interval contains its estimate.
 func TestAnyTrialsAreSearched(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 532))
@@ -105,8 +105,8 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 			if !more {
 				break
 			}
-			if !(p.Rate >= s.Least && p.Rate <= s.Most) || !(p.Window > 0) || p.Warmup < 0 {
-				t.Fatalf("seed %d: after %d trials between %g and %g it plans %+v", seed, len(s.Trials), s.Least, s.Most, p)
+			if !(p.Rate >= s.MinRate && p.Rate <= s.MaxRate) || !(p.Window > 0) || p.Warmup < 0 {
+				t.Fatalf("seed %d: after %d trials between %g and %g it plans %+v", seed, len(s.Trials), s.MinRate, s.MaxRate, p)
 			}
 			takes := p.Warmup + p.Window + s.Overhead
 			s.Add(a.run(s, p, now), takes)
@@ -119,14 +119,14 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 	}
 }
 
-// nextTo never plans a rate outside the permitted range, even if the estimate is at the edge of the
+// planNear never plans a rate outside the permitted range, even if the estimate is at the edge of the
 // range or outside it. For example, it never plans a value below a parameter's minimum.
 func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Integer: whole, Offered: func(v float64) float64 { return v }}})
+		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, TimeLimit: 600, InitialRate: 10, MinRate: 10, MaxRate: 11, Parameter: &Parameter{Integer: whole, DueRate: func(v float64) float64 { return v }}})
 		for _, estimate := range []float64{8.2, 9.9, 10, 10.4, 11, 12.3} {
 			for _, offset := range []float64{-3, -0.05, 0, 0.05, 3} {
-				if p := s.nextTo(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {
+				if p := s.planNear(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {
 					t.Errorf("whole %v: by %g from %g it is %g", whole, offset, estimate, p.Rate)
 				}
 			}

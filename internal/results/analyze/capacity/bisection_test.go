@@ -48,7 +48,7 @@ func (b *bisection) run(s *server) {
 		b.at = nil
 		side := 0
 		for side == 0 && length < mostAtOne {
-			window := math.Min(narrowing+length, longest)
+			window := math.Min(narrowing+length, longestWindow)
 			t := s.run(b.plan(rate, Narrow, window))
 			heavy = t.Overloaded(nil)
 			b.at, length = append(b.at, t), length+window
@@ -87,8 +87,8 @@ func (b *bisection) side() int {
 		n, bad = n+due, bad+of
 	}
 	share := math.Min(math.Max(bad/n, 1e-9), 1-1e-9)
-	t := wider * distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1-(1-DefaultLevel)/b.steps/2)
-	if 2*n*divergence(share, logit(g.Limit))/together(points, g, math.Inf(1)) < t*t {
+	t := quantileFactor * distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1-(1-DefaultLevel)/b.steps/2)
+	if 2*n*divergence(share, logit(g.Limit))/operationsPerCause(points, g, math.Inf(1)) < t*t {
 		return 0
 	}
 	if share > g.Limit {

@@ -24,13 +24,13 @@ func (s *Search) bracket() (pass, fail float64) {
 	return pass, fail
 }
 
-func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
+func (s *Search) counts(t *Trial) bool { return t.VoidReason == "" && t.Purpose != Settle }
 
-// describes reports whether estimates use the trial. They also use a disturbed trial that missed
+// usesForEstimates reports whether estimates use the trial. They also use a disturbed trial that missed
 // the objective, because it limits the amount by which the store itself missed the objective. If
 // estimates ignored such trials, but used the disturbed trials that met the objective, the
 // estimated capacity would be too high.
-func (s *Search) describes(t *Trial) bool {
+func (s *Search) usesForEstimates(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
 
@@ -49,14 +49,14 @@ func (s *Search) trialsAt(rate float64) (all []*Trial) {
 // has longer trials.
 func (s *Search) failsAt(rate float64) bool {
 	all := s.trialsAt(rate)
-	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
+	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).tooShortToProve); len(long) > 0 {
 		all = long
 	}
 	return s.evidence(all) >= failing
 }
 
-// pointing reports whether the trial is too short to prove anything by itself.
-func (t *Trial) pointing() bool { return t.Length < narrowing }
+// tooShortToProve reports whether the trial is too short to prove anything by itself.
+func (t *Trial) tooShortToProve() bool { return t.Length < narrowing }
 
 // Thresholds for evidence, which is measured as twice a log-likelihood ratio. A rate fails if the
 // evidence is at least `failing`. If the evidence is at least `certain`, no other trial needs to
@@ -71,10 +71,10 @@ const (
 func (s *Search) evidence(all []*Trial) (most float64) {
 	overloaded, heavily := 0, 0
 	for _, t := range all {
-		if t.surelyOverloaded(s.Goals) {
+		if t.certainlyOverloaded(s.Goals) {
 			overloaded++
 		}
-		if t.heavily(s.Goals) {
+		if t.heavilyOverloaded(s.Goals) {
 			heavily++
 		}
 	}
@@ -89,11 +89,11 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 		var due, bad float64
 		for _, t := range all {
 			n, _ := t.counts(g)
-			due, bad = due+n, bad+t.surelyBad(g)
+			due, bad = due+n, bad+t.certainlyBad(g)
 			points = append(points, pointOf(t, s.Goals, g))
 		}
 		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
-			most = math.Max(most, 2*due*divergence(share, logit(goal.Limit))/together(points, goal, math.Inf(1)))
+			most = math.Max(most, 2*due*divergence(share, logit(goal.Limit))/operationsPerCause(points, goal, math.Inf(1)))
 		}
 	}
 	return most
@@ -104,7 +104,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 // trials.
 func (s *Search) misses(rate float64) bool {
 	all := s.trialsAt(rate)
-	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
+	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).tooShortToProve); len(long) > 0 {
 		all = long
 	}
 	overloaded := 0
@@ -120,7 +120,7 @@ func (s *Search) misses(rate float64) bool {
 		var due, bad float64
 		for _, t := range all {
 			n, _ := t.counts(g)
-			due, bad = due+n, bad+t.surelyBad(g)
+			due, bad = due+n, bad+t.certainlyBad(g)
 		}
 		if bad > goal.Limit*due {
 			return true
@@ -129,9 +129,9 @@ func (s *Search) misses(rate float64) bool {
 	return false
 }
 
-// highestHeld returns the highest rate below the given rate whose trials, taken together, met the
+// highestHeldRate returns the highest rate below the given rate whose trials, taken together, met the
 // objective. It returns 0 if no such rate exists.
-func (s *Search) highestHeld(below float64) (rate float64) {
+func (s *Search) highestHeldRate(below float64) (rate float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {
 			rate = t.Rate

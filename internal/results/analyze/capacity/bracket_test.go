@@ -9,9 +9,9 @@ import (
 // evidence is too weak to count this rate as failed. The interval does not extend above the rate of
 // an overloaded trial. The lower end of the interval is a rate that held.
 func TestAnEstimateIsNotAboveWhatMissed(t *testing.T) {
-	s := New(Options{Goals: []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}, Until: 25, From: 1600, Least: 10, Most: 1e6})
+	s := New(Options{Goals: []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}, TimeLimit: 25, InitialRate: 1600, MinRate: 10, MaxRate: 1e6})
 	tried := func(rate, share, served float64) Result {
-		one := Trial{Plan: Plan{Rate: rate, Warmup: 0.5, Window: 2, Purpose: Explore}, Length: 2, Began: float64(3 * len(s.Trials))}
+		one := Trial{Plan: Plan{Rate: rate, Warmup: 0.5, Window: 2, Purpose: Explore}, Length: 2, StartTime: float64(3 * len(s.Trials))}
 		for i := range 2 {
 			one.Seconds = append(one.Seconds, Second{Due: rate, Bad: []float64{rate * share * float64(2*i)}, InFlight: (rate - served) * float64(i+1)})
 			one.Due, one.Done, one.Served = one.Due+rate, one.Done+served, one.Served+served
@@ -31,7 +31,7 @@ func TestAnEstimateIsNotAboveWhatMissed(t *testing.T) {
 	if r := s.Result(); r.Status != TimeOver || r.Lower > 1600 || r.Upper < 6400 || r.Upper > 25_700 || r.Estimate < 1600 || r.Estimate > 6400 {
 		t.Errorf("it is %+v", r)
 	}
-	s = New(Options{Goals: s.Goals, Until: 25, From: 6400, Least: 10, Most: 1e6})
+	s = New(Options{Goals: s.Goals, TimeLimit: 25, InitialRate: 6400, MinRate: 10, MaxRate: 1e6})
 	tried(6400, 0.0309, 6400)
 	if r := tried(25_600, 1, 9547); r.Estimate != 0 || r.Lower > 100 {
 		t.Errorf("where no rate held it is %+v", r)

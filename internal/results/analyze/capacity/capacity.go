@@ -27,7 +27,7 @@ type Goal struct {
 	// the bound.
 	Span float64
 	// Percentile is set if the goal is a bound on a percentile of response times. A window must
-	// then be long enough to contain fewSamples operations above the percentile.
+	// then be long enough to contain minSamplesBeyond operations above the percentile.
 	Percentile bool
 }
 
@@ -37,44 +37,44 @@ type Second struct {
 	Bad []float64 // for each goal, how many of the due operations were bad
 	// the number of operations that were due but not done at the end of the interval
 	InFlight float64
-	// Surely is, for each goal, the number of operations that would have been bad even without the
-	// disturbance of the trial. If Surely is nil, these numbers are those in Bad.
-	Surely []float64
+	// CertainlyBad is, for each goal, the number of operations that would have been bad even without the
+	// disturbance of the trial. If CertainlyBad is nil, these numbers are those in Bad.
+	CertainlyBad []float64
 }
 
 // Trial is the result of a trial.
 type Trial struct {
 	Plan
-	Began  float64 // the time at which the window opened, in seconds since the start of the search
-	Length float64 // the length of the window in seconds
-	Due    float64 // the number of operations that became due in the window
+	StartTime float64 // the time at which the window opened, in seconds since the start of the search
+	Length    float64 // the length of the window in seconds
+	Due       float64 // the number of operations that became due in the window
 	// the number of operations done in the window, including refused operations and operations that
 	// became due earlier
 	Done    float64
 	Served  float64 // how many of the operations in Done were successful
 	Seconds []Second
 	// Disturbed is set if the generator was late or other programs used the CPUs. In such a trial,
-	// Second.Surely is a lower bound for the operations that the store made bad, and part of the
+	// Second.CertainlyBad is a lower bound for the operations that the store made bad, and part of the
 	// backlog may have another cause than the store.
 	Disturbed bool
-	// Void explains why the trial is not evidence about the store, as a sentence without the full
+	// VoidReason explains why the trial is not evidence about the store, as a sentence without the full
 	// stop. It is empty if the trial is evidence.
-	Void string
+	VoidReason string
 }
 
 // Limits that determine whether a trial counts as overloaded.
 const (
-	// LeastAchieved is the minimum share of the due operations that must be done within the window.
-	LeastAchieved = 0.99
-	// mostGrowth is the largest steady growth of the backlog during a window that does not count as
+	// MinAchieved is the minimum share of the due operations that must be done within the window.
+	MinAchieved = 0.99
+	// maxBacklogGrowth is the largest steady growth of the backlog during a window that does not count as
 	// an overload, as a share of the operations that became due in the window.
-	mostGrowth = 0.005
+	maxBacklogGrowth = 0.005
 	// fewOperations is the number of operations in flight up to which a trial never counts as
 	// overloaded, whatever its rate is.
 	fewOperations = 10
-	// surelyGrows is the value of z in the Mann-Kendall test above which the backlog has a trend.
+	// certainGrowthZ is the value of z in the Mann-Kendall test above which the backlog has a trend.
 	// Without a trend, z exceeds it in one of a thousand trials.
-	surelyGrows = 3.09
+	certainGrowthZ = 3.09
 )
 
 // Share returns the trial's share of bad operations for the goal with the given index. It returns
@@ -92,20 +92,20 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 	return due, bad
 }
 
-// surelyBad returns the number of operations in the interval that would have been bad for a goal
+// certainlyBad returns the number of operations in the interval that would have been bad for a goal
 // even without the disturbance of the trial.
-func (s *Second) surelyBad(goal int) float64 {
-	if s.Surely == nil {
+func (s *Second) certainlyBad(goal int) float64 {
+	if s.CertainlyBad == nil {
 		return s.Bad[goal]
 	}
-	return s.Surely[goal]
+	return s.CertainlyBad[goal]
 }
 
-// surelyBad returns the number of operations in the window that would have been bad for a goal even
+// certainlyBad returns the number of operations in the window that would have been bad for a goal even
 // without the disturbance of the trial.
-func (t *Trial) surelyBad(goal int) (bad float64) {
+func (t *Trial) certainlyBad(goal int) (bad float64) {
 	for i := range t.Seconds {
-		bad += t.Seconds[i].surelyBad(goal)
+		bad += t.Seconds[i].certainlyBad(goal)
 	}
 	return bad
 }
@@ -113,19 +113,19 @@ func (t *Trial) surelyBad(goal int) (bad float64) {
 // Overloaded reports whether more operations became due than were done. Such a trial has no steady
 // state, and its results become worse the longer it lasts. A trial that met the objective may have
 // some operations in flight at the end. It is overloaded only if more operations are in flight than
-// mostUnderWay allows, or if the backlog grew steadily.
+// maxInFlightIncrease allows, or if the backlog grew steadily.
 func (t *Trial) Overloaded(goals []Goal) bool {
-	if t.growing() {
+	if t.backlogGrows() {
 		return true
 	}
-	missing := t.missing()
-	return missing > math.Max((1-LeastAchieved)*t.Due, fewOperations) &&
-		(!t.keeps(goals) || missing > t.mostUnderWay(goals) || t.grew() > grewSurely)
+	missing := t.countUnfinished()
+	return missing > math.Max((1-MinAchieved)*t.Due, fewOperations) &&
+		(!t.meetsGoals(goals) || missing > t.maxInFlightIncrease(goals) || t.growthEvidence() > certainGrowth)
 }
 
-// keeps reports whether the trial met all goals: for each goal, the share of bad operations is
+// meetsGoals reports whether the trial met all goals: for each goal, the share of bad operations is
 // within the goal's limit.
-func (t *Trial) keeps(goals []Goal) bool {
+func (t *Trial) meetsGoals(goals []Goal) bool {
 	for g := range goals {
 		if !(t.Share(g) <= goals[g].Limit) {
 			return false
@@ -134,15 +134,15 @@ func (t *Trial) keeps(goals []Goal) bool {
 	return true
 }
 
-// grewSurely is the value of Trial.grew above which the backlog certainly grew steadily. A burst at
+// certainGrowth is the value of Trial.grew above which the backlog certainly grew steadily. A burst at
 // the end of the window may cause smaller values.
-const grewSurely = 3.84
+const certainGrowth = 3.84
 
-// mostUnderWay returns the largest increase in the number of operations in flight that can occur
+// maxInFlightIncrease returns the largest increase in the number of operations in flight that can occur
 // during a window in which the store meets the objective. This increase is the number of operations
 // that become due within the longest time that the objective allows, plus a margin for chance. It
 // is at most half of the due operations.
-func (t *Trial) mostUnderWay(goals []Goal) float64 {
+func (t *Trial) maxInFlightIncrease(goals []Goal) float64 {
 	span := 0.0
 	for _, g := range goals {
 		if g.Percentile {
@@ -150,45 +150,45 @@ func (t *Trial) mostUnderWay(goals []Goal) float64 {
 		}
 	}
 	within := t.Due / t.Length * span
-	return math.Min(within+surelyGrows*math.Sqrt(within), 0.5*t.Due)
+	return math.Min(within+certainGrowthZ*math.Sqrt(within), 0.5*t.Due)
 }
 
 // Misses reports whether the trial missed a goal regardless of any disturbance.
 func (t *Trial) Misses(goals []Goal) bool {
 	for g := range goals {
-		if due, _ := t.counts(g); t.surelyBad(g) > goals[g].Limit*due {
+		if due, _ := t.counts(g); t.certainlyBad(g) > goals[g].Limit*due {
 			return true
 		}
 	}
 	return !t.Disturbed && t.Overloaded(goals)
 }
 
-// surelyOverloaded reports whether the store was overloaded regardless of any disturbance. A late
+// certainlyOverloaded reports whether the store was overloaded regardless of any disturbance. A late
 // generator also has a backlog, but it does not make most operations bad.
-func (t *Trial) surelyOverloaded(goals []Goal) bool {
+func (t *Trial) certainlyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
 
-// filling is the time in seconds that a window without a warm-up needs to reach a steady state.
+// fillSeconds is the time in seconds that a window without a warm-up needs to reach a steady state.
 // During this time, fewer operations are in flight than later.
-const filling = 2
+const fillSeconds = 2
 
-// missing returns how many more operations became due in the window than were done. After a
+// countUnfinished returns how many more operations became due in the window than were done. After a
 // warm-up, about as many operations are in flight at the start of the window as at its end. Without
 // a warm-up, no operations are in flight at the start. Operations that are in flight after the
 // first seconds are then not a sign of an overload, so missing subtracts them.
-func (t *Trial) missing() float64 {
+func (t *Trial) countUnfinished() float64 {
 	missing := t.Due - t.Done
-	if t.Warmup == 0 && len(t.Seconds) > filling {
-		missing -= t.Seconds[filling-1].InFlight
+	if t.Warmup == 0 && len(t.Seconds) > fillSeconds {
+		missing -= t.Seconds[fillSeconds-1].InFlight
 	}
 	return missing
 }
 
-// heavily reports whether the trial was so overloaded that neither chance nor a short pause can
+// heavilyOverloaded reports whether the trial was so overloaded that neither chance nor a short pause can
 // explain it: more than a tenth of the due operations were not done, or most operations were bad.
-func (t *Trial) heavily(goals []Goal) bool {
-	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
+func (t *Trial) heavilyOverloaded(goals []Goal) bool {
+	return !t.Disturbed && t.countUnfinished() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }
 
 // mostlyBad reports whether the trial clearly missed one of the goals, regardless of any
@@ -198,21 +198,21 @@ func (t *Trial) mostlyBad(goals []Goal) bool {
 	for g, goal := range goals {
 		missed := 0
 		for i := range t.Seconds {
-			if t.Seconds[i].surelyBad(g) > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
+			if t.Seconds[i].certainlyBad(g) > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
 				missed++
 			}
 		}
-		if due, _ := t.counts(g); t.surelyBad(g) > 0.5*due && 4*missed >= 3*len(t.Seconds) {
+		if due, _ := t.counts(g); t.certainlyBad(g) > 0.5*due && 4*missed >= 3*len(t.Seconds) {
 			return true
 		}
 	}
 	return false
 }
 
-// growing reports whether the backlog grew steadily in the window. It uses the Mann-Kendall test
+// backlogGrows reports whether the backlog grew steadily in the window. It uses the Mann-Kendall test
 // for a trend and the Theil-Sen slope, which is the median slope between any two one-second
 // intervals.
-func (t *Trial) growing() bool {
+func (t *Trial) backlogGrows() bool {
 	n := len(t.Seconds)
 	if n < 5 {
 		return false
@@ -233,12 +233,12 @@ func (t *Trial) growing() bool {
 	}
 	f := float64(n)
 	z := (up - 1) / math.Sqrt(f*(f-1)*(2*f+5)/18)
-	return z > surelyGrows && median(slopes)*t.Length > math.Max(mostGrowth*t.Due, fewOperations)
+	return z > certainGrowthZ && median(slopes)*t.Length > math.Max(maxBacklogGrowth*t.Due, fewOperations)
 }
 
 // Holds reports whether the trial, considered alone, met all goals.
 func (t *Trial) Holds(goals []Goal) bool {
-	return t.keeps(goals) && !t.Overloaded(goals)
+	return t.meetsGoals(goals) && !t.Overloaded(goals)
 }
 
 func median(all []float64) float64 {
@@ -250,17 +250,17 @@ func median(all []float64) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// mostOfFlow limits the evidence from the backlog of a single trial, as twice a log-likelihood
+// maxGrowthPerTrial limits the evidence from the backlog of a single trial, as twice a log-likelihood
 // ratio. A single cause may make a store slow or fast for a while, so that the backlog grows or
 // shrinks steadily. Two trials with the maximum evidence are practically proof.
-const mostOfFlow = 6
+const maxGrowthPerTrial = 6
 
-// grew returns the evidence that the backlog grew steadily, as twice a log-likelihood ratio. It
+// growthEvidence returns the evidence that the backlog grew steadily, as twice a log-likelihood ratio. It
 // applies Student's t-test to the differences between consecutive one-second intervals, and squares
 // the normal deviate that has the same tail probability. In a queue with enough capacity, the mean
 // difference is at most 0 while the queue is not empty. A single stalled second is not steady
 // growth.
-func (t *Trial) grew() float64 {
+func (t *Trial) growthEvidence() float64 {
 	n := len(t.Seconds) - 1
 	if n < 2 {
 		return 0
@@ -277,5 +277,5 @@ func (t *Trial) grew() float64 {
 	variance := math.Max(squares-sum*mean, 0) / float64(n-1)
 	student := stat.Student(n - 1)
 	z := stat.NormalQuantile(1 - math.Max(student.Survival(mean/math.Sqrt(variance/float64(n))), 1e-9))
-	return math.Min(math.Max(z, 0)*z, mostOfFlow)
+	return math.Min(math.Max(z, 0)*z, maxGrowthPerTrial)
 }

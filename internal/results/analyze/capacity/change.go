@@ -6,59 +6,59 @@ import "math"
 // a CPU limit takes effect, or a disk becomes full. If a single line were fitted to the trials
 // before and after the change, it would give a capacity that the store never had.
 const (
-	// leastChange is the smallest step in the logarithm of the capacity that counts as a change. A
+	// minChange is the smallest step in the logarithm of the capacity that counts as a change. A
 	// slow drift is handled as a movement instead.
-	leastChange = 0.15
-	// surelyChanged is the evidence that proves a change: the improvement of the fit, as twice a
+	minChange = 0.15
+	// certainChange is the evidence that proves a change: the improvement of the fit, as twice a
 	// log-likelihood ratio, if two lines replace one line. In simulations of stores whose capacity
 	// does not change suddenly, including stores that drift and stores that pause now and then, the
-	// improvement never exceeded 10. If the improvement is at least maybeChanged, a change is
+	// improvement never exceeded 10. If the improvement is at least possibleChange, a change is
 	// possible, and the interval covers the capacities before and after it.
-	surelyChanged = 12
-	maybeChanged  = 5
-	// leastTrials is the minimum number of trials near the capacity on each side of a change.
-	leastTrials = 2
-	// mostPeriods limits the number of periods, because the capacity of a store may change all the
+	certainChange  = 12
+	possibleChange = 5
+	// minTrials is the minimum number of trials near the capacity on each side of a change.
+	minTrials = 2
+	// maxPeriods limits the number of periods, because the capacity of a store may change all the
 	// time.
-	mostPeriods = 6
+	maxPeriods  = 6
 	changeSteps = 160
 )
 
-// split ends the current period if the capacity has certainly changed since the start of the
+// endPeriodOnChange ends the current period if the capacity has certainly changed since the start of the
 // period. The trials after the change then form the next period.
-func (s *Search) split() {
-	if pass, fail := s.bracket(); len(s.periods) >= mostPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
+func (s *Search) endPeriodOnChange() {
+	if pass, fail := s.bracket(); len(s.periods) >= maxPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
 		return
 	}
-	n := s.changed(surelyChanged)
+	n := s.findChange(certainChange)
 	if n == 0 {
 		return
 	}
-	next := s.Trials[n].Began - s.Trials[n].Warmup
-	s.periods = append(s.periods, Period{From: s.start, To: next, Interval: s.during(s.Trials[:n], s.start)})
+	next := s.Trials[n].StartTime - s.Trials[n].Warmup
+	s.periods = append(s.periods, Period{From: s.start, To: next, Interval: s.estimateFrom(s.Trials[:n], s.start)})
 	s.start, s.Trials = next, s.Trials[n:]
 }
 
-// during returns the capacity that is estimated from the given trials only. The parameter start is
+// estimateFrom returns the capacity that is estimated from the given trials only. The parameter start is
 // the time at which their period starts.
-func (s *Search) during(trials []Trial, start float64) Interval {
+func (s *Search) estimateFrom(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
 	i := one.Estimate()
 	if pass, _ := one.bracket(); pass > 0 && i.Closed() {
-		i.include(one.moved().all)
+		i.include(one.estimateDrift().capacities)
 	}
-	return one.supported(i)
+	return one.limitToEvidence(i)
 }
 
-// mayHaveChanged checks whether the trials leave a change possible. If so, it extends the interval
+// extendForPossibleChange checks whether the trials leave a change possible. If so, it extends the interval
 // to include the capacities before and after the change.
-func (s *Search) mayHaveChanged(i *Interval) {
-	n := s.changed(maybeChanged)
+func (s *Search) extendForPossibleChange(i *Interval) {
+	n := s.findChange(possibleChange)
 	if n == 0 {
 		return
 	}
-	for _, part := range []Interval{s.during(s.Trials[:n], s.start), s.during(s.Trials[n:], s.Trials[n].Began)} {
+	for _, part := range []Interval{s.estimateFrom(s.Trials[:n], s.start), s.estimateFrom(s.Trials[n:], s.Trials[n].StartTime)} {
 		if part.Closed() {
 			i.include(part)
 		}
@@ -75,23 +75,23 @@ func (s *Search) anyHeld() bool {
 	return false
 }
 
-// changed returns the index of the first trial after a change of the capacity. It returns 0 if the
+// findChange returns the index of the first trial after a change of the capacity. It returns 0 if the
 // evidence for a change is less than the required evidence.
-func (s *Search) changed(required float64) (first int) {
+func (s *Search) findChange(required float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
 		pass = fail / 8
 	}
-	low, high := s.around(pass, fail)
+	low, high := s.capacityRange(pass, fail)
 	most := 0.0
 	for g, goal := range s.Goals {
 		points, crossed := s.points(g, low, high)
-		if !crossed || len(points) < 2*leastTrials+1 {
+		if !crossed || len(points) < 2*minTrials+1 {
 			continue
 		}
 		f := newFit(points, goal, low, high)
 		if at, gain := f.change(low, high); gain > most {
-			most, first = gain, s.placeOf(points[at].at)
+			most, first = gain, s.trialIndexAt(points[at].time)
 		}
 	}
 	if most < required {
@@ -100,10 +100,10 @@ func (s *Search) changed(required float64) (first int) {
 	return first
 }
 
-// placeOf returns the index of the trial whose window has its middle at the given time.
-func (s *Search) placeOf(at float64) int {
+// trialIndexAt returns the index of the trial whose window has its middle at the given time.
+func (s *Search) trialIndexAt(at float64) int {
 	for i := range s.Trials {
-		if t := &s.Trials[i]; t.Began+t.Length/2 == at {
+		if t := &s.Trials[i]; t.StartTime+t.Length/2 == at {
 			return i
 		}
 	}
@@ -122,15 +122,15 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 		for i := range n {
 			for c := range changeSteps + 1 {
 				x := low + (high-low)*float64(c)/changeSteps
-				sums[i+1][c] = sums[i][c] + f.far(i, slopeAt[k]*(f.points[i].x-x), k)
+				sums[i+1][c] = sums[i][c] + f.distanceAbove(i, slopeAt[k]*(f.points[i].x-x), k)
 			}
 		}
-		_, one := leastOf(&sums[0], &sums[n])
+		_, one := smallestDifference(&sums[0], &sums[n])
 		whole = math.Min(whole, one)
-		for i := leastTrials; i <= n-leastTrials; i++ {
-			before, a := leastOf(&sums[0], &sums[i])
-			after, b := leastOf(&sums[i], &sums[n])
-			if math.Abs(before-after)*(high-low)/changeSteps >= leastChange && a+b < best {
+		for i := minTrials; i <= n-minTrials; i++ {
+			before, a := smallestDifference(&sums[0], &sums[i])
+			after, b := smallestDifference(&sums[i], &sums[n])
+			if math.Abs(before-after)*(high-low)/changeSteps >= minChange && a+b < best {
 				at, best = i, a+b
 			}
 		}
@@ -143,8 +143,8 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	return at, (whole - best) / chance
 }
 
-// leastOf returns the index at which the difference to - from is smallest, and this difference.
-func leastOf(from, to *[changeSteps + 1]float64) (at, least float64) {
+// smallestDifference returns the index at which the difference to - from is smallest, and this difference.
+func smallestDifference(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {
 		if d := to[c] - from[c]; d < least {

@@ -30,7 +30,7 @@ func TestApart(t *testing.T) {
 // If operations become bad independently of each other, spread returns the binomial variance. If
 // they become bad in groups, the variance is larger by a factor that equals the size of the groups.
 func TestSpread(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, cluster := range []int{1, 20} {
 		const share, due, runs = 0.02, 2000, 400
@@ -107,7 +107,7 @@ func TestOverloadedByChance(t *testing.T) {
 // the confidence level promises, the interval contains the rate at which the line crosses the
 // limit.
 func TestProfileContainsTheCrossing(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	goal := Goal{Limit: 0.01, Span: 0.005}
 	const runs, cluster, rate = 300, 10, 1000.0

@@ -9,9 +9,9 @@ import (
 // Range and number of the slopes that are tried for a line. A slope is the increase in the log odds
 // of a bad operation when the rate increases by a factor of e.
 const (
-	leastSlope = 1
-	mostSlope  = 4000
-	slopes     = 18
+	minSlope = 1
+	maxSlope = 4000
+	slopes   = 18
 )
 
 // line describes how the log odds of a bad operation depend on the logarithm of the rate, near the
@@ -22,35 +22,35 @@ type line struct{ x, slope, drift, middle float64 }
 // logOdds returns the log odds at the point's rate and time, minus the log odds of the limit. The
 // result is limited to the range from -bandBelow to bandAbove.
 func (l *line) logOdds(p *point) float64 {
-	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
+	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.time-l.middle)), -bandBelow), bandAbove)
 }
 
 // fit searches for lines that fit the points.
 type fit struct {
-	points []point
-	goal   Goal
-	eta    float64   // log odds of the limit
-	weight []float64 // effective number of operations of each point, for the steepest line
-	of     [slopes]ofSlope
+	points      []point
+	goal        Goal
+	eta         float64   // log odds of the limit
+	weight      []float64 // effective number of operations of each point, for the steepest line
+	slopeValues [slopes]slopeValues
 	// normal holds log(1 + odds) at the lower edge of the band, at the limit, and at the upper
 	// edge.
 	normal struct{ below, limit, above float64 }
 }
 
-// ofSlope holds those values of the points that depend on the slope of the line, for one slope.
-type ofSlope struct {
-	more   float64   // ratio of the effective number of operations to that of the steepest line
-	shares []float64 // the share of bad operations of each point
-	own    []float64 // the log-likelihood of each share if the share is the true probability
+// slopeValues holds those values of the points that depend on the slope of the line, for one slope.
+type slopeValues struct {
+	sizeRatio          float64   // ratio of the effective number of operations to that of the steepest line
+	shares             []float64 // the share of bad operations of each point
+	selfLogLikelihoods []float64 // the log-likelihood of each share if the share is the true probability
 	// log odds of the lower bound for each share without disturbances; if the trial was not
 	// disturbed, the bound equals the share
-	least []float64
+	lowerLogOdds []float64
 }
 
 // slopeAt contains the slopes that are tried.
 var slopeAt = func() (all [slopes]float64) {
 	for k := range all {
-		all[k] = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
+		all[k] = minSlope * math.Pow(maxSlope/minSlope, float64(k)/(slopes-1))
 	}
 	return all
 }()
@@ -61,13 +61,13 @@ var slopeAt = func() (all [slopes]float64) {
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
 	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
-	phi := together(points, g, math.Inf(1))
-	for k := range f.of {
-		f.of[k].more = phi / together(points, g, slopeAt[k])
+	phi := operationsPerCause(points, g, math.Inf(1))
+	for k := range f.slopeValues {
+		f.slopeValues[k].sizeRatio = phi / operationsPerCause(points, g, slopeAt[k])
 	}
-	f.shift(0)
+	f.addCauses(0)
 	for i := range points {
-		f.weight[i] = points[i].n / phi / grown(points[i].share, g.Limit)
+		f.weight[i] = points[i].n / phi / causeGrowth(points[i].share, g.Limit)
 	}
 	best, least := line{}, math.Inf(1)
 	for i := range steps + 1 {
@@ -77,7 +77,7 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 		}
 	}
 	for i := range points {
-		f.weight[i] = points[i].n / phi / grown(odds(f.eta+best.logOdds(&points[i])), g.Limit)
+		f.weight[i] = points[i].n / phi / causeGrowth(odds(f.eta+best.logOdds(&points[i])), g.Limit)
 	}
 	return f
 }
@@ -103,7 +103,7 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {
 		p := &f.points[i]
-		sum += f.far(i, slope*(p.x-l.x-l.drift*(p.at-l.middle)), k)
+		sum += f.distanceAbove(i, slope*(p.x-l.x-l.drift*(p.time-l.middle)), k)
 		if sum >= limit {
 			break
 		}
@@ -111,11 +111,11 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 	return sum
 }
 
-// far returns the deviance of the i-th point from a line with the k-th slope. The parameter `above`
+// distanceAbove returns the deviance of the i-th point from a line with the k-th slope. The parameter `above`
 // is the distance of the point's rate above the capacity, in log odds; below the capacity, it is
 // negative.
-func (f *fit) far(i int, above float64, k int) (sum float64) {
-	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
+func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
+	p, of, slope := &f.points[i], &f.slopeValues[k], slopeAt[k]
 	var eta, norm float64
 	switch {
 	case above <= -bandBelow:
@@ -125,30 +125,30 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 	default:
 		eta, norm = f.eta+above, normal(f.eta+above)
 	}
-	weight := 2 * f.weight[i] * of.more
+	weight := 2 * f.weight[i] * of.sizeRatio
 	switch share := of.shares[i]; {
-	case p.least == p.share, odds(eta) > share:
-		sum += weight * (of.own[i] - share*eta + norm)
-	case eta < of.least[i]: // lines between the lower bound and the share match the point
-		share = odds(of.least[i])
+	case p.undisturbedShare == p.share, odds(eta) > share:
+		sum += weight * (of.selfLogLikelihoods[i] - share*eta + norm)
+	case eta < of.lowerLogOdds[i]: // lines between the lower bound and the share match the point
+		share = odds(of.lowerLogOdds[i])
 		sum += weight * (selfLogLikelihood(share) - share*eta + norm)
 	}
 	switch {
 	case p.overloaded && above < 0:
-		sum += p.grew * math.Min(-above, 1)
+		sum += p.growthEvidence * math.Min(-above, 1)
 	case !p.overloaded && above > -f.eta:
-		sum += p.keptUp(f.goal, (above+f.eta)/slope, slope)
+		sum += p.keptUpEvidence(f.goal, (above+f.eta)/slope, slope)
 	}
-	if above < 0 && p.surely > 1 {
-		sum += weight * (p.surely - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
+	if above < 0 && p.weight > 1 {
+		sum += weight * (p.weight - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
 	}
 	return sum
 }
 
-// excess returns the ratio of the points' deviance from the best line to the deviance that chance
+// devianceRatio returns the ratio of the points' deviance from the best line to the deviance that chance
 // would cause. The ratio is at least 1, and is larger only if enough points show it. The argument
 // `parameters` is the number of fitted parameters of the line.
-func (f *fit) excess(l *line, deviance, parameters float64) float64 {
+func (f *fit) devianceRatio(l *line, deviance, parameters float64) float64 {
 	const known = 4 // the weight of the assumption that the ratio is 1, in degrees of freedom
 	n := -parameters
 	for i := range f.points {
@@ -159,10 +159,10 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	return math.Max(1, (deviance+known)/(math.Max(n, 0)+known))
 }
 
-// wider is the factor by which Student's quantile is enlarged. In simulations, the plain quantile
+// quantileFactor is the factor by which Student's quantile is enlarged. In simulations, the plain quantile
 // is too small, because trials depend on the results of earlier trials and the search ends when the
 // trials agree.
-const wider = 1.2
+const quantileFactor = 1.2
 
 // steps is the number of intervals into which a fit divides the searched range of the rate's
 // logarithm.
@@ -180,41 +180,41 @@ const steps = 48
 // This is similar to a continuity correction.
 func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
 	f := newFit(points, g, low, high)
-	t := wider * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
-	from, fewer, _ := f.shifted(0.5).profile(low, high, t)
-	_, more, to := f.shifted(-0.5).profile(low, high, t)
+	t := quantileFactor * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
+	from, fewer, _ := f.withExtraCauses(0.5).profile(low, high, t)
+	_, more, to := f.withExtraCauses(-0.5).profile(low, high, t)
 	return from, (fewer + more) / 2, to
 }
 
-// shifted returns a fit for the same points, over which it distributes additional causes of bad
+// withExtraCauses returns a fit for the same points, over which it distributes additional causes of bad
 // operations. If the number of causes is negative, it removes causes.
-func (f *fit) shifted(causes float64) *fit {
+func (f *fit) withExtraCauses(causes float64) *fit {
 	out := *f
-	out.shift(causes)
+	out.addCauses(causes)
 	return &out
 }
 
-func (f *fit) shift(causes float64) {
+func (f *fit) addCauses(causes float64) {
 	all := 0.0
 	for i := range f.points {
-		if f.points[i].surely == 1 {
+		if f.points[i].weight == 1 {
 			all += f.weight[i]
 		}
 	}
 	least, most := odds(f.eta-bandBelow), odds(f.eta+bandAbove)
-	for k := range f.of {
-		one := &f.of[k]
-		one.shares, one.own, one.least = make([]float64, len(f.points)), make([]float64, len(f.points)), make([]float64, len(f.points))
+	for k := range f.slopeValues {
+		one := &f.slopeValues[k]
+		one.shares, one.selfLogLikelihoods, one.lowerLogOdds = make([]float64, len(f.points)), make([]float64, len(f.points)), make([]float64, len(f.points))
 		for i := range f.points {
 			p := &f.points[i]
 			shifted := func(share float64) float64 {
-				if p.surely == 1 && share < most && causes != 0 {
-					share = math.Min(math.Max(share+causes/math.Max(all*one.more, math.Abs(causes)), least), most)
+				if p.weight == 1 && share < most && causes != 0 {
+					share = math.Min(math.Max(share+causes/math.Max(all*one.sizeRatio, math.Abs(causes)), least), most)
 				}
 				return share
 			}
 			one.shares[i] = shifted(p.share)
-			one.own[i], one.least[i] = selfLogLikelihood(one.shares[i]), logit(shifted(p.least))
+			one.selfLogLikelihoods[i], one.lowerLogOdds[i] = selfLogLikelihood(one.shares[i]), logit(shifted(p.undisturbedShare))
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (f *fit) profile(low, high, t float64) (from, best, to float64) {
 				bestLine, least = l, ds[i]
 			}
 		}
-		limit := t * t * f.excess(&bestLine, least, 2)
+		limit := t * t * f.devianceRatio(&bestLine, least, 2)
 		first, last := steps, 0
 		var sum, weight float64
 		for i, d := range ds {

@@ -13,58 +13,58 @@ const falseAlarm = 0.01
 // These constants define the prior for the drift of the capacity's logarithm: a normal distribution
 // around 0, with a standard deviation of driftDeviation over driftPeriod seconds. A few informative
 // trials outweigh the prior. If the trials are too few or too uninformative to exclude a drift, the
-// prior limits the drift. mostDrift is the largest drift over driftPeriod seconds that is tried.
+// prior limits the drift. maxDrift is the largest drift over driftPeriod seconds that is tried.
 const (
 	driftDeviation = 0.1
 	driftPeriod    = 600
-	mostDrift      = 5 * driftDeviation
+	maxDrift       = 5 * driftDeviation
 )
 
-// movement holds what the trials show about a drifting capacity. The field `all` is the range of
+// driftRange holds what the trials show about a drifting capacity. The field `all` is the range of
 // the capacity's values during the search; it is empty (the lower end is above the upper end) if no
 // trial missed a goal. The field `surely` is set if a capacity without a drift fits the trials
 // worse than chance can explain.
-type movement struct {
-	all    Interval
-	surely bool
+type driftRange struct {
+	capacities Interval
+	certain    bool
 }
 
-// moved returns the drift that the trials show so far.
-func (s *Search) moved() movement {
-	m := movement{all: Interval{Lower: math.Inf(1), Upper: 0}}
+// estimateDrift returns the drift that the trials show so far.
+func (s *Search) estimateDrift() driftRange {
+	m := driftRange{capacities: Interval{Lower: math.Inf(1), Upper: 0}}
 	s.eachDrift(func(d *driftFit) {
-		m.surely = m.surely || d.surely()
-		m.all.include(d.hull())
+		m.certain = m.certain || d.exceedsChance()
+		m.capacities.include(d.hull())
 	})
-	m.all.Lower *= 1 - s.hidden()
+	m.capacities.Lower *= 1 - s.maxHiddenOverload()
 	return m
 }
 
-// stayed is the probability that must be reached before the search ends with an interval: the
+// unchangedProbability is the probability that must be reached before the search ends with an interval: the
 // probability that all values of a possibly drifting capacity are within this interval. In
 // simulations, the value 0.5 reports Found for more drifting stores, and the value 2/3 makes
 // searches on stores without a drift 25 % longer.
-const stayed = 0.55
+const unchangedProbability = 0.55
 
-// stays reports whether all values of the capacity during the search are within an interval with
+// staysWithin reports whether all values of the capacity during the search are within an interval with
 // sufficient probability.
-func (s *Search) stays(i Interval) bool {
+func (s *Search) staysWithin(i Interval) bool {
 	likely := true
-	s.eachDrift(func(d *driftFit) { likely = likely && d.within(i) >= stayed })
+	s.eachDrift(func(d *driftFit) { likely = likely && d.probabilityWithin(i) >= unchangedProbability })
 	return likely
 }
 
 // eachDrift fits a drift to each goal that was missed at some rate, and calls `do` for each fit.
 func (s *Search) eachDrift(do func(d *driftFit)) {
 	pass, fail := s.bracket()
-	low, high := s.around(pass, fail)
+	low, high := s.capacityRange(pass, fail)
 	for g, goal := range s.Goals {
 		points, crossed := s.points(g, low, high)
 		if !crossed {
 			continue
 		}
 		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, low: low, high: high}
-		if d.first, d.last = s.span(); d.likeliest() {
+		if d.first, d.last = s.span(); d.findBestCell() {
 			do(&d)
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Search) span() (first, last float64) {
 	first = s.start
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		first, last = math.Min(first, t.Began-t.Warmup), math.Max(last, t.Began+t.Length)
+		first, last = math.Min(first, t.StartTime-t.Warmup), math.Max(last, t.StartTime+t.Length)
 	}
 	return first, last
 }
@@ -88,11 +88,11 @@ type driftFit struct {
 	low, high   float64
 	first, last float64
 
-	middle float64 // the mean time of the points, in seconds since the start of the search
-	whole  box
-	coarse []cell // the cells that cover the whole range
-	best   cell
-	excess float64
+	middle    float64 // the mean time of the points, in seconds since the start of the search
+	searchBox box
+	coarse    []cell // the cells that cover the whole range
+	best      cell
+	excess    float64
 }
 
 // cell is a candidate for the capacity and its drift. The field `x` is the logarithm of the
@@ -104,21 +104,21 @@ type cell struct{ x, drift, deviance float64 }
 // box is a rectangle of cells, given by its middle (x, drift) and its half widths (dx, ddrift).
 type box struct{ x, drift, dx, ddrift float64 }
 
-// likeliest finds the cell that fits best. It returns false if there is no data.
-func (d *driftFit) likeliest() bool {
+// findBestCell finds the cell that fits best. It returns false if there is no data.
+func (d *driftFit) findBestCell() bool {
 	weight := 0.0
 	for i := range d.points {
-		d.middle, weight = d.middle+d.points[i].at*d.points[i].n, weight+d.points[i].n
+		d.middle, weight = d.middle+d.points[i].time*d.points[i].n, weight+d.points[i].n
 	}
 	if weight == 0 || d.last <= d.first {
 		return false
 	}
 	d.middle /= weight
-	d.whole = box{x: (d.low + d.high) / 2, dx: (d.high - d.low) / 2, ddrift: mostDrift / driftPeriod}
-	d.coarse = d.cells(d.whole, steps/3)
-	d.best = d.closest(d.coarse, d.whole, steps/3)
+	d.searchBox = box{x: (d.low + d.high) / 2, dx: (d.high - d.low) / 2, ddrift: maxDrift / driftPeriod}
+	d.coarse = d.cells(d.searchBox, steps/3)
+	d.best = d.closest(d.coarse, d.searchBox, steps/3)
 	l := line{x: d.best.x, drift: d.best.drift, middle: d.middle}
-	d.excess = d.fit.excess(&l, d.deviance(&l), 3)
+	d.excess = d.fit.devianceRatio(&l, d.deviance(&l), 3)
 	return true
 }
 
@@ -134,15 +134,15 @@ func (d *driftFit) cells(b box, n int) (all []cell) {
 
 // grid returns the cells in a box. Their deviance measures only how badly they fit the prior for
 // the drift; it does not include the points.
-func (d *driftFit) grid(b box, n, across int) (all []cell) {
+func (d *driftFit) grid(b box, n, driftCells int) (all []cell) {
 	if b.ddrift == 0 {
-		across = 0
+		driftCells = 0
 	}
-	for k := -across; k <= across; k++ {
-		drift := b.drift + b.ddrift*float64(k)/float64(max(across, 1))
+	for k := -driftCells; k <= driftCells; k++ {
+		drift := b.drift + b.ddrift*float64(k)/float64(max(driftCells, 1))
 		for i := -n; i <= n; i++ {
 			x := b.x + b.dx*float64(i)/float64(n)
-			if x < d.low || x > d.high || math.Abs(drift) > d.whole.ddrift {
+			if x < d.low || x > d.high || math.Abs(drift) > d.searchBox.ddrift {
 				continue
 			}
 			prior := drift * driftPeriod / driftDeviation
@@ -176,9 +176,9 @@ func (d *driftFit) quantile(p float64) float64 {
 	return stat.Student(freedom(d.points)).Quantile(p)
 }
 
-// surely reports whether the drift is larger than chance can explain.
-func (d *driftFit) surely() bool {
-	still := d.whole
+// exceedsChance reports whether the drift is larger than chance can explain.
+func (d *driftFit) exceedsChance() bool {
+	still := d.searchBox
 	still.ddrift = 0
 	none := d.closest(d.cells(still, steps/3), still, steps/3)
 	sure := d.quantile(1 - falseAlarm/2)
@@ -188,47 +188,47 @@ func (d *driftFit) surely() bool {
 // hull returns the range of the capacity's values between d.first and d.last. It includes all cells
 // whose deviance is close to the lowest deviance.
 func (d *driftFit) hull() Interval {
-	limit := d.limit()
-	out := d.during(d.best)
-	for _, c := range append(d.cells(d.near(limit), steps/2), d.coarse...) {
+	limit := d.maxDeviance()
+	out := d.capacitiesOfCell(d.best)
+	for _, c := range append(d.cells(d.boxAround(limit), steps/2), d.coarse...) {
 		if c.deviance <= limit {
-			out.include(d.during(c))
+			out.include(d.capacitiesOfCell(c))
 		}
 	}
 	return out
 }
 
-// within returns the probability that all values of the capacity between d.first and d.last are in
+// probabilityWithin returns the probability that all values of the capacity between d.first and d.last are in
 // an interval. The likelihood is flattened by the ratio of Student's t quantile to the normal
 // quantile.
-func (d *driftFit) within(i Interval) float64 {
+func (d *driftFit) probabilityWithin(i Interval) float64 {
 	const both = 0.95
-	flatter := wider * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
+	flatter := quantileFactor * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
 	var all, in float64
-	for _, c := range d.cells(d.near(d.limit()), steps/3) {
+	for _, c := range d.cells(d.boxAround(d.maxDeviance()), steps/3) {
 		w := math.Exp((d.best.deviance - c.deviance) / d.excess / flatter / flatter / 2)
 		all += w
-		if during := d.during(c); during.Lower >= i.Lower && during.Upper <= i.Upper {
+		if during := d.capacitiesOfCell(c); during.Lower >= i.Lower && during.Upper <= i.Upper {
 			in += w
 		}
 	}
 	return in / all
 }
 
-// limit returns the largest deviance that a cell may have at the confidence level.
-func (d *driftFit) limit() float64 {
+// maxDeviance returns the largest deviance that a cell may have at the confidence level.
+func (d *driftFit) maxDeviance() float64 {
 	// the error probability is divided among four bounds: two for the capacity at the start, and
 	// two for the capacity at the end
-	within := wider * d.quantile(1-(1-d.level)/4)
+	within := quantileFactor * d.quantile(1-(1-d.level)/4)
 	return d.best.deviance + within*within*d.excess
 }
 
-// near returns a box around the best cell in which all cells at the edge have a deviance above the
+// boxAround returns a box around the best cell in which all cells at the edge have a deviance above the
 // limit. It tries successively larger boxes.
-func (d *driftFit) near(limit float64) box {
+func (d *driftFit) boxAround(limit float64) box {
 	const larger, first = 1.6, 1e-3
-	b := box{d.best.x, d.best.drift, first * d.whole.dx, first * d.whole.ddrift}
-	for b.dx < 2*d.whole.dx || b.ddrift < 2*d.whole.ddrift {
+	b := box{d.best.x, d.best.drift, first * d.searchBox.dx, first * d.searchBox.ddrift}
+	for b.dx < 2*d.searchBox.dx || b.ddrift < 2*d.searchBox.ddrift {
 		atEdge := false
 		for _, c := range d.cells(b, steps/6) {
 			atEdge = atEdge || c.deviance <= limit && (math.Abs(c.x-b.x) > 0.99*b.dx || math.Abs(c.drift-b.drift) > 0.99*b.ddrift)
@@ -241,21 +241,21 @@ func (d *driftFit) near(limit float64) box {
 	return b
 }
 
-// during returns the range of a cell's capacities between d.first and d.last.
-func (d *driftFit) during(c cell) Interval {
+// capacitiesOfCell returns the range of a cell's capacities between d.first and d.last.
+func (d *driftFit) capacitiesOfCell(c cell) Interval {
 	a, b := math.Exp(c.x+c.drift*(d.first-d.middle)), math.Exp(c.x+c.drift*(d.last-d.middle))
 	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}
 }
 
-// supported limits an interval to what the trials support:
+// limitToEvidence limits an interval to what the trials support:
 //   - The best estimate is not above a rate that missed the objective, unless the objective held at
 //     a higher rate. If the objective held at no rate, the estimate is 0.
 //   - The upper end is at most the rate of a heavily overloaded trial, plus the drift that is
 //     possible since that trial, unless the objective held at a higher rate.
 //   - If the lower end is at the edge of the searched range, it moves down to a rate at which the
 //     objective held.
-func (s *Search) supported(i Interval) Interval {
-	held, missed := s.highestHeld(math.Inf(1)), math.Inf(1)
+func (s *Search) limitToEvidence(i Interval) Interval {
+	held, missed := s.highestHeldRate(math.Inf(1)), math.Inf(1)
 	_, last := s.span()
 	for k := range s.Trials {
 		t := &s.Trials[k]
@@ -266,13 +266,13 @@ func (s *Search) supported(i Interval) Interval {
 			missed = math.Min(missed, t.Rate)
 		}
 		if math.IsInf(s.evidence(s.trialsAt(t.Rate)), 1) {
-			drift := 2 * driftDeviation / driftPeriod * (last - t.Began)
+			drift := 2 * driftDeviation / driftPeriod * (last - t.StartTime)
 			i.Upper = math.Min(i.Upper, t.Rate*math.Exp(drift))
 		}
 	}
 	if pass, fail := s.bracket(); pass > 0 && !math.IsInf(fail, 1) {
-		if low, _ := s.around(pass, fail); i.Lower <= 1.02*math.Exp(low) {
-			i.Lower = math.Min(i.Lower, math.Max(s.highestHeld(fail), s.Least))
+		if low, _ := s.capacityRange(pass, fail); i.Lower <= 1.02*math.Exp(low) {
+			i.Lower = math.Min(i.Lower, math.Max(s.highestHeldRate(fail), s.MinRate))
 		}
 	}
 	i.Lower = math.Min(i.Lower, i.Upper)

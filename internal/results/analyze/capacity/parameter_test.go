@@ -23,8 +23,8 @@ func (s *sized) capacity() float64 { return (s.truth(0) - s.fixed) / s.each }
 
 func (s *sized) search(from, most float64) (*Search, Result) {
 	o := s.options()
-	o.From, o.Least, o.Most, o.Overhead = from, 1, most, 2
-	o.Parameter = &Parameter{Integer: true, Offered: s.offered, Window: 10, Fresh: true}
+	o.InitialRate, o.MinRate, o.MaxRate, o.Overhead = from, 1, most, 2
+	o.Parameter = &Parameter{Integer: true, DueRate: s.offered, MinWindow: 10, FreshCluster: true}
 	c := New(o)
 	for {
 		p, ok := c.Next(s.now)
@@ -49,7 +49,7 @@ func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Fl
 // interval of a rate contains the capacity. All tried values are whole numbers. Each trial has the
 // requested length. No trial has a warm-up or waits for the store to settle.
 func TestParameterIsSearchedLikeARate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +84,7 @@ func TestParameterIsSearchedLikeARate(t *testing.T) {
 // If there are few nodes and each is a large part of the load, the search ends with two adjacent
 // numbers. It does not repeat a number forever.
 func TestFewValuesOfAParameter(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, want := range []float64{1, 2, 3, 7, 12} {
 		s := &sized{server: hardLimit(7), fixed: 20}
 		s.until = 1200
@@ -119,28 +119,28 @@ func TestPreparingTakesItsTime(t *testing.T) {
 // The preparation time increases with the value. The time to start a cluster does not.
 func TestAStartIsNotPreparedTwice(t *testing.T) {
 	o := someOptions()
-	o.Overhead, o.Parameter = 3, &Parameter{Integer: true, Window: 10, Fresh: true}
+	o.Overhead, o.Parameter = 3, &Parameter{Integer: true, MinWindow: 10, FreshCluster: true}
 	s := New(o)
 	took := func(value float64) float64 { return 4 + 0.001*value }
 	add := func(value float64) {
 		s.Add(Trial{Plan: Plan{Rate: value, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []Second{{Due: 100, Bad: []float64{0}}}}, 10+took(value))
 	}
-	if got := s.takes(1000); got != 3 {
+	if got := s.expectedOverhead(1000); got != 3 {
 		t.Errorf("before any it is %g s", got)
 	}
 	add(1000)
 	// the expected time for the start is 3 s
-	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 {
+	if got := s.expectedOverhead(2000); got < took(2000) || got > took(2000)+1.01 {
 		t.Errorf("after one it is %g s of %g", got, took(2000))
 	}
 	add(2000)
 	for _, value := range []float64{1500, 2000, 4000, 50_000} {
-		if got, want := s.takes(value), max(took(value), took(2000)); math.Abs(got-want) > 1e-9 {
+		if got, want := s.expectedOverhead(value), max(took(value), took(2000)); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%g takes %g s, and %g were expected", value, want, got)
 		}
 	}
-	s.Add(Trial{Plan: Plan{Rate: 4000, Window: 10}, Void: "the store could not be prepared"}, 0)
-	if got := s.takes(4000); math.Abs(got-took(4000)) > 1e-9 {
+	s.Add(Trial{Plan: Plan{Rate: 4000, Window: 10}, VoidReason: "the store could not be prepared"}, 0)
+	if got := s.expectedOverhead(4000); math.Abs(got-took(4000)) > 1e-9 {
 		t.Errorf("one that did not begin took %g s", got)
 	}
 }

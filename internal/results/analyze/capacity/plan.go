@@ -22,9 +22,9 @@ const (
 
 // Lengths of windows in seconds.
 const (
-	exploring = 2
-	narrowing = 3
-	refining  = 6
-	longest   = 20
-	settling  = 1
+	exploring     = 2
+	narrowing     = 3
+	refining      = 6
+	longestWindow = 20
+	settling      = 1
 )

@@ -13,24 +13,24 @@ const (
 
 // point is the result of a trial for one goal, in the form that an estimate uses.
 type point struct {
-	x     float64 // logarithm of the rate
-	at    float64 // middle of the window, in seconds since the start of the search
-	n     float64 // number of due operations
-	share float64 // share of bad operations, limited to the band
-	least float64 // share without the operations that were bad because of a disturbance
+	x                float64 // logarithm of the rate
+	time             float64 // middle of the window, in seconds since the start of the search
+	n                float64 // number of due operations
+	share            float64 // share of bad operations, limited to the band
+	undisturbedShare float64 // share without the operations that were bad because of a disturbance
 	// 1 if the share is within or below the band; if it is above, the weight of the evidence that
 	// the capacity is below the rate
-	surely  float64
+	weight  float64
 	seconds float64
 	// variance is the variance of the number of bad operations, estimated from the one-second
 	// intervals. It is 0 if no or all operations were bad, or if the share is outside the band.
-	variance   float64
-	most       float64 // value of variance if operations became bad independently
-	overloaded bool
+	variance            float64
+	independentVariance float64 // value of variance if operations became bad independently
+	overloaded          bool
 	// evidence that the backlog of an overload grew, as twice a log-likelihood ratio
-	grew float64
+	growthEvidence float64
 	// growth of the backlog without an overload, as a share of the due operations
-	behind float64
+	backlogGrowth float64
 }
 
 func logit(p float64) float64  { return math.Log(p / (1 - p)) }
@@ -40,24 +40,24 @@ func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 func pointOf(t *Trial, goals []Goal, goal int) point {
 	g := goals[goal]
 	due, bad := t.counts(goal)
-	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
+	p := point{x: math.Log(t.Rate), time: t.StartTime + t.Length/2, n: due, seconds: t.Length}
 	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
 	share := bad / math.Max(due, 1)
-	sure := t.surelyBad(goal) / math.Max(due, 1)
-	switch p.overloaded = t.surelyOverloaded(goals); {
+	sure := t.certainlyBad(goal) / math.Max(due, 1)
+	switch p.overloaded = t.certainlyOverloaded(goals); {
 	case p.overloaded:
-		share, sure, p.grew = most, most, t.grew()
+		share, sure, p.growthEvidence = most, most, t.growthEvidence()
 	case t.Overloaded(goals): // the store may not have caused the backlog
-		share, p.behind = most, 1
+		share, p.backlogGrowth = most, 1
 	default:
-		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
+		p.backlogGrowth = math.Max(t.countUnfinished()/math.Max(due, 1), 0)
 	}
-	p.share, p.surely = math.Min(math.Max(share, least), most), 1
-	if p.least = math.Min(math.Max(sure, least), p.share); sure > most {
-		p.surely = divergence(math.Min(sure, 0.999), logit(g.Limit)) / divergence(most, logit(g.Limit))
+	p.share, p.weight = math.Min(math.Max(share, least), most), 1
+	if p.undisturbedShare = math.Min(math.Max(sure, least), p.share); sure > most {
+		p.weight = divergence(math.Min(sure, 0.999), logit(g.Limit)) / divergence(most, logit(g.Limit))
 	}
 	if share > least && share < most {
-		p.variance, p.most = spread(t.Seconds, goal, share), due*share*(1-share)
+		p.variance, p.independentVariance = spread(t.Seconds, goal, share), due*share*(1-share)
 	}
 	return p
 }

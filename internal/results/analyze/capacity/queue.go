@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// together returns the number of operations that a single cause makes bad when the share of bad
+// operationsPerCause returns the number of operations that a single cause makes bad when the share of bad
 // operations equals the goal's limit. This number is the factor by which the variance of the number
 // of bad operations exceeds the variance for independent operations. together combines the value
 // from the trials with a prior estimate, which has the weight of priorSeconds seconds of trials.
@@ -11,7 +11,7 @@ import "math"
 // bound for longer. For a slope s and a limit L, the queue stays above the bound for 2(s/log(1/L))²
 // operations. In an M/M/1 queue, the slope is the rate times the bound; for steeper lines, the
 // slope is limited to this value.
-func together(points []point, g Goal, slope float64) float64 {
+func operationsPerCause(points []point, g Goal, slope float64) float64 {
 	var rate, weight float64
 	for i := range points {
 		rate, weight = rate+points[i].n, weight+points[i].seconds
@@ -24,18 +24,18 @@ func together(points []point, g Goal, slope float64) float64 {
 	sum := of * math.Max(1+2*rate*g.Span, 2*math.Pow(math.Min(slope, rate*g.Span)/math.Log(g.Limit), 2))
 	for i := range points {
 		p := &points[i]
-		sum, of = sum+p.variance, of+p.most*grown(p.share, g.Limit)
+		sum, of = sum+p.variance, of+p.independentVariance*causeGrowth(p.share, g.Limit)
 	}
 	return math.Max(sum/of, 1)
 }
 
 const priorSeconds = 3
 
-// grown returns the factor by which a single cause makes more operations bad if the share is above
+// causeGrowth returns the factor by which a single cause makes more operations bad if the share is above
 // the limit. A queue stays above a bound B for a time that depends on the remaining capacity of the
 // server, which is -log(share)/B: the time is inversely proportional to the square of this
 // capacity.
-func grown(share, limit float64) float64 {
+func causeGrowth(share, limit float64) float64 {
 	if share <= limit {
 		return 1
 	}
@@ -43,19 +43,19 @@ func grown(share, limit float64) float64 {
 	return r * r
 }
 
-// keptUp returns the evidence that the backlog in a trial without an overload did not grow by the
+// keptUpEvidence returns the evidence that the backlog in a trial without an overload did not grow by the
 // given share of the due operations. The evidence is twice a log-likelihood ratio.
-func (p *point) keptUp(g Goal, growth, slope float64) float64 {
-	z := p.deviates(g, growth-p.behind, slope)
-	return math.Min(z*z, mostOfFlow)
+func (p *point) keptUpEvidence(g Goal, growth, slope float64) float64 {
+	z := p.growthDeviation(g, growth-p.backlogGrowth, slope)
+	return math.Min(z*z, maxGrowthPerTrial)
 }
 
-// deviates converts a growth of the backlog, given as a share of the due operations, to a multiple
+// growthDeviation converts a growth of the backlog, given as a share of the due operations, to a multiple
 // of the standard deviation that chance causes. It returns 0 if the backlog did not grow. The
 // number of done operations has a variance that equals the number of due operations times the
 // dispersion. The line for such a queue has a slope of twice the rate times the bound, divided by
 // the dispersion (heavy-traffic limit, Kingman 1961).
-func (p *point) deviates(g Goal, growth, slope float64) float64 {
+func (p *point) growthDeviation(g Goal, growth, slope float64) float64 {
 	dispersion := math.Max(2*p.n/p.seconds*g.Span/slope, 1)
 	return math.Max(growth, 0) * math.Sqrt(p.n/dispersion)
 }

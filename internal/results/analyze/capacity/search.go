@@ -18,7 +18,7 @@ const (
 	// the store has no space for more trials; the interval does not have the target width
 	NoSpace     Status = "no_space"
 	Interrupted Status = "interrupted" // the user interrupted the search
-	NotKnown    Status = "not_known"   // no trial, or too few trials, provided information
+	Undecided   Status = "not_known"   // no trial, or too few trials, provided information
 )
 
 // Search is a search in progress. Only one goroutine may use it.
@@ -26,16 +26,16 @@ type Search struct {
 	Options
 	Trials []Trial
 
-	overheads trialOverheads
-	light     float64  // the first rate that held; 0 if none did
-	heavy     bool     // set if the last trial overloaded the store
-	unsettled int      // number of consecutive trials in which the store had not settled
-	void      int      // number of consecutive void trials
-	periods   []Period // the periods before the current one
-	start     float64  // start of the current period; Trials holds the trials of this period
-	ended     Status
-	found     Interval // the final interval, if ended is Found
-	why       string
+	overheads            trialOverheads
+	firstHeldRate        float64  // the first rate that held; 0 if none did
+	lastOverloaded       bool     // set if the last trial overloaded the store
+	consecutiveUnsettled int      // number of consecutive trials in which the store had not settled
+	consecutiveVoid      int      // number of consecutive void trials
+	periods              []Period // the periods before the current one
+	start                float64  // start of the current period; Trials holds the trials of this period
+	finalStatus          Status
+	finalInterval        Interval // the final interval, if ended is Found
+	reason               string
 }
 
 // New starts a search.
@@ -49,11 +49,11 @@ func New(o Options) *Search {
 	return &Search{Options: o, overheads: trialOverheads{longest: o.Overhead}}
 }
 
-func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
+func (s *Search) end(status Status, reason string) { s.finalStatus, s.reason = status, reason }
 
 // EndWithoutSpace ends a search because the store has no space for the next trial. The result is
 // based on the trials so far.
-func (s *Search) EndWithoutSpace(why string) { s.end(NoSpace, why) }
+func (s *Search) EndWithoutSpace(reason string) { s.end(NoSpace, reason) }
 
 // Period is a part of a search in which the capacity was approximately constant.
 type Period struct {
@@ -67,20 +67,20 @@ type trialOverheads struct {
 	longest float64
 	// smallest and largest tried value of the parameter; 0 if no value was tried, or if the search
 	// is for a rate
-	least, most float64
+	smallestValue, largestValue float64
 	// overheads of the trials with the smallest and the largest value, including the start of the
 	// cluster
-	atLeast, atMost float64
+	overheadAtSmallest, overheadAtLargest float64
 }
 
 // add records the overhead of a trial. In a search for a parameter of the load, `value` is the
 // parameter's value in this trial. In a search for a rate, `value` is 0.
 func (b *trialOverheads) add(value, overhead float64) {
 	b.longest = math.Max(b.longest, overhead)
-	if value > 0 && (b.least == 0 || value < b.least) {
-		b.least, b.atLeast = value, overhead
+	if value > 0 && (b.smallestValue == 0 || value < b.smallestValue) {
+		b.smallestValue, b.overheadAtSmallest = value, overhead
 	}
-	if value > b.most {
-		b.most, b.atMost = value, overhead
+	if value > b.largestValue {
+		b.largestValue, b.overheadAtLargest = value, overhead
 	}
 }

@@ -61,7 +61,7 @@ var models = []model{
 // At the declared capacity of a simulated server, the share of bad operations equals the limit. The
 // trial is so long that chance hardly matters.
 func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	// M/M/1 has few independent causes, even in a long trial
 	for i, within := range []float64{0.25, 0.03} {
 		m := models[i+1]
@@ -81,7 +81,7 @@ func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 // The interval contains the capacity. If the capacity moved, the interval contains all of its
 // values.
 func TestIntervalContainsTheCapacity(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, m := range models {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,14 +138,14 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 func (s *Search) table(truth func(float64) float64) (text string) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		text += fmt.Sprintf("  %-7s at %4.0f s: %.4f for %.1f s, %.3f %% bad, overloaded %v, holds %v\n", t.Purpose, t.Began, t.Rate/truth(t.Began), t.Window, 100*t.Share(0), t.Overloaded(s.Goals), t.Holds(s.Goals))
+		text += fmt.Sprintf("  %-7s at %4.0f s: %.4f for %.1f s, %.3f %% bad, overloaded %v, holds %v\n", t.Purpose, t.StartTime, t.Rate/truth(t.StartTime), t.Window, 100*t.Share(0), t.Overloaded(s.Goals), t.Holds(s.Goals))
 	}
 	return text
 }
 
 // A bisection with the same confidence takes longer than the search.
 func TestTheSearchIsShorterThanABisection(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -194,13 +194,13 @@ func searched(o Options, share func(rate float64) float64, late func(rate float6
 		if !ok {
 			return s.Result()
 		}
-		t := Trial{Plan: p, Began: now + p.Warmup, Length: p.Window}
+		t := Trial{Plan: p, StartTime: now + p.Warmup, Length: p.Window}
 		for range int(p.Window) {
 			t.Seconds = append(t.Seconds, Second{Due: p.Rate, Bad: []float64{p.Rate * share(p.Rate)}})
 			t.Due, t.Done, t.Served = t.Due+p.Rate, t.Done+p.Rate, t.Served+p.Rate
 		}
 		if late(p.Rate) {
-			t.Void, t.Served = "the generator was late", min(t.Served, 60*t.Length)
+			t.VoidReason, t.Served = "the generator was late", min(t.Served, 60*t.Length)
 		}
 		now += p.Warmup + p.Window + 0.3
 		s.Add(t, p.Warmup+p.Window+0.3)
@@ -208,7 +208,7 @@ func searched(o Options, share func(rate float64) float64, late func(rate float6
 }
 
 func someOptions() Options {
-	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 100, Least: 10, Most: 100_000}
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, TimeLimit: 600, InitialRate: 100, MinRate: 10, MaxRate: 100_000}
 }
 
 func TestAnObjectiveThatHoldsNowhere(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 // At rates that the generator cannot reach, the search learns nothing about the store.
 func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
-	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that rate, every trial was unusable (last reason: ") {
+	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Reason, "above that rate, every trial was unusable (last reason: ") {
 		t.Errorf("it is %+v", r)
 	}
 }
@@ -238,7 +238,7 @@ func TestAGeneratorThatIsTheLimit(t *testing.T) {
 func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 	for _, from := range []int{0, 1, 3, 6} {
 		o := someOptions()
-		o.Until = 300
+		o.TimeLimit = 300
 		trials := 0
 		r := searched(o, func(rate float64) float64 { return min(0.01*math.Pow(rate/3000, 20), 1) }, func(float64) bool {
 			trials++
@@ -254,12 +254,12 @@ func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 // known".
 func TestUninformativeFloor(t *testing.T) {
 	o := someOptions()
-	o.From, o.Seen = 700, 2914
+	o.InitialRate, o.KnownThroughput = 700, 2914
 	r := fixed(o, func(float64) float64 { return 0 }, 50)
-	if r.Status != NotKnown || r.Closed() {
+	if r.Status != Undecided || r.Closed() {
 		t.Errorf("it is %+v", r)
 	}
-	if o.Seen = 80; fixed(o, func(float64) float64 { return 0 }, 50).Status != AtLeast {
+	if o.KnownThroughput = 80; fixed(o, func(float64) float64 { return 0 }, 50).Status != AtLeast {
 		t.Error("a floor of half of what was done is none")
 	}
 }
@@ -270,7 +270,7 @@ func TestWindowsShowThePercentile(t *testing.T) {
 	for _, c := range []struct{ limit, rate, until, least, most float64 }{
 		{0.01, 100, 600, 10, 12}, {0.01, 10_000, 600, 2, 2}, {0.001, 1000, 600, 10, 12}, {0.01, 10, 1200, 100, 120}, {0.001, 10, 600, 100, 100}, {0.5, 100, 600, 2, 2},
 	} {
-		s := New(Options{Goals: []Goal{{Limit: c.limit, Span: 0.02, Percentile: true}}, Until: c.until, From: c.rate, Least: 10, Most: 1e6})
+		s := New(Options{Goals: []Goal{{Limit: c.limit, Span: 0.02, Percentile: true}}, TimeLimit: c.until, InitialRate: c.rate, MinRate: 10, MaxRate: 1e6})
 		if p, _ := s.Next(0); p.Window < c.least || p.Window > c.most {
 			t.Errorf("%+v: the window is %g s", c, p.Window)
 		}
@@ -279,7 +279,7 @@ func TestWindowsShowThePercentile(t *testing.T) {
 
 func TestSearchEndsWhenTheTimeIsOver(t *testing.T) {
 	o := someOptions()
-	o.Until = 20
+	o.TimeLimit = 20
 	r := fixed(o, func(rate float64) float64 { return min(0.01*math.Pow(rate/1000, 4), 1) }, 0)
 	if r.Status != TimeOver || r.Lower > 1000 || r.Upper < 1000 {
 		t.Errorf("it is %+v", r)
@@ -288,7 +288,7 @@ func TestSearchEndsWhenTheTimeIsOver(t *testing.T) {
 
 func TestEstimateDuringASearch(t *testing.T) {
 	s := New(someOptions())
-	if r := s.Result(); r.Status != NotKnown {
+	if r := s.Result(); r.Status != Undecided {
 		t.Errorf("without a trial it is %+v", r)
 	}
 	p, _ := s.Next(0)
@@ -305,18 +305,18 @@ func TestEstimateDuringASearch(t *testing.T) {
 // lowest rate, the search starts again with the first rate. Ten consecutive void trials end the
 // search.
 func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
-	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 2000, Least: 10, Most: 1e6})
+	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, TimeLimit: 600, InitialRate: 2000, MinRate: 10, MaxRate: 1e6})
 	for i, want := range []float64{2000, 500, 125, 31.25, 10, 2000, 500, 125, 31.25, 10} {
 		p, ok := s.Next(float64(5 * i))
 		if !ok || p.Rate != want {
 			t.Fatalf("trial %d is at %g a second (%v), not at %g", i, p.Rate, ok, want)
 		}
-		s.Add(Trial{Plan: p, Began: float64(5 * i), Length: p.Window, Void: "the generator was late"}, 3)
+		s.Add(Trial{Plan: p, StartTime: float64(5 * i), Length: p.Window, VoidReason: "the generator was late"}, 3)
 	}
 	if _, ok := s.Next(30); ok {
 		t.Error("it goes on after ten void trials")
 	}
-	if r := s.Result(); r.Status != NotKnown {
+	if r := s.Result(); r.Status != Undecided {
 		t.Errorf("it is %+v", r)
 	}
 }
@@ -343,7 +343,7 @@ func TestTriesInformativeRates(t *testing.T) {
 	if !s.failsAt(1100) || s.failsAt(1050) {
 		t.Error("an overload is none, or another trial is one")
 	}
-	s.heavy = false
+	s.lastOverloaded = false
 	if p, ok := s.Next(30); !ok || p.Purpose != Refine || p.Rate < 1000 || p.Rate > 1130 {
 		t.Errorf("%+v is next (%v)", p, ok)
 	}
@@ -356,19 +356,19 @@ func TestABacklogThatGrows(t *testing.T) {
 		inFlight    []float64
 		least, most float64
 	}{
-		"steadily":         {[]float64{10, 61, 110, 162, 209, 260, 311, 359}, mostOfFlow, mostOfFlow},
+		"steadily":         {[]float64{10, 61, 110, 162, 209, 260, 311, 359}, maxGrowthPerTrial, maxGrowthPerTrial},
 		"in one second":    {[]float64{3, 2, 3, 903, 902, 903, 902, 903}, 0, 1.7},
 		"by chance":        {[]float64{10, 14, 9, 13, 8, 15, 9, 12}, 0, 1},
 		"not, but shrinks": {[]float64{300, 250, 201, 150}, 0, 0},
 		"in two seconds":   {[]float64{10, 60}, 0, 0},
-		"always as much":   {[]float64{10, 20, 30, 40}, mostOfFlow, mostOfFlow},
+		"always as much":   {[]float64{10, 20, 30, 40}, maxGrowthPerTrial, maxGrowthPerTrial},
 		"from nothing":     {[]float64{0, 0, 0, 0}, 0, 0},
 	} {
 		trial := Trial{}
 		for _, n := range one.inFlight {
 			trial.Seconds = append(trial.Seconds, Second{InFlight: n})
 		}
-		if got := trial.grew(); got < one.least || got > one.most {
+		if got := trial.growthEvidence(); got < one.least || got > one.most {
 			t.Errorf("a backlog that grows %s: %g, not between %g and %g", name, got, one.least, one.most)
 		}
 	}
@@ -377,7 +377,7 @@ func TestABacklogThatGrows(t *testing.T) {
 // The probabilities of the numbers of causes add up to 1. The same is true for the outcomes of a
 // trial.
 func TestProbabilitiesAddUp(t *testing.T) {
-	for i, row := range chances() {
+	for i, row := range tabulateOutcomes() {
 		sum := 0.0
 		for _, chance := range row {
 			sum += chance
@@ -394,12 +394,12 @@ func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
 	s := hardLimit(7)
 	c, _ := s.search()
 	c.eachDrift(func(d *driftFit) {
-		p := placing{driftFit: d, phi: together(d.points, d.goal, math.Inf(1)), causes: chances()}
-		p.believe(d.last)
+		p := rateChooser{driftFit: d, phi: operationsPerCause(d.points, d.goal, math.Inf(1)), causes: tabulateOutcomes()}
+		p.computeBeliefs(d.last)
 		unknown, all := 0.0, 0.0
 		for _, b := range p.beliefs {
 			one := 0.0
-			for _, likely := range b.of {
+			for _, likely := range b.slopeProbabilities {
 				one += likely
 			}
 			all += one

@@ -43,14 +43,14 @@ func (s *server) begin(at float64) float64 {
 }
 
 func (s *server) run(p Plan) (t Trial) {
-	t = Trial{Plan: p, Began: s.now + p.Warmup, Length: p.Window}
+	t = Trial{Plan: p, StartTime: s.now + p.Warmup, Length: p.Window}
 	whole := int(math.Ceil(p.Window))
 	undisturbed, observed := make([][]float64, whole), make([][]float64, whole)
 	t.Seconds = make([]Second, whole)
 	for i := range t.Seconds {
 		t.Seconds[i].Bad = make([]float64, 1)
 	}
-	end := t.Began + p.Window
+	end := t.StartTime + p.Window
 	at, free := s.now, s.now
 	if t.Disturbed = s.rng.Float64() < s.disturbed; t.Disturbed {
 		defer func() { s.disturb(&t, undisturbed, observed) }()
@@ -71,11 +71,11 @@ func (s *server) run(p Plan) (t Trial) {
 			work *= s.rng.ExpFloat64()
 		}
 		free += work
-		if free >= t.Began && free < end {
+		if free >= t.StartTime && free < end {
 			t.Done++
 		}
-		if at >= t.Began {
-			i := min(int(at-t.Began), whole-1)
+		if at >= t.StartTime {
+			i := min(int(at-t.StartTime), whole-1)
 			t.Due++
 			t.Seconds[i].Due++
 			if t.Disturbed {
@@ -88,10 +88,10 @@ func (s *server) run(p Plan) (t Trial) {
 		}
 		// count the operation in each second before whose end it arrived and after whose end it was
 		// done
-		if at >= t.Began-10 {
-			from := max(int(math.Ceil(at-t.Began)), 1)
-			for k := from; k <= whole && t.Began+float64(k) < free; k++ {
-				if at < t.Began+float64(k) {
+		if at >= t.StartTime-10 {
+			from := max(int(math.Ceil(at-t.StartTime)), 1)
+			for k := from; k <= whole && t.StartTime+float64(k) < free; k++ {
+				if at < t.StartTime+float64(k) {
 					t.Seconds[k-1].InFlight++
 				}
 			}
@@ -125,11 +125,11 @@ func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 				surely++
 			}
 		}
-		t.Seconds[i].Bad[0], t.Seconds[i].Surely = bad, []float64{surely}
+		t.Seconds[i].Bad[0], t.Seconds[i].CertainlyBad = bad, []float64{surely}
 	}
 	goals := []Goal{{Limit: s.limit, Span: s.bound}}
 	if !t.Holds(goals) && !t.Misses(goals) {
-		t.Void = "the generator stood still"
+		t.VoidReason = "the generator stood still"
 	}
 }
 
@@ -243,7 +243,7 @@ func drifting(seed uint64) *server {
 }
 
 func (s *server) options() Options {
-	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound, Percentile: true}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound, Percentile: true}}, TimeLimit: cmp.Or(s.until, 600), InitialRate: 100, MinRate: 1, MaxRate: 1e6}
 }
 
 // search runs a complete search.

@@ -26,7 +26,7 @@ type Pair struct {
 	// state.
 	Dependent bool
 
-	Figures []Compared // in the order of Comparing.Figures
+	Figures []Compared // in the order of MetricSet.Figures
 }
 
 // LeftOut returns the number of repeats that are not compared: first for the run, then for the
@@ -37,29 +37,29 @@ func (p *Pair) LeftOut() [2]int {
 
 // Compared is one metric of a pair, with its values on both sides and its change.
 type Compared struct {
-	Figure    record.Figure
-	Title     string
-	Now, Base record.Value // the medians of the compared repeats (MedianOf)
-	Change    analyze.Change
+	Figure        record.Figure
+	Title         string
+	Current, Base record.Value // the medians of the compared repeats (MedianOf)
+	Change        analyze.Change
 }
 
-// Comparing lists the metrics that a comparison uses.
-type Comparing struct {
+// MetricSet lists the metrics that a comparison uses.
+type MetricSet struct {
 	Figures []Compared // only Figure and Title are set
 }
 
-// DefaultComparing returns the default metrics of a comparison: throughput and p90.
-func DefaultComparing() Comparing {
-	return Comparing{Figures: []Compared{
+// DefaultMetrics returns the default metrics of a comparison: throughput and p90.
+func DefaultMetrics() MetricSet {
+	return MetricSet{Figures: []Compared{
 		{Title: "QPS", Figure: record.Registered("ops")},
 		{Title: "p90", Figure: record.Registered("p90")},
 	}}
 }
 
-// ComparingBy returns a comparison by the named metrics. Its error names the first metric that
+// ParseMetrics returns a comparison by the named metrics. Its error names the first metric that
 // cannot be compared.
-func ComparingBy(names []string) (Comparing, error) {
-	var by Comparing
+func ParseMetrics(names []string) (MetricSet, error) {
+	var by MetricSet
 	for _, name := range names {
 		f, err := record.ParseMetric(name)
 		switch {
@@ -67,7 +67,7 @@ func ComparingBy(names []string) (Comparing, error) {
 			return by, err
 		case !f.Recorded():
 			return by, fmt.Errorf("runs do not record the metric %q; choose p50, p90, p99 or p99.9, or another metric such as ops", f.Name)
-		case f.Better == record.Neither:
+		case f.Direction == record.NoDirection:
 			return by, fmt.Errorf("for the metric %q, neither a higher nor a lower value is better; choose a metric that has a direction, such as ops or p99", f.Name)
 		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):
 			return by, fmt.Errorf("the metric %s is given twice; drop one", name)
@@ -77,10 +77,10 @@ func ComparingBy(names []string) (Comparing, error) {
 	return by, nil
 }
 
-// Times reports whether at least one metric is computed from the times that tables show first
+// UsesTimes reports whether at least one metric is computed from the times that tables show first
 // (record.Trial.HeadlineTime).
-func (by Comparing) Times() bool {
-	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
+func (metrics MetricSet) UsesTimes() bool {
+	return slices.ContainsFunc(metrics.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
 
 // Comparison is the result of comparing a run with its baseline.
@@ -95,51 +95,51 @@ type Comparison struct {
 	// OnlyNew and OnlyBase hold the names of the trials that have valid figures in only one of the
 	// runs.
 	OnlyNew, OnlyBase []string
-	// lacking holds the names of the trials that exist in both runs but have no valid repeat in one
+	// namesWithoutValid holds the names of the trials that exist in both runs but have no valid repeat in one
 	// of them.
-	lacking []string
-	By      Comparing
+	namesWithoutValid []string
+	Metrics           MetricSet
 	// Margin is the largest change that is judged "same", as a share. Family is the number of
 	// changes that are judged together.
-	Margin float64
-	Family int
+	Margin     float64
+	FamilySize int
 }
 
 // Compare compares the trials of a run with the trials of the same names in another run, and judges
 // all changes together. Its error explains why the runs cannot be compared.
-func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
+func Compare(run, base *record.Run, metrics MetricSet) (*Comparison, error) {
 	news, bases := analyze.TrialsByName(run), analyze.TrialsByName(base)
-	c := &Comparison{Run: run, Base: base, By: by}
+	c := &Comparison{Run: run, Base: base, Metrics: metrics}
 	common := false
 	for _, name := range bases.Order {
-		if news.Of[name] == nil {
+		if news.ByName[name] == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
 		}
 	}
 	for _, name := range news.Order {
-		of := bases.Of[name]
+		of := bases.ByName[name]
 		if of == nil {
 			c.OnlyNew = append(c.OnlyNew, name)
 			continue
 		}
-		if err := SameLoad(&news.Of[name][0].Conditions, &of[0].Conditions); err != nil {
+		if err := SameLoad(&news.ByName[name][0].Conditions, &of[0].Conditions); err != nil {
 			return nil, err
 		}
 		common = true
-		c.add(name, news.Of[name], of)
+		c.add(name, news.ByName[name], of)
 	}
 	if !common {
 		return nil, noneInCommon(news.Order, bases.Order)
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
-	c.findIndistinct()
+	c.noteIndistinctTimes()
 	return c, nil
 }
 
-// EachPart compares a run with the baselines inside it. If the run was joined from parts,
+// CompareParts compares a run with the baselines inside it. If the run was joined from parts,
 // each part is compared with its own baselines.
-func EachPart(run *record.Run) (all []*Comparison) {
+func CompareParts(run *record.Run) (all []*Comparison) {
 	for _, p := range run.PartsOrSelf() {
 		if c := Baselines(p); c != nil {
 			all = append(all, c)
@@ -151,35 +151,35 @@ func EachPart(run *record.Run) (all []*Comparison) {
 // Baselines compares the trials of a run with the trials of the same run that its scenario
 // declares as their baselines. It returns nil if the scenario declares no baseline.
 func Baselines(run *record.Run) *Comparison {
-	return BaselinesBy(run, byRule(run.Until))
+	return BaselinesWithMetrics(run, ruleMetrics(run.RepeatRule))
 }
 
-// BaselinesBy does the same as Baselines, but with the given metrics.
-func BaselinesBy(run *record.Run, by Comparing) *Comparison {
-	c := &Comparison{Run: run, Base: run, By: by}
+// BaselinesWithMetrics does the same as Baselines, but with the given metrics.
+func BaselinesWithMetrics(run *record.Run, metrics MetricSet) *Comparison {
+	c := &Comparison{Run: run, Base: run, Metrics: metrics}
 	all, any := analyze.TrialsByName(run), false
 	for _, name := range all.Order {
-		of := all.Of[name][0].BaselineOf
+		of := all.ByName[name][0].BaselineOf
 		if of == "" {
 			continue
 		}
 		any = true
-		news := all.Of[of]
+		news := all.ByName[of]
 		if news == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
 			continue
 		}
-		if err := SameLoad(&news[0].Conditions, &all.Of[name][0].Conditions); err != nil {
+		if err := SameLoad(&news[0].Conditions, &all.ByName[name][0].Conditions); err != nil {
 			c.Differences = append(c.Differences, "Warning: "+err.Error()+".")
 		}
-		c.add(of, news, all.Of[name])
+		c.add(of, news, all.ByName[name])
 	}
 	if !any {
 		return nil
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
-	c.findIndistinct()
+	c.noteIndistinctTimes()
 	return c
 }
 
@@ -188,22 +188,22 @@ func BaselinesBy(run *record.Run, by Comparing) *Comparison {
 // The parameter `margin` is the practical margin, as a share.
 func Judge(margin float64, all ...*Comparison) {
 	var changes []*analyze.Change
-	var family []stats.Compared
+	var family []stats.Comparison
 	for _, c := range all {
 		for i := range c.Pairs {
 			for k := range c.Pairs[i].Figures {
 				if f := &c.Pairs[i].Figures[k]; f.Change.Interval {
 					changes = append(changes, &f.Change)
-					family = append(family, stats.Compared{Ratio: f.Change.Ratio, MoreIsBetter: f.Figure.Better == record.More})
+					family = append(family, stats.Comparison{Ratio: f.Change.Ratio, MoreIsBetter: f.Figure.Direction == record.HigherIsBetter})
 				}
 			}
 		}
 	}
 	for i, j := range stats.Judge(family, margin) {
-		changes[i].Judged, changes[i].CorrectedLow, changes[i].CorrectedHigh = j, j.Corrected.Low-1, j.Corrected.High-1
+		changes[i].Judgement, changes[i].CorrectedLow, changes[i].CorrectedHigh = j, j.Corrected.Low-1, j.Corrected.High-1
 	}
 	for _, c := range all {
-		c.Margin, c.Family = margin, len(family)
+		c.Margin, c.FamilySize = margin, len(family)
 	}
 }
 
@@ -213,7 +213,7 @@ func Worsened(all []*Comparison) (names []string) {
 	for _, c := range all {
 		for i := range c.Pairs {
 			for _, f := range c.Pairs[i].Figures {
-				if f.Change.Judged.Word == stats.Worse {
+				if f.Change.Judgement.Word == stats.Worse {
 					names = append(names, c.Pairs[i].Name+" "+f.Title)
 				}
 			}
@@ -222,16 +222,16 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// Unjudged returns an error that lists the trials in which no change could be judged. It returns
+// CheckJudgeable returns an error that lists the trials in which no change could be judged. It returns
 // nil if there are no such trials.
-func Unjudged(all []*Comparison) error {
+func CheckJudgeable(all []*Comparison) error {
 	takes := fmt.Sprintf("%d valid repeats on each side with figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
-	if len(all) == 0 || all[0].Family == 0 {
+	if len(all) == 0 || all[0].FamilySize == 0 {
 		return fmt.Errorf("--fail-on worse: no trial could be judged, because a trial needs %s; add repeats, or repeat on a quieter machine", takes)
 	}
 	var names []string
 	for _, c := range all {
-		names = append(names, c.lacking...)
+		names = append(names, c.namesWithoutValid...)
 		for i := range c.Pairs {
 			p := &c.Pairs[i]
 			if !slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Interval }) {
@@ -253,20 +253,20 @@ func noneInCommon(news, bases []string) error {
 
 // add compares a trial with its baseline, if both have figures that can be compared.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
-	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
-	here, there := missing(p.New, news), missing(p.Base, bases)
+	p := Pair{Name: name, New: c.validRepeats(name+" here", news), Base: c.validRepeats(name+" in the baseline", bases), AllNew: news, AllBase: bases}
+	here, there := omittedShare(p.New, news), omittedShare(p.Base, bases)
 	times := "; the remaining repeats ran at different times"
 	if c.Run == c.Base && interleaved(news, bases) {
 		times = ""
-		c.keepCommonRounds(&p)
+		c.dropUnmatchedRounds(&p)
 	}
-	if math.Abs(here-there) > unevenlyLeftOut {
+	if math.Abs(here-there) > maxOmittedDifference {
 		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s are not valid here, and %s in the baseline. The change itself may cause the disturbance%s.",
 			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {
-		c.lacking = append(c.lacking, name)
+		c.namesWithoutValid = append(c.namesWithoutValid, name)
 	}
 	switch {
 	case len(p.New)+len(p.Base) == 0:
@@ -280,28 +280,28 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	}
 	ofOneRun := c.Run == c.Base
 	rounds := ofOneRun && interleaved(p.New, p.Base)
-	p.Figures = slices.Clone(c.By.Figures)
+	p.Figures = slices.Clone(c.Metrics.Figures)
 	for i := range p.Figures {
 		f := &p.Figures[i]
 		f.compare(p.New, p.Base, rounds)
 		if ofOneRun && !rounds {
 			f.Change = f.Change.WithoutInterval("its repeats and the baseline's were not interleaved")
 		}
-		f.Change = f.Change.WithShownFigures(f.Now, f.Base)
+		f.Change = f.Change.WithShownFigures(f.Current, f.Base)
 	}
 	c.Pairs = append(c.Pairs, p)
 }
 
 // compare computes the change of the metric, and the values of both sides that the report shows.
-func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
-	f.Now, f.Base = analyze.MedianOf(&f.Figure, now), analyze.MedianOf(&f.Figure, base)
-	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
+func (f *Compared) compare(current, base []*record.Trial, rounds bool) {
+	f.Current, f.Base = analyze.MedianOf(&f.Figure, current), analyze.MedianOf(&f.Figure, base)
+	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, current), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// keepCommonRounds drops every repeat whose round has no repeat on the other side, and adds these
+// dropUnmatchedRounds drops every repeat whose round has no repeat on the other side, and adds these
 // repeats to LeftOut. So the compared repeats of both sides ran at about the same times.
-func (c *Comparison) keepCommonRounds(p *Pair) {
-	news, bases := sameRounds(p.New, p.Base)
+func (c *Comparison) dropUnmatchedRounds(p *Pair) {
+	news, bases := selectCommonRounds(p.New, p.Base)
 	for _, side := range []struct {
 		of        string
 		was, kept int
@@ -315,9 +315,9 @@ func (c *Comparison) keepCommonRounds(p *Pair) {
 	}
 }
 
-// sameRounds returns the repeats of two trials of one run, limited to the rounds in which both
+// selectCommonRounds returns the repeats of two trials of one run, limited to the rounds in which both
 // trials have a repeat.
-func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
+func selectCommonRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	in := func(of, others []*record.Trial) []*record.Trial {
 		return slices.DeleteFunc(slices.Clone(of), func(t *record.Trial) bool {
 			return !slices.ContainsFunc(others, func(o *record.Trial) bool { return o.Repeat == t.Repeat })
@@ -326,40 +326,40 @@ func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	return in(a, b), in(b, a)
 }
 
-// unevenlyLeftOut limits the difference between the two sides in the share of repeats that are left
+// maxOmittedDifference limits the difference between the two sides in the share of repeats that are left
 // out. A larger difference causes a warning.
-const unevenlyLeftOut = 0.25
+const maxOmittedDifference = 0.25
 
-// missing returns the share of the repeats that are not valid.
-func missing(counting, all []*record.Trial) float64 {
-	return 1 - float64(len(counting))/float64(max(len(all), 1))
+// omittedShare returns the share of the repeats that are not valid.
+func omittedShare(valid, all []*record.Trial) float64 {
+	return 1 - float64(len(valid))/float64(max(len(all), 1))
 }
 
 // SameLoad returns an error that describes the first difference between the loads of two trials. If
 // a trial's rate is a share of another trial's throughput, SameLoad compares the shares and not the
 // rates.
-func SameLoad(now, base *record.Conditions) error {
-	if what, a, b := scenario.FirstDifference(&now.Load, &base.Load); what != "" {
-		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s in the baseline; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
+func SameLoad(current, base *record.Conditions) error {
+	if what, a, b := scenario.FirstDifference(&current.Load, &base.Load); what != "" {
+		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s in the baseline; compare runs of the same scenario", what, current.Name, orNone(a), orNone(b))
 	}
 	return nil
 }
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// counting returns the valid repeats, and adds to LeftOut why the other repeats are not valid.
-func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial {
+// validRepeats returns the valid repeats, and adds to LeftOut why the other repeats are not valid.
+func (c *Comparison) validRepeats(side string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial
 	var order []string
 	whys := map[string]int{}
 	for _, t := range trials {
-		why := analyze.WhyNotCounted(t)
-		if why == "" {
+		reason := analyze.ExclusionReason(t)
+		if reason == "" {
 			count = append(count, t)
 			continue
 		}
-		whys[why]++
-		order = analyze.AppendNew(order, why)
+		whys[reason]++
+		order = analyze.AppendNew(order, reason)
 	}
 	if len(order) > 0 {
 		parts := make([]string, 0, len(order))
@@ -369,7 +369,7 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 			}
 			parts = append(parts, why)
 		}
-		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d of %d (%s)", of, len(trials)-len(count), len(trials), strings.Join(parts, ", ")))
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d of %d (%s)", side, len(trials)-len(count), len(trials), strings.Join(parts, ", ")))
 	}
 	return count
 }

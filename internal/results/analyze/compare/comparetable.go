@@ -15,7 +15,7 @@ import (
 )
 
 // Side holds the values of one condition, such as the machine, for the run and for its baseline.
-type Side struct{ What, Now, Base string }
+type Side struct{ Condition, Current, Base string }
 
 // Sides returns the conditions of the run and the baseline, such as the store and the machine.
 func (c *Comparison) Sides() []Side {
@@ -66,16 +66,16 @@ func (c *Comparison) ClientsWaited() bool {
 }
 
 // anyChange reports whether at least one change in the comparison fulfills the condition.
-func (c *Comparison) anyChange(holds func(analyze.Change) bool) bool {
+func (c *Comparison) anyChange(matches func(analyze.Change) bool) bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
-		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return holds(f.Change) })
+		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return matches(f.Change) })
 	})
 }
 
 // TooFewRepeats reports whether a change has no interval because there are too few repeats. It also
 // returns true if nothing was compared.
 func (c *Comparison) TooFewRepeats() bool {
-	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Lacking == "" })
+	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.IntervalLackReason == "" })
 }
 
 // ComparedFigures describes the kind of mean or median from which the changes are computed.
@@ -109,21 +109,21 @@ func (c *Comparison) Disturbed() bool {
 // Table returns a table with a row for each figure of each pair. The labels that identify a pair
 // are in the pair's first row.
 func (c *Comparison) Table() analyze.Table {
-	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true, Condition: true}, {Title: "value", Condition: true, Drop: 1},
-		{Title: "clients", Condition: true, Drop: 1}, {Title: "target", Left: true, Condition: true, Drop: 1}}}
+	t := analyze.Table{Kind: analyze.ComparisonKind, Columns: []analyze.Column{{Title: "operation", LeftAligned: true, Condition: true}, {Title: "value", Condition: true, Drop: 1},
+		{Title: "clients", Condition: true, Drop: 1}, {Title: "target", LeftAligned: true, Condition: true, Drop: 1}}}
 	var notes analyze.FootnoteList
 	labels := make([][]analyze.Cell, len(c.Pairs))
 	for i := range c.Pairs {
 		labels[i] = c.Pairs[i].labels(&notes)
 	}
 	if !distinct(labels) {
-		t.Columns = append([]analyze.Column{{Title: "trial", Left: true}}, t.Columns...)
+		t.Columns = append([]analyze.Column{{Title: "trial", LeftAligned: true}}, t.Columns...)
 		for i := range c.Pairs {
 			labels[i] = append([]analyze.Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
 		}
 	}
-	t.Columns = append(t.Columns, analyze.Column{Title: "metric", Left: true}, analyze.Column{Title: "baseline"}, analyze.Column{Title: "this run"}, analyze.Column{Title: "change"},
-		analyze.Column{Title: "95 % interval"}, analyze.Column{Title: "result", Left: true}, analyze.Column{Title: "verdict", Left: true})
+	t.Columns = append(t.Columns, analyze.Column{Title: "metric", LeftAligned: true}, analyze.Column{Title: "baseline"}, analyze.Column{Title: "this run"}, analyze.Column{Title: "change"},
+		analyze.Column{Title: "95 % interval"}, analyze.Column{Title: "result", LeftAligned: true}, analyze.Column{Title: "verdict", LeftAligned: true})
 	for i := range c.Pairs {
 		t.Rows = append(t.Rows, c.Pairs[i].rows(labels[i], &notes)...)
 	}
@@ -134,11 +134,11 @@ func (c *Comparison) Table() analyze.Table {
 // labels returns the cells that identify the pair.
 func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	t := p.New[0]
-	levels := notes.Levels(t)
-	for _, n := range notes.Levels(p.Base[0]) {
+	levels := notes.MarkWeakerReads(t)
+	for _, n := range notes.MarkWeakerReads(p.Base[0]) {
 		levels = analyze.AppendNew(levels, n)
 	}
-	return []analyze.Cell{{Text: analyze.Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
+	return []analyze.Cell{{Text: analyze.Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: clientsOrRate(t)}, {Text: t.Target.String()}}
 }
 
 // rows returns one table row for each of the pair's figures.
@@ -148,12 +148,12 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 		if base != judged {
 			judged += "; baseline " + base
 		}
-		interval := analyze.Cell{Kind: analyze.IntervalOfChange, Change: f.Change}
+		interval := analyze.Cell{Kind: analyze.ChangeIntervalCell, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
 			interval.Notes = []int{notes.Mark(analyze.DependentNote)}
 		}
-		rows = append(rows, slices.Concat(labels, []analyze.Cell{{Text: f.Title}, {Kind: analyze.OneFigure, Value: f.Base}, {Kind: analyze.OneFigure, Value: f.Now},
-			{Kind: analyze.Changed, Change: f.Change}, interval, {Kind: analyze.WordOfChange, Change: f.Change}, {Text: judged}}))
+		rows = append(rows, slices.Concat(labels, []analyze.Cell{{Text: f.Title}, {Kind: analyze.FigureValueCell, Value: f.Base}, {Kind: analyze.FigureValueCell, Value: f.Current},
+			{Kind: analyze.ChangeCell, Change: f.Change}, interval, {Kind: analyze.JudgementCell, Change: f.Change}, {Text: judged}}))
 		labels = make([]analyze.Cell, len(labels))
 	}
 	return rows
@@ -175,8 +175,8 @@ func distinct(labels [][]analyze.Cell) bool {
 	return true
 }
 
-// callers returns the number of clients in a closed loop, or the rate of an open loop.
-func callers(t *record.Trial) string {
+// clientsOrRate returns the number of clients in a closed loop, or the rate of an open loop.
+func clientsOrRate(t *record.Trial) string {
 	if t.Open() {
 		return analyze.DueRate(t)
 	}
@@ -213,8 +213,8 @@ func (c *Comparison) findDifferences() {
 	}
 	for i := range c.Pairs {
 		now, base := c.Pairs[i].New[0], c.Pairs[i].Base[0]
-		for _, d := range Differing(now, base) {
-			add("The %s differs: %s here, %s in the baseline.", d.What, d.Now, d.Base)
+		for _, d := range DifferingConditions(now, base) {
+			add("The %s differs: %s here, %s in the baseline.", d.Condition, d.Current, d.Base)
 		}
 	}
 	for i := range c.Pairs {
@@ -246,15 +246,15 @@ func settings(c record.Cluster) string {
 
 // condition is a property of the cluster or the machine that may differ between the two sides.
 type condition struct {
-	name string
-	of   func(*record.Trial) string
+	name     string
+	describe func(*record.Trial) string
 }
 
-// Differing returns the conditions in which two trials differ, except conditions that are part of
+// DifferingConditions returns the conditions in which two trials differ, except conditions that are part of
 // the load.
-func Differing(now, base *record.Trial) (all []Side) {
+func DifferingConditions(now, base *record.Trial) (all []Side) {
 	for _, c := range environment() {
-		if a, b := c.of(now), c.of(base); a != b {
+		if a, b := c.describe(now), c.describe(base); a != b {
 			all = append(all, Side{c.name, orNone(a), orNone(b)})
 		}
 	}
@@ -272,10 +272,10 @@ func environment() []condition {
 		{"use of TLS and authentication", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
 		{"machine", machineText},
 		{"placement of the members", func(t *record.Trial) string {
-			if t.Shared == nil {
+			if t.SharesMachine == nil {
 				return "unknown"
 			}
-			return map[bool]string{true: "on the load generator's machine", false: "on other machines"}[*t.Shared]
+			return map[bool]string{true: "on the load generator's machine", false: "on other machines"}[*t.SharesMachine]
 		}},
 		{"members' file system", func(t *record.Trial) string {
 			if t.Durability == nil {

@@ -10,31 +10,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findIndistinct looks for changes of times that were judged better or worse, but that are no
+// noteIndistinctTimes looks for changes of times that were judged better or worse, but that are no
 // larger than the variation between the calibration rounds on the same machine. Because a
-// calibration involves no store, the machine alone can explain such a change. findIndistinct adds a
+// calibration involves no store, the machine alone can explain such a change. noteIndistinctTimes adds a
 // sentence for each of these changes.
-func (c *Comparison) findIndistinct() {
+func (c *Comparison) noteIndistinctTimes() {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		for k := range p.Figures {
-			if text := p.indistinct(&p.Figures[k]); text != "" {
+			if text := p.indistinctSentence(&p.Figures[k]); text != "" {
 				c.Differences = analyze.AppendNew(c.Differences, text)
 			}
 		}
 	}
 }
 
-// indistinct returns the sentence for one figure. It returns an empty string if the change was not
+// indistinctSentence returns the sentence for one figure. It returns an empty string if the change was not
 // judged better or worse, or if it is larger than the variation between the calibration rounds.
-func (p *Pair) indistinct(f *Compared) string {
+func (p *Pair) indistinctSentence(f *Compared) string {
 	cal := p.New[0].Calibration
-	word := f.Change.Judged.Word
+	word := f.Change.Judgement.Word
 	if cal == nil || cal.Outdated != "" || word != stats.Better && word != stats.Worse {
 		return ""
 	}
 	t, g := f.Figure.Times, &cal.Generator
-	if t == nil || t.Prefix != "" || !f.Now.Known || !f.Base.Known {
+	if t == nil || t.Prefix != "" || !f.Current.Known || !f.Base.Known {
 		return ""
 	}
 	at50, at99 := []*record.RoundsSummary{g.ServiceP50NS, g.OneProcessorP50NS, g.TwoProcessorsP50NS}, []*record.RoundsSummary{g.ServiceP99NS, g.OneProcessorP99NS, g.TwoProcessorsP99NS}
@@ -46,7 +46,7 @@ func (p *Pair) indistinct(f *Compared) string {
 		lowest, highest, _ = record.RangeOfRounds(at50...)
 	}
 	width := highest - lowest
-	apart := math.Abs(f.Now.Number - f.Base.Number)
+	apart := math.Abs(f.Current.Number - f.Base.Number)
 	if apart > width {
 		return ""
 	}

@@ -14,27 +14,27 @@ func TestIndistinct(t *testing.T) {
 	differ := record.SummarizeRounds(100_000, 300_000) // the rounds differ by 200 µs
 	c := &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}
 	fig := func(x float64) record.Value { return record.Value{Number: x, Known: true} }
-	now := &record.Trial{Attached: record.Attached{Calibration: c}}
+	now := &record.Trial{AttachedData: record.AttachedData{Calibration: c}}
 	compared := func(name string, from, to float64, word stats.Word) *Compared {
-		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: analyze.Change{Judged: stats.Judgement{Word: word}}}
+		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Current: fig(to), Change: analyze.Change{Judgement: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
 	const want = "The p50 of put differs by 150 µs, but the calibration of this machine with a null server varied by 200 µs between rounds: the machine can explain the difference."
-	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
+	if got := p.indistinctSentence(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	for _, none := range []*Compared{
 		compared("p50", 1_000_000, 1_250_000, stats.Worse), compared("p50", 1_000_000, 1_050_000, stats.Same), compared("ops", 10, 11, stats.Better), compared("p50", 1_000_000, 1_050_000, stats.Unclear),
 	} {
-		if got := p.indistinct(none); got != "" {
+		if got := p.indistinctSentence(none); got != "" {
 			t.Errorf("%+v: %s", none, got)
 		}
 	}
-	if p.indistinct(compared("p90", 1_150_000, 1_000_000, stats.Better)) == "" {
+	if p.indistinctSentence(compared("p90", 1_150_000, 1_000_000, stats.Better)) == "" {
 		t.Error("nothing is said of a p90")
 	}
 	now.Calibration = nil
-	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != "" {
+	if got := p.indistinctSentence(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != "" {
 		t.Errorf("without a calibration: %s", got)
 	}
 }

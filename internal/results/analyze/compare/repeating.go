@@ -10,16 +10,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Repeating is the progress of a run that repeats its trials until their figures are precise
+// RepeatProgress is the progress of a run that repeats its trials until their figures are precise
 // enough.
-type Repeating struct {
-	Until *record.Until
-	By    Comparing
-	// Repeats is the number of rounds that have ended.
-	Repeats int
-	// Known holds the precision of the figures of every trial. After them, it holds the precision
+type RepeatProgress struct {
+	Rule    *record.RepeatRule
+	Metrics MetricSet
+	// Rounds is the number of rounds that have ended.
+	Rounds int
+	// Precisions holds the precision of the figures of every trial. After them, it holds the precision
 	// of the ratios between trials and their baselines. Both parts are in the scenario's order.
-	Known []Precision
+	Precisions []Precision
 	// LeftOut describes the repeats that are not valid, with the reasons.
 	LeftOut []string
 }
@@ -32,65 +32,65 @@ type Precision struct {
 	// Repeats is the number of valid repeats. For a ratio, it is the smaller of the numbers on both
 	// sides.
 	Repeats int
-	// Half is the distance from the figure to the farther end of its 95 % interval, as a share of
+	// HalfWidth is the distance from the figure to the farther end of its 95 % interval, as a share of
 	// the figure. It is set only if HasInterval is set.
-	Half        float64
+	HalfWidth   float64
 	HasInterval bool
 	// Precise is set if Half is within the target and there are enough repeats.
 	Precise bool
-	// Remains is the part of Half that disturbances may have caused. Unsettled is set if Remains
+	// Remains is the part of Half that disturbances may have caused. Unsettled is set if DisturbedPart
 	// exceeds the target, so that more repeats of this kind cannot make the figure precise.
-	Unsettled bool
-	Remains   float64
+	Unsettled     bool
+	DisturbedPart float64
 	// hopeless is set if the figure cannot become precise, because no repeat is valid or because a
 	// repeat has no value above 0.
 	hopeless bool
 }
 
-// byRule returns the metrics by which a run is compared with its own baselines. These are the
+// ruleMetrics returns the metrics by which a run is compared with its own baselines. These are the
 // metrics of its precision target, if it has one.
-func byRule(u *record.Until) Comparing {
+func ruleMetrics(u *record.RepeatRule) MetricSet {
 	if u == nil {
-		return DefaultComparing()
+		return DefaultMetrics()
 	}
-	by, err := ComparingBy(u.Metrics)
+	by, err := ParseMetrics(u.Metrics)
 	if err != nil || len(by.Figures) == 0 { // the record was written by another version or program
-		by = DefaultComparing()
+		by = DefaultMetrics()
 	}
 	return by
 }
 
-// RepeatingFromRun returns the progress of a run. It returns nil if the run does not repeat until
+// RepeatProgressOfRun returns the progress of a run. It returns nil if the run does not repeat until
 // its figures are precise. Interrupted trials are excluded.
-func RepeatingFromRun(run *record.Run) *Repeating {
-	if run.Until == nil {
+func RepeatProgressOfRun(run *record.Run) *RepeatProgress {
+	if run.RepeatRule == nil {
 		return nil
 	}
-	return NewRepeating(run.Until, analyze.InOrder(run))
+	return NewRepeatProgress(run.RepeatRule, analyze.TrialsInOrder(run))
 }
 
-// NewRepeating returns the progress of a run that is still in progress, from the trials that have
+// NewRepeatProgress returns the progress of a run that is still in progress, from the trials that have
 // ended.
-func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
-	r := &Repeating{Until: until, By: byRule(until)}
-	c := &Comparison{By: r.By}
+func NewRepeatProgress(until *record.RepeatRule, trials []*record.Trial) *RepeatProgress {
+	r := &RepeatProgress{Rule: until, Metrics: ruleMetrics(until)}
+	c := &Comparison{Metrics: r.Metrics}
 	all := analyze.GroupByName(trials)
 	counting := map[string][]*record.Trial{}
 	for i, name := range all.Order {
-		if ran := len(slices.DeleteFunc(slices.Clone(all.Of[name]), func(t *record.Trial) bool { return !analyze.HasFigures(t) })); i == 0 || ran < r.Repeats {
-			r.Repeats = ran
+		if ran := len(slices.DeleteFunc(slices.Clone(all.ByName[name]), func(t *record.Trial) bool { return !analyze.HasFigures(t) })); i == 0 || ran < r.Rounds {
+			r.Rounds = ran
 		}
-		counting[name] = c.counting(name, all.Of[name])
-		for _, f := range r.By.Figures {
-			r.Known = append(r.Known, r.figure(name, &f, counting[name]))
+		counting[name] = c.validRepeats(name, all.ByName[name])
+		for _, f := range r.Metrics.Figures {
+			r.Precisions = append(r.Precisions, r.figure(name, &f, counting[name]))
 		}
 	}
 	for _, name := range all.Order {
-		if of := all.Of[name][0].BaselineOf; all.Of[of] != nil {
+		if of := all.ByName[name][0].BaselineOf; all.ByName[of] != nil {
 			// use only the common rounds, as in the final comparison
-			news, bases := sameRounds(counting[of], counting[name])
-			for _, f := range r.By.Figures {
-				r.Known = append(r.Known, r.ratio(of, &f, news, bases))
+			news, bases := selectCommonRounds(counting[of], counting[name])
+			for _, f := range r.Metrics.Figures {
+				r.Precisions = append(r.Precisions, r.ratio(of, &f, news, bases))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func NewRepeating(until *record.Until, trials []*record.Trial) *Repeating {
 }
 
 // figure returns the precision of a trial's figure.
-func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Precision {
+func (r *RepeatProgress) figure(name string, f *Compared, trials []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Repeats: len(trials)}
 	numbers, ok := analyze.RepeatedOf(&f.Figure, trials).Numbers()
 	if !ok {
@@ -107,18 +107,18 @@ func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Pre
 		return p
 	}
 	i, ok := stats.UntilPrecise(numbers)
-	p.setInterval(i, ok, r.Until.Precision)
+	p.setInterval(i, ok, r.Rule.Precision)
 	return p
 }
 
 // ratio returns the precision of the ratio between a trial and its baseline.
-func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
+func (r *RepeatProgress) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
 	a, okA := analyze.RepeatedOf(&f.Figure, news).Numbers()
 	b, okB := analyze.RepeatedOf(&f.Figure, bases).Numbers()
 	if okA && okB {
 		i, ok := stats.UntilPreciseRatio(a, b)
-		p.setInterval(i, ok, r.Until.Precision)
+		p.setInterval(i, ok, r.Rule.Precision)
 	}
 	return p
 }
@@ -128,19 +128,19 @@ func (p *Precision) setInterval(i stats.Interval, ok bool, target float64) {
 	if p.HasInterval = ok; !ok {
 		return
 	}
-	p.Half, p.Remains = i.HalfWidth(), i.Remains/math.Abs(i.Value)
+	p.HalfWidth, p.DisturbedPart = i.HalfWidth(), i.DisturbedPart/math.Abs(i.Value)
 	of := stats.PrecisionOf(i, p.Repeats, target)
 	p.Precise, p.Unsettled = of == stats.Precise, of == stats.Unsettled
 }
 
 // Ending returns the reason why a run can end: either its figures are precise enough, or they
 // cannot become precise. It returns an empty value if the run must continue.
-func (r *Repeating) Ending() record.Ending {
+func (r *RepeatProgress) Ending() record.EndReason {
 	open := r.Imprecise()
 	switch {
-	case len(r.Known) > 0 && len(open) == 0:
+	case len(r.Precisions) > 0 && len(open) == 0:
 		return record.EndedPrecise
-	case r.Repeats >= stats.FewestUntilPrecise && slices.ContainsFunc(open, func(p Precision) bool { return p.hopeless }):
+	case r.Rounds >= stats.MinUntilPrecise && slices.ContainsFunc(open, func(p Precision) bool { return p.hopeless }):
 		return record.EndedHopeless
 	case len(open) > 0 && !slices.ContainsFunc(open, func(p Precision) bool { return !p.Unsettled }):
 		return record.EndedDisturbed
@@ -148,21 +148,21 @@ func (r *Repeating) Ending() record.Ending {
 	return ""
 }
 
-// Precise returns the number of figures that are precise.
-func (r *Repeating) Precise() int { return len(r.Known) - len(r.Imprecise()) }
+// CountPrecise returns the number of figures that are precise.
+func (r *RepeatProgress) CountPrecise() int { return len(r.Precisions) - len(r.Imprecise()) }
 
 // Imprecise returns the figures that are not precise. Figures without an interval come first,
 // followed by the others in descending order of width.
-func (r *Repeating) Imprecise() []Precision {
-	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Known), func(p Precision) bool { return p.Precise })), wider)
+func (r *RepeatProgress) Imprecise() []Precision {
+	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Precisions), func(p Precision) bool { return p.Precise })), wider)
 }
 
-// Widest returns the least precise figure. It returns false if there are no figures.
-func (r *Repeating) Widest() (Precision, bool) {
-	if len(r.Known) == 0 {
+// LeastPrecise returns the least precise figure. It returns false if there are no figures.
+func (r *RepeatProgress) LeastPrecise() (Precision, bool) {
+	if len(r.Precisions) == 0 {
 		return Precision{}, false
 	}
-	return slices.MinFunc(r.Known, wider), true
+	return slices.MinFunc(r.Precisions, wider), true
 }
 
 func wider(a, b Precision) int {
@@ -171,16 +171,16 @@ func wider(a, b Precision) int {
 		return 1
 	case a.HasInterval != b.HasInterval:
 		return -1
-	case a.Half > b.Half:
+	case a.HalfWidth > b.HalfWidth:
 		return -1
-	case a.Half < b.Half:
+	case a.HalfWidth < b.HalfWidth:
 		return 1
 	}
 	return 0
 }
 
 // FewestRepeats returns the minimum number of repeats for a figure to be precise.
-func (r *Repeating) FewestRepeats() int { return stats.FewestUntilPrecise }
+func (r *RepeatProgress) FewestRepeats() int { return stats.MinUntilPrecise }
 
-// AtMost returns the maximum duration of the run.
-func (r *Repeating) AtMost() time.Duration { return time.Duration(r.Until.AtMostNS) }
+// TimeLimit returns the maximum duration of the run.
+func (r *RepeatProgress) TimeLimit() time.Duration { return time.Duration(r.Rule.AtMostNS) }

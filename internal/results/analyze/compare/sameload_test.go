@@ -19,8 +19,8 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 		return &record.Conditions{
 			Name: "put", Load: scenario.Load{
 				Mix:      []scenario.Operation{{Kind: kv.Range, Consistency: kv.Local, Weight: 1}, {Kind: kv.STM, Weight: 1}},
-				KeySpace: 100, Ranges: scenario.Ranges{Scan: scenario.Scan{PageSize: 10}}, Conduct: scenario.Conduct{Compact: scenario.Compaction{Every: 3 * time.Second, Behind: 20}},
-				Watch: &scenario.Watch{Watchers: 9, Streams: 3, Connections: 2, WatchedKeys: 4, Span: 1},
+				KeySpace: 100, Ranges: scenario.Ranges{Scan: scenario.Scan{PageSize: 10}}, TrialOptions: scenario.TrialOptions{Compact: scenario.Compaction{Interval: 3 * time.Second, KeptRevisions: 20}},
+				Watch: &scenario.Watch{Watchers: 9, Streams: 3, Connections: 2, WatchedKeys: 4, KeysPerWatcher: 1},
 				STM:   &scenario.STM{KeysPerTxn: 2, WritePercent: 50, Isolation: kv.RepeatableReads},
 			},
 		}
@@ -35,10 +35,10 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 		"the watchers' own connections in put: none here, 2 in the baseline":                         func(c *record.Conditions) { c.Watch.Connections = 0 },
 		"the watched key in put: w here, none in the baseline":                                       func(c *record.Conditions) { c.Watch.Key = []byte("w") },
 		"the watched keys in put: 100 here, 4 in the baseline":                                       func(c *record.Conditions) { c.Watch.WatchedKeys = 0 },
-		"the keys that each watcher watches in put: 7 here, 1 in the baseline":                       func(c *record.Conditions) { c.Watch.Span = 7 },
+		"the keys that each watcher watches in put: 7 here, 1 in the baseline":                       func(c *record.Conditions) { c.Watch.KeysPerWatcher = 7 },
 		"the previous values in watch events in put: true here, false in the baseline":               func(c *record.Conditions) { c.Watch.PrevKV = true },
-		"the earlier events that watchers must receive in put: 8 here, none in the baseline":         func(c *record.Conditions) { c.Watch.Expect = 8 },
-		"whether watchers are created in the window in put: true here, false in the baseline":        func(c *record.Conditions) { c.Watch.AtWindow = true },
+		"the earlier events that watchers must receive in put: 8 here, none in the baseline":         func(c *record.Conditions) { c.Watch.EarlierEvents = 8 },
+		"whether watchers are created in the window in put: true here, false in the baseline":        func(c *record.Conditions) { c.Watch.CreatedInWindow = true },
 		"the number of keys per stm transaction in put: 4 here, 2 in the baseline":                   func(c *record.Conditions) { c.STM.KeysPerTxn = 4 },
 		"the number of keys per stm transaction in put: none here, 2 in the baseline":                func(c *record.Conditions) { c.STM = nil },
 		"the percentage of keys that an stm transaction writes in put: 100 here, 50 in the baseline": func(c *record.Conditions) { c.STM.WritePercent = 100 },
@@ -48,8 +48,8 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 		"reading keys without their values in put: true here, false in the baseline":                 func(c *record.Conditions) { c.Scan.KeysOnly = true },
 		"reading ranges as a stream in put: true here, false in the baseline":                        func(c *record.Conditions) { c.Scan.Streamed = true },
 		"the number of keys per page in put: none here, 10 in the baseline":                          func(c *record.Conditions) { c.Scan.PageSize = 0 },
-		"the time between compactions in put: none here, 3s in the baseline":                         func(c *record.Conditions) { c.Compact.Every = 0 },
-		"the revisions that a compaction keeps in put: 1000 here, 20 in the baseline":                func(c *record.Conditions) { c.Compact.Behind = 1000 },
+		"the time between compactions in put: none here, 3s in the baseline":                         func(c *record.Conditions) { c.Compact.Interval = 0 },
+		"the revisions that a compaction keeps in put: 1000 here, 20 in the baseline":                func(c *record.Conditions) { c.Compact.KeptRevisions = 1000 },
 	} {
 		now := base()
 		change(now)
@@ -71,7 +71,7 @@ func TestSameLoadComparesEverySetting(t *testing.T) {
 	} {
 		whole := func() *record.Conditions {
 			return &record.Conditions{Name: "put", Load: scenario.Load{
-				Mix: []scenario.Operation{{Kind: kv.STM, Weight: 1}}, KeySpace: 9, Watch: &scenario.Watch{Span: 1}, STM: &scenario.STM{},
+				Mix: []scenario.Operation{{Kind: kv.STM, Weight: 1}}, KeySpace: 9, Watch: &scenario.Watch{KeysPerWatcher: 1}, STM: &scenario.STM{},
 			}}
 		}
 		for i := range of(whole()).NumField() {

@@ -18,7 +18,7 @@ func memberEvent(after time.Duration, member string, kind stores.SignalKind, too
 }
 
 func fault(began, healed, ready float64) record.Fault {
-	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
+	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", LongestGapBefore: new(0.01)}
 }
 
 // broken returns a row of trials, each with two faults. The first fault causes the given outages,
@@ -28,12 +28,12 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 	for i, outage := range outages {
 		t := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 60, Conditions: record.Conditions{Number: number, Name: name, Repeat: i + 1, Repeats: len(outages), Store: name, Version: "1"}}
 		first, second := fault(20, 25, 26), fault(40, 41, 42)
-		second.Number, second.What = 2, "kill follower for 1s"
-		first.Outage, first.OutageFrom = &outage, new(20.1)
-		first.ThroughputBack, first.P99Back, first.FirstFailure = new(20.1+outage), new(20.0), new(20.5)
+		second.Number, second.Description = 2, "kill follower for 1s"
+		first.Outage, first.OutageStart = &outage, new(20.1)
+		first.ThroughputRecoveredAt, first.P99RecoveredAt, first.FirstFailureAt = new(20.1+outage), new(20.0), new(20.5)
 		first.Definite, first.Indefinite = 2, 3
-		first.Parts = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}, {Operation: "get", Consistency: "local", Outage: new(0.2)}, {Operation: "get", Consistency: "linearizable", Outage: new(40.0)}}
-		t.Faults = []record.Fault{first, second, {Number: 3, What: "kill follower for 1s", Failure: "not done"}}
+		first.ByPart = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}, {Operation: "get", Consistency: "local", Outage: new(0.2)}, {Operation: "get", Consistency: "linearizable", Outage: new(40.0)}}
+		t.Faults = []record.Fault{first, second, {Number: 3, Description: "kill follower for 1s", Failure: "not done"}}
 		t.Events = []record.Event{memberEvent(19*time.Second, "m2", stores.ElectionStarted, 0), memberEvent(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
 			memberEvent(21500*time.Millisecond, "m2", stores.Elected, 0), memberEvent(21900*time.Millisecond, "m3", stores.Elected, 0),
 			memberEvent(22*time.Second, "m3", stores.Serving, 0), memberEvent(24*time.Second, "m1", stores.Serving, 0), memberEvent(25*time.Second, "m1", stores.Serving, 0)}
@@ -50,14 +50,14 @@ func TestFindEffects(t *testing.T) {
 	all := FindEffects(rows)
 	got := ""
 	for _, b := range all {
-		got += fmt.Sprintf("%s of %s %d times; ", b.What, b.Row.First().Name, b.Times)
+		got += fmt.Sprintf("%s of %s %d times; ", b.Description, b.Row.First().Name, b.Count)
 	}
 	if want := "pause leader for 5s of a 10 times; pause leader for 5s of b 2 times; kill follower for 1s of a 10 times; kill follower for 1s of b 2 times; "; got != want {
 		t.Fatalf("it is %q", got)
 	}
 	spans := map[string]*Period{}
-	for i := range all[0].Spans {
-		spans[all[0].Spans[i].Name] = &all[0].Spans[i]
+	for i := range all[0].Periods {
+		spans[all[0].Periods[i].Name] = &all[0].Periods[i]
 	}
 	o := all[0].Outage()
 	_, ok := o.P90() // P90 needs 100 faults
@@ -69,7 +69,7 @@ func TestFindEffects(t *testing.T) {
 	}
 	near := func(name string, want float64) {
 		t.Helper()
-		if s := spans[name]; len(s.All) == 0 || s.Median.Value < want-1e-9 || s.Median.Value > want+1e-9 {
+		if s := spans[name]; len(s.Lengths) == 0 || s.Median.Value < want-1e-9 || s.Median.Value > want+1e-9 {
 			t.Errorf("%s is %+v, not %v", name, s, want)
 		}
 	}
@@ -95,9 +95,9 @@ func TestOutageTables(t *testing.T) {
 		t.Errorf("without faults there is %+v", tables)
 	}
 	r := broken(1, "a", 1, 2, 3, 4, 5, 6)
-	r.Done[0].Faults[0].OutageLasted, r.Done[0].Faults[0].ThroughputBack = true, nil
+	r.Done[0].Faults[0].OutageUnfinished, r.Done[0].Faults[0].ThroughputRecoveredAt = true, nil
 	table := OutageTables([]*analyze.Row{r})[0]
-	if table.Kind != analyze.OfFaults || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
+	if table.Kind != analyze.FaultsKind || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
 		t.Fatalf("the table is %+v", table)
 	}
 	for _, row := range table.Rows {
@@ -130,9 +130,9 @@ func TestOutageTables(t *testing.T) {
 // that affected none, the cells are empty.
 func TestOutageTablesHaveEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
-	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}
-	r.Done[1].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.1), Late: 1}
-	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, Early: 4}
+	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), MaxDelay: new(0.9), Late: 7, Lost: new(uint64(2)), Resubscribed: 3}
+	r.Done[1].Faults[0].Watch = &record.WatchRecovery{MaxDelay: new(0.1), Late: 1}
+	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, EndedEarly: 4}
 	table := OutageTables([]*analyze.Row{r})[0]
 	for i, row := range table.Rows {
 		cells := map[string]analyze.Cell{}
@@ -148,12 +148,12 @@ func TestOutageTablesHaveEvents(t *testing.T) {
 		}
 	}
 	lasted := broken(1, "a", 1)
-	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: new(uint64(4))}
+	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Unfinished: true, Late: 3, Lost: new(uint64(4))}
 	if !slices.ContainsFunc(OutageTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
 		t.Error("where no event arrived again it does not say how many are lost")
 	}
 	unseen := broken(1, "a", 1) // the events of these watchers do not show which events were lost
-	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}
+	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{MaxDelay: new(0.2), Late: 3}
 	table = OutageTables([]*analyze.Row{unseen})[0]
 	for k, c := range table.Columns {
 		if known := table.Rows[0][k].Value.Known; c.Title == "late events" && !known || c.Title == "lost events" && known {

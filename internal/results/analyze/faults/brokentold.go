@@ -7,9 +7,9 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 type EventCounts struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
-	// Events is set if a fault has figures about watch events. ShowsLost is set if the received
+	// HasEvents is set if a fault has figures about watch events. ShowsLost is set if the received
 	// events show which events were lost; otherwise, Lost is unknown.
-	Events, ShowsLost bool
+	HasEvents, ShowsLost bool
 }
 
 // addEvents adds the watch events and the expired leases of a fault.
@@ -21,24 +21,24 @@ func (b *KindEffects) addEvents(f *record.Fault) {
 		b.EventCounts = &EventCounts{}
 	}
 	if w := f.Watch; w != nil {
-		b.EventCounts.Events = true
+		b.EventCounts.HasEvents = true
 		b.EventCounts.Late += w.Late
 		if w.Lost != nil {
 			b.EventCounts.Lost, b.EventCounts.ShowsLost = b.EventCounts.Lost+*w.Lost, true
 		}
-		b.EventCounts.EndedWatchers += w.Ended
-		b.EventCounts.Resubscribed += w.Again
+		b.EventCounts.EndedWatchers += w.EndedWatchers
+		b.EventCounts.Resubscribed += w.Resubscribed
 	}
 	if l := f.Leases; l != nil {
 		b.EventCounts.Leases += l.Ended
-		b.EventCounts.EarlyLeases += l.Early
+		b.EventCounts.EarlyLeases += l.EndedEarly
 	}
 }
 
 // eventColumn is a table column with a number of watch events or leases.
 type eventColumn struct {
 	title string
-	of    func(*EventCounts) (count uint64, known bool)
+	count func(*EventCounts) (count uint64, known bool)
 }
 
 // eventColumns returns the columns that have content: columns about events if a watcher received
@@ -46,12 +46,12 @@ type eventColumn struct {
 func eventColumns(all []*KindEffects) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {
-		events = events || b.EventCounts != nil && b.EventCounts.Events
+		events = events || b.EventCounts != nil && b.EventCounts.HasEvents
 		leases = leases || b.EventCounts != nil && b.EventCounts.Leases > 0
 	}
 	if events {
 		out = append(out,
-			eventColumn{"late events", func(t *EventCounts) (uint64, bool) { return t.Late, t.Events }},
+			eventColumn{"late events", func(t *EventCounts) (uint64, bool) { return t.Late, t.HasEvents }},
 			eventColumn{"lost events", func(t *EventCounts) (uint64, bool) { return t.Lost, t.ShowsLost }})
 	}
 	if leases {

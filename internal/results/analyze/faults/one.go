@@ -31,21 +31,21 @@ func SingleEffect(t *record.Trial) (*Effect, error) {
 		return nil, errors.New("the record contains no fault, because the load ended too early; read the verdict of the run")
 	}
 	f := &t.Faults[0]
-	if !f.Done() {
+	if !f.Injected() {
 		return nil, fmt.Errorf("the fault was not injected: %s", cmp.Or(f.Failure, "the load ended before the fault was due"))
 	}
 	e := &Effect{Trial: t, Fault: f}
-	if f.ThroughputBack != nil {
-		e.Recovered = new(*f.ThroughputBack - *f.Began)
+	if f.ThroughputRecoveredAt != nil {
+		e.Recovered = new(*f.ThroughputRecoveredAt - *f.BeganAt)
 	}
 	var before, after measure.Sum
 	keep := func(g record.Tag) bool { return g.Phase == measure.Measured && g.Time == record.Response }
 	err := record.ReadIntervals(t.Dir, t.Folder, keep, func(i *record.Interval) error {
 		from := i.Start.Sub(*t.Opened)
 		switch to := from + i.Length; {
-		case to.Seconds() <= *f.Began:
+		case to.Seconds() <= *f.BeganAt:
 			before.Add(&i.Steps)
-		case f.ThroughputBack != nil && f.Ready != nil && from.Seconds() >= max(*f.ThroughputBack, *f.Ready):
+		case f.ThroughputRecoveredAt != nil && f.RecoveredAt != nil && from.Seconds() >= max(*f.ThroughputRecoveredAt, *f.RecoveredAt):
 			after.Add(&i.Steps)
 		}
 		return nil
@@ -70,32 +70,32 @@ func (e *Effect) Sentence() string {
 	if f.Role != "" {
 		of += ", " + f.Role
 	}
-	s := fmt.Sprintf("%s (%s): ", f.What, of)
+	s := fmt.Sprintf("%s (%s): ", f.Description, of)
 	switch {
 	case f.Outage == nil:
 		s += "clients saw no outage"
-	case f.OutageLasted:
-		s += fmt.Sprintf("no operation succeeded for the last %s of the window", length(*f.Outage))
+	case f.OutageUnfinished:
+		s += fmt.Sprintf("no operation succeeded for the last %s of the window", secondsText(*f.Outage))
 	default:
-		s += fmt.Sprintf("no operation succeeded for %s", length(*f.Outage))
+		s += fmt.Sprintf("no operation succeeded for %s", secondsText(*f.Outage))
 	}
 	if e.Recovered != nil {
-		s += fmt.Sprintf(", throughput recovered after %s", length(*e.Recovered))
+		s += fmt.Sprintf(", throughput recovered after %s", secondsText(*e.Recovered))
 	} else {
 		s += ", throughput had not recovered when the window closed"
 	}
-	s += fmt.Sprintf("; %s failed, and %s an unknown outcome", text.Plural(f.Definite+f.Indefinite, "operation"), writesHave(f.Indefinite))
+	s += fmt.Sprintf("; %s failed, and %s an unknown outcome", text.Plural(f.Definite+f.Indefinite, "operation"), pluralWrites(f.Indefinite))
 	if !e.Before.Known || !e.After.Known {
 		return s + "; p99 unknown: fewer than 1,000 operations before the fault or after the recovery."
 	}
 	return s + fmt.Sprintf("; p99 was %s before and %s after.", e.Before.Text(), e.After.Text())
 }
 
-func writesHave(n uint64) string {
+func pluralWrites(n uint64) string {
 	if n == 1 {
 		return "1 write has"
 	}
 	return text.Plural(n, "write") + " have"
 }
 
-func length(seconds float64) string { return text.Duration(seconds * float64(time.Second)) }
+func secondsText(seconds float64) string { return text.Duration(seconds * float64(time.Second)) }

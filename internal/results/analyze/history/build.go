@@ -39,21 +39,21 @@ type Options struct {
 // Build returns an error if no source has a trial or metric that the options name.
 func Build(sources []*Source, o Options) (*History, error) {
 	h := &History{Runs: len(sources), Margin: o.Margin}
-	dated := !slices.ContainsFunc(sources, func(s *Source) bool { return s.When.IsZero() })
+	dated := !slices.ContainsFunc(sources, func(s *Source) bool { return s.Time.IsZero() })
 	sources = slices.Clone(sources)
 	if dated {
-		slices.SortStableFunc(sources, func(a, b *Source) int { return a.When.Compare(b.When) })
-		h.First, h.Last = sources[0].When, sources[len(sources)-1].When
+		slices.SortStableFunc(sources, func(a, b *Source) int { return a.Time.Compare(b.Time) })
+		h.First, h.Last = sources[0].Time, sources[len(sources)-1].Time
 	} else if len(sources) > 1 {
 		h.note("Some files have no time in their names or contents, so all runs and files are in the given order.")
 	}
-	if err := known(sources, o); err != nil {
+	if err := checkNames(sources, o); err != nil {
 		return nil, err
 	}
 	index := map[[2]string]int{}
 	for _, source := range sources {
 		for _, s := range source.samples {
-			if !selected(o.Trials, s.trial) || !selected(o.Metrics, s.metric.Name) {
+			if !containsFold(o.Trials, s.trial) || !containsFold(o.Metrics, s.metric.Name) {
 				continue
 			}
 			key := [2]string{s.trial, s.metric.Name}
@@ -63,23 +63,23 @@ func Build(sources []*Source, o Options) (*History, error) {
 				index[key] = i
 				h.Series = append(h.Series, Series{Trial: s.trial, Metric: s.metric})
 			}
-			if p := &s.point; p.LeftOut == "" && !(p.Value > 0 && p.Value <= math.MaxFloat64) {
-				p.LeftOut = "not a number above 0"
+			if p := &s.point; p.ExclusionReason == "" && !(p.Value > 0 && p.Value <= math.MaxFloat64) {
+				p.ExclusionReason = "not a number above 0"
 			}
 			h.Series[i].Points = append(h.Series[i].Points, s.point)
 		}
 	}
 	for i := range h.Series {
 		s := &h.Series[i]
-		h.keepOneLoad(s)
+		h.dropOtherLoads(s)
 		s.sort(o.Order)
-		s.follow(o.Margin)
+		s.findChanges(o.Margin)
 	}
 	return h, nil
 }
 
-// known returns an error if no source has a trial or metric that the options name.
-func known(sources []*Source, o Options) error {
+// checkNames returns an error if no source has a trial or metric that the options name.
+func checkNames(sources []*Source, o Options) error {
 	var trials, metrics []string
 	for _, source := range sources {
 		for _, s := range source.samples {
@@ -100,16 +100,16 @@ func known(sources []*Source, o Options) error {
 		}
 	}
 	for _, m := range o.Metrics {
-		if !selected(metrics, m) {
+		if !containsFold(metrics, m) {
 			return fmt.Errorf("no run has the metric %q; available metrics: %s", m, ShortList(metrics))
 		}
 	}
 	return nil
 }
 
-// selected reports whether a list contains a name, regardless of upper and lower case. An empty
+// containsFold reports whether a list contains a name, regardless of upper and lower case. An empty
 // list contains every name.
-func selected(list []string, name string) bool {
+func containsFold(list []string, name string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
@@ -128,9 +128,9 @@ func (h *History) note(format string, args ...any) {
 	}
 }
 
-// keepOneLoad removes the points whose store or load differs from that of the newest point. It adds
+// dropOtherLoads removes the points whose store or load differs from that of the newest point. It adds
 // a note about the removed points.
-func (h *History) keepOneLoad(s *Series) {
+func (h *History) dropOtherLoads(s *Series) {
 	newest := s.Points[len(s.Points)-1].conditions
 	if newest == nil {
 		return
@@ -154,14 +154,14 @@ func (h *History) keepOneLoad(s *Series) {
 	})
 	if others > 0 {
 		h.note("%s: %s load or store differs (%s).", s.Trial,
-			text.Either(uint64(others), "run is left out because its", "runs are left out because their"), why)
+			text.CountNoun(uint64(others), "run is left out because its", "runs are left out because their"), why)
 	}
 }
 
 // sort sorts the points by version or by label. The sort is stable: points with the same version or
 // label stay in their order.
-func (s *Series) sort(by Order) {
-	switch by {
+func (s *Series) sort(order Order) {
+	switch order {
 	case ByVersion:
 		slices.SortStableFunc(s.Points, func(a, b Point) int { return compareVersions(a.Version, b.Version) })
 	case ByLabel:
@@ -218,19 +218,19 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // last `runs` runs confirmed. A zero `since` or `runs` switches the corresponding condition off.
 func (h *History) Select(since time.Time, runs int) {
 	if !since.IsZero() {
-		h.Only = " since " + since.Format(time.DateOnly)
+		h.SelectionText = " since " + since.Format(time.DateOnly)
 	}
 	if runs > 0 {
 		by := "the last run"
 		if runs > 1 {
 			by = fmt.Sprintf("one of the last %d runs", runs)
 		}
-		h.Only += " that " + by + " confirmed"
+		h.SelectionText += " that " + by + " confirmed"
 	}
 	for i := range h.Series {
 		s := &h.Series[i]
 		s.Changes = slices.DeleteFunc(s.Changes, func(c Change) bool {
-			return s.Points[c.Until].When.Before(since) || runs > 0 && c.Found < len(s.Points)-runs
+			return s.Points[c.LastDriftIndex].Time.Before(since) || runs > 0 && c.ConfirmedBy < len(s.Points)-runs
 		})
 	}
 }
@@ -241,7 +241,7 @@ func (h *History) Select(since time.Time, runs int) {
 func (h *History) Worsened() (all []string) {
 	for i := range h.Series {
 		s := &h.Series[i]
-		if len(s.Changes) == 0 || s.Metric.Better == record.Neither {
+		if len(s.Changes) == 0 || s.Metric.Direction == record.NoDirection {
 			continue
 		}
 		last := &s.Changes[len(s.Changes)-1]
@@ -249,12 +249,12 @@ func (h *History) Worsened() (all []string) {
 		for k := range s.Changes {
 			together *= 1 + s.Changes[k].Share
 		}
-		fell := s.Metric.Better == record.More && together < 1/(1+h.Margin) || s.Metric.Better == record.Less && together > 1+h.Margin
+		fell := s.Metric.Direction == record.HigherIsBetter && together < 1/(1+h.Margin) || s.Metric.Direction == record.LowerIsBetter && together > 1+h.Margin
 		switch {
 		case last.Word == stats.Worse:
-			all = append(all, fmt.Sprintf("%s (%s at %s)", s.Name(), text.Change(last.Share), s.Points[last.At].Title()))
+			all = append(all, fmt.Sprintf("%s (%s at %s)", s.Name(), text.SignedPercent(last.Share), s.Points[last.Index].Title()))
 		case fell && slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Word == stats.Worse }):
-			all = append(all, fmt.Sprintf("%s (%s over %d changes)", s.Name(), text.Change(together-1), len(s.Changes)))
+			all = append(all, fmt.Sprintf("%s (%s over %d changes)", s.Name(), text.SignedPercent(together-1), len(s.Changes)))
 		}
 	}
 	return all
@@ -265,7 +265,7 @@ func (h *History) Worsened() (all []string) {
 func (h *History) Unjudged() error {
 	var short []string
 	for i := range h.Series {
-		if h.Series[i].Counting() < changepoint.Fewest {
+		if h.Series[i].CountUsable() < changepoint.MinPoints {
 			short = append(short, h.Series[i].Name())
 		}
 	}
@@ -273,7 +273,7 @@ func (h *History) Unjudged() error {
 	case len(short) == 0:
 		return nil
 	case len(short) == len(h.Series):
-		return fmt.Errorf("--fail-on worse: nothing could be judged, because no series has %d runs that count; add runs", changepoint.Fewest)
+		return fmt.Errorf("--fail-on worse: nothing could be judged, because no series has %d runs that count; add runs", changepoint.MinPoints)
 	}
-	return fmt.Errorf("--fail-on worse: some series could not be judged, because a series needs %d runs that count: %s", changepoint.Fewest, ShortList(short))
+	return fmt.Errorf("--fail-on worse: some series could not be judged, because a series needs %d runs that count: %s", changepoint.MinPoints, ShortList(short))
 }

@@ -46,7 +46,7 @@ func (s *Series) Chart() []string {
 		var values []float64
 		suspect := false
 		for ; to < n && column(to) == c; to++ {
-			if p := &s.Points[to]; p.LeftOut == "" {
+			if p := &s.Points[to]; p.ExclusionReason == "" {
 				values = append(values, p.Value)
 				suspect = suspect || p.Suspect()
 			}
@@ -69,9 +69,9 @@ func (s *Series) Chart() []string {
 		if k < 9 {
 			number = '1' + rune(k)
 		}
-		marks[column(c.At)] = number
+		marks[column(c.Index)] = number
 		if c.Kind == changepoint.Drift {
-			for i := column(c.At) + 1; i <= column(c.Until); i++ {
+			for i := column(c.Index) + 1; i <= column(c.LastDriftIndex); i++ {
 				marks[i] = '~'
 			}
 		}
@@ -101,8 +101,8 @@ func (s *Series) Chart() []string {
 func pointLabel(p *Point) string {
 	const most = 24
 	label := p.Title()
-	if !p.When.IsZero() {
-		label = p.When.UTC().Format(time.DateOnly)
+	if !p.Time.IsZero() {
+		label = p.Time.UTC().Format(time.DateOnly)
 	}
 	if r := []rune(label); len(r) > most {
 		label = string(r[:most-1]) + "…"
@@ -117,17 +117,17 @@ func drawLevels(s *Series, draw func(i int, level float64)) {
 		c := &s.Changes[k]
 		from, to := 0, len(s.Points)
 		if k > 0 {
-			from = s.Changes[k-1].Until
+			from = s.Changes[k-1].LastDriftIndex
 		}
 		if k+1 < len(s.Changes) {
-			to = s.Changes[k+1].At
+			to = s.Changes[k+1].Index
 		}
 		if k == 0 {
-			for i := from; i < c.At; i++ {
+			for i := from; i < c.Index; i++ {
 				draw(i, c.Before)
 			}
 		}
-		for i := c.Until; i < to; i++ {
+		for i := c.LastDriftIndex; i < to; i++ {
 			draw(i, c.After)
 		}
 	}
@@ -138,7 +138,7 @@ func drawLevels(s *Series, draw func(i int, level float64)) {
 func chartBounds(s *Series) (low, high float64) {
 	var values []float64
 	for i := range s.Points {
-		if p := &s.Points[i]; p.LeftOut == "" {
+		if p := &s.Points[i]; p.ExclusionReason == "" {
 			values = append(values, p.Value)
 		}
 	}

@@ -14,22 +14,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostFile is the maximum size, in bytes, of a file with the results of another benchmark.
-const mostFile = 16 << 20
+// maxFileSize is the maximum size, in bytes, of a file with the results of another benchmark.
+const maxFileSize = 16 << 20
 
 // ReadFile reads a file with the results of another benchmark: perfdash JSON, or the output of go
 // test -bench. It takes the time of the results from the file's contents or, if they contain no
 // time, from the file's name.
 func ReadFile(path string) (*Source, error) {
-	b, err := files.Read(path, mostFile)
+	b, err := files.Read(path, maxFileSize)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
 	}
-	s := &Source{Path: path, When: findDate(filepath.Base(path))}
+	s := &Source{Path: path, Time: findDate(filepath.Base(path))}
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
-		err = s.perfdash(b)
+		err = s.readPerfdash(b)
 	} else {
-		err = s.goBench(b)
+		err = s.readGoBench(b)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -37,8 +37,8 @@ func ReadFile(path string) (*Source, error) {
 	for i := range s.samples {
 		one := &s.samples[i]
 		one.trial, one.metric.Name = text.Line(one.trial, text.MaxField), text.Line(one.metric.Name, text.MaxField)
-		one.metric.Foreign = text.Line(one.metric.Foreign, text.MaxField)
-		one.point.Source, one.point.When = path, s.When
+		one.metric.ForeignUnit = text.Line(one.metric.ForeignUnit, text.MaxField)
+		one.point.Source, one.point.Time = path, s.Time
 		one.point.Name, one.point.Label = text.Line(filepath.Base(path), text.MaxField), text.Line(one.point.Label, text.MaxField)
 	}
 	return s, nil
@@ -68,25 +68,25 @@ func findDate(s string) time.Time {
 // metricOf returns the metric for a name and unit of another program. The result `factor` converts
 // the program's numbers to the unit of the metric.
 func metricOf(name, unit string) (m Metric, factor float64) {
-	m = Metric{Name: name, Foreign: unit, Better: record.Less}
+	m = Metric{Name: name, ForeignUnit: unit, Direction: record.LowerIsBetter}
 	for _, u := range []struct {
 		name string
 		ns   float64
 	}{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"sec", 1e9}} {
 		if unit == u.name || unit == u.name+"/op" {
-			m.Foreign = ""
+			m.ForeignUnit = ""
 			m.Unit = measure.Nanoseconds
 			return m, u.ns
 		}
 	}
 	switch {
 	case strings.HasSuffix(unit, "/s"), strings.HasSuffix(unit, "/sec"):
-		m.Better = record.More
+		m.Direction = record.HigherIsBetter
 	case unit == "B", unit == "B/op":
-		m.Unit, m.Foreign = measure.Bytes, ""
+		m.Unit, m.ForeignUnit = measure.Bytes, ""
 	case unit == "allocs/op", strings.HasSuffix(unit, "/op"):
 	default:
-		m.Better = record.Neither
+		m.Direction = record.NoDirection
 	}
 	return m, 1
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goBench reads the output of go test -bench. It also reads reports in quorumbench's own gobench
+// readGoBench reads the output of go test -bench. It also reads reports in quorumbench's own gobench
 // format. Lines with the same name are repeats of one benchmark. The configuration line "commit"
 // identifies the measured version, and the line "commit-time" or "date" contains the time of that
 // version.
-func (s *Source) goBench(b []byte) error {
+func (s *Source) readGoBench(b []byte) error {
 	type key struct{ name, unit string }
 	var order []key
 	values := map[key][]float64{}
@@ -38,7 +38,7 @@ func (s *Source) goBench(b []byte) error {
 				commit = string(c.Value)
 			case "commit-time", "date":
 				if when := findDate(string(c.Value)); !when.IsZero() {
-					s.When = when
+					s.Time = when
 				}
 			}
 		}
@@ -64,12 +64,12 @@ func (s *Source) goBench(b []byte) error {
 		metric, factor := goMetric(k.unit)
 		switch reader.Units().GetBetter(k.unit) {
 		case -1:
-			metric.Better = record.Less
+			metric.Direction = record.LowerIsBetter
 		case 1:
-			metric.Better = record.More
+			metric.Direction = record.HigherIsBetter
 		}
-		p := repeatsOf(values[k], factor, metric.Better)
-		p.Label = short(commit)
+		p := repeatsOf(values[k], factor, metric.Direction)
+		p.Label = shortCommit(commit)
 		s.samples = append(s.samples, sample{k.name, metric, p})
 	}
 	return nil
@@ -85,14 +85,14 @@ func goMetric(unit string) (Metric, float64) {
 	if !ns {
 		name, ns = strings.CutSuffix(unit, "-sec")
 		if ns {
-			return Metric{Name: name, Unit: measure.Nanoseconds, Better: record.Less}, 1e9
+			return Metric{Name: name, Unit: measure.Nanoseconds, Direction: record.LowerIsBetter}, 1e9
 		}
 	}
 	switch {
 	case ns:
-		return Metric{Name: name, Unit: measure.Nanoseconds, Better: record.Less}, 1
+		return Metric{Name: name, Unit: measure.Nanoseconds, Direction: record.LowerIsBetter}, 1
 	case unit == "ops/s":
-		return Metric{Name: "ops", Unit: measure.Rate, Better: record.More}, 1
+		return Metric{Name: "ops", Unit: measure.Rate, Direction: record.HigherIsBetter}, 1
 	case unit == "sec/op":
 		m, _ := metricOf("ns/op", "s")
 		return m, 1e9
@@ -102,7 +102,7 @@ func goMetric(unit string) (Metric, float64) {
 
 // repeatsOf returns a point that summarizes the values of all repeats. The point contains their
 // median and, if the number of repeats is sufficient, a confidence interval.
-func repeatsOf(values []float64, factor float64, better record.Better) Point {
+func repeatsOf(values []float64, factor float64, better record.Direction) Point {
 	all := make([]record.Value, 0, len(values))
 	numbers := make([]float64, 0, len(values))
 	least := math.Inf(1)
@@ -116,11 +116,11 @@ func repeatsOf(values []float64, factor float64, better record.Better) Point {
 	p := Point{Repeats: len(values)}
 	switch {
 	case median.Failed:
-		p.LeftOut = "failed"
+		p.ExclusionReason = "failed"
 	case !median.Known:
-		p.LeftOut = "not known"
+		p.ExclusionReason = "not known"
 	case median.Number <= 0:
-		p.LeftOut = "0"
+		p.ExclusionReason = "0"
 	default:
 		p.Value = median.Number
 	}
@@ -133,8 +133,8 @@ func repeatsOf(values []float64, factor float64, better record.Better) Point {
 	return p
 }
 
-// short returns the first 12 characters of a commit hash. It returns other names unchanged.
-func short(commit string) string {
+// shortCommit returns the first 12 characters of a commit hash. It returns other names unchanged.
+func shortCommit(commit string) string {
 	if len(commit) == 40 && strings.Trim(commit, "0123456789abcdef") == "" {
 		return commit[:12]
 	}

@@ -25,9 +25,9 @@ type History struct {
 	Runs        int
 	First, Last time.Time
 	Margin      float64
-	// Only describes which changes Select kept, for example " since 2026-11-01". It is empty if
+	// SelectionText describes which changes Select kept, for example " since 2026-11-01". It is empty if
 	// Select removed no changes by its conditions.
-	Only string
+	SelectionText string
 	// Notes holds sentences about the limits of the series, for example about runs that are left
 	// out.
 	Notes []string
@@ -43,16 +43,16 @@ type Series struct {
 	// Unconfirmed is the number of points at the end of the series that differ from the level
 	// before them, but are too few to be a change. Off is the difference between these points and
 	// that level, as a share of the level.
-	Unconfirmed int
-	Off         float64
+	Unconfirmed      int
+	UnconfirmedShare float64
 }
 
 // Metric describes the metric of a series.
 type Metric struct {
-	Name    string
-	Unit    measure.Unit
-	Foreign string // the unit in another program's file; empty if Unit is set
-	Better  record.Better
+	Name        string
+	Unit        measure.Unit
+	ForeignUnit string // the unit in another program's file; empty if Unit is set
+	Direction   record.Direction
 }
 
 // Text formats a value of the metric with its unit.
@@ -60,16 +60,16 @@ func (m *Metric) Text(x float64) string {
 	if near := math.Round(x); math.Abs(x-near) < 1e-9*near {
 		x = near // removes the rounding error of a mean of whole numbers
 	}
-	if m.Foreign != "" {
-		return text.Number(x) + " " + m.Foreign
+	if m.ForeignUnit != "" {
+		return text.Number(x) + " " + m.ForeignUnit
 	}
 	return m.Unit.Quantity(x)
 }
 
 // UnitName returns the name of the unit in files, such as ns.
 func (m *Metric) UnitName() string {
-	if m.Foreign != "" {
-		return m.Foreign
+	if m.ForeignUnit != "" {
+		return m.ForeignUnit
 	}
 	switch m.Unit {
 	case measure.Nanoseconds:
@@ -88,7 +88,7 @@ func (m *Metric) UnitName() string {
 type Point struct {
 	// Source is the path of the run directory or file. Name is the name of the run or file.
 	Source, Name string
-	When         time.Time // zero if unknown
+	Time         time.Time // zero if unknown
 	// Version is the store's version. Label is the scenario's name for the store's build, or a
 	// commit.
 	Version, Label string
@@ -99,11 +99,11 @@ type Point struct {
 	Interval  bool
 	Repeats   int
 	Verdict   string // empty for another program's file
-	// LeftOut is the reason why the point does not count. It is empty if the point counts.
-	LeftOut string
+	// ExclusionReason is the reason why the point does not count. It is empty if the point counts.
+	ExclusionReason string
 
-	doubt      float64
-	conditions *record.Conditions // nil for another program's file
+	possibleEffect float64
+	conditions     *record.Conditions // nil for another program's file
 }
 
 // Known reports whether the point has a value.
@@ -123,8 +123,8 @@ func (p *Point) Build() string {
 // Title returns a short name of the point: its date and build or, if neither is known, its Name.
 func (p *Point) Title() string {
 	words := make([]string, 0, 2)
-	if !p.When.IsZero() {
-		words = append(words, p.When.UTC().Format(time.DateOnly))
+	if !p.Time.IsZero() {
+		words = append(words, p.Time.UTC().Format(time.DateOnly))
 	}
 	if build := p.Build(); build != "" {
 		words = append(words, build)
@@ -138,13 +138,13 @@ func (p *Point) Title() string {
 // Change is a change of a series. Its indexes refer to Series.Points.
 type Change struct {
 	Kind changepoint.Kind
-	// At is the first point of the new level. With 95 % confidence, the true first point is between
+	// Index is the first point of the new level. With 95 % confidence, the true first point is between
 	// First and Last, inclusive.
-	At, First, Last int
-	// Until is the last point of a drift. For a step, it equals At.
-	Until int
-	// Found is the point that confirmed the change.
-	Found         int
+	Index, First, Last int
+	// LastDriftIndex is the last point of a drift. For a step, it equals At.
+	LastDriftIndex int
+	// ConfirmedBy is the point that confirmed the change.
+	ConfirmedBy   int
 	Before, After float64 // the levels
 	// Share is the relative change of the level. Low and High are the ends of its 95 % confidence
 	// interval.
@@ -154,20 +154,20 @@ type Change struct {
 	Word stats.Word
 	// Confidence is 1 minus the probability that noise alone would look like this change.
 	Confidence float64
-	// Coincides holds the conditions that changed between the run before At and the run At.
-	Coincides []compare.Side
+	// ConditionChanges holds the conditions that changed between the run before At and the run At.
+	ConditionChanges []compare.Side
 }
 
-// follow finds the changes of a series from its points.
-func (s *Series) follow(margin float64) {
+// findChanges finds the changes of a series from its points.
+func (s *Series) findChanges(margin float64) {
 	var points []changepoint.Point
 	var index []int // index in s.Points of each point in points
 	for i := range s.Points {
 		p := &s.Points[i]
-		if p.LeftOut != "" {
+		if p.ExclusionReason != "" {
 			continue
 		}
-		one := changepoint.Point{Value: math.Log(p.Value), Doubt: p.doubt}
+		one := changepoint.Point{Value: math.Log(p.Value), PossibleEffect: p.possibleEffect}
 		if p.Interval && p.Low > 0 {
 			const normal = 1.96
 			one.Error = math.Log(p.High/p.Low) / (2 * normal)
@@ -179,26 +179,26 @@ func (s *Series) follow(margin float64) {
 	for i := range changes {
 		c, size := &changes[i], &sizes[i]
 		change := Change{
-			Kind: c.Kind, At: index[c.At], First: index[c.Low], Last: index[c.High], Until: index[c.Until], Found: index[c.Found],
+			Kind: c.Kind, Index: index[c.Index], First: index[c.Low], Last: index[c.High], LastDriftIndex: index[c.LastDriftIndex], ConfirmedBy: index[c.ConfirmedBy],
 			Before: math.Exp(size.Before), After: math.Exp(size.After),
-			Share: math.Expm1(size.Value), Low: math.Expm1(size.Low), High: math.Expm1(size.High), Confidence: 1 - c.P,
+			Share: math.Expm1(size.Value), Low: math.Expm1(size.Low), High: math.Expm1(size.High), Confidence: 1 - c.PValue,
 		}
-		if s.Metric.Better != record.Neither {
+		if s.Metric.Direction != record.NoDirection {
 			ratio := stats.Interval{Value: math.Exp(size.Value), Low: math.Exp(size.Low), High: math.Exp(size.High), Level: stats.Level}
-			change.Word = stats.WordOf(ratio, margin, s.Metric.Better == record.More)
+			change.Word = stats.WordOf(ratio, margin, s.Metric.Direction == record.HigherIsBetter)
 		}
-		if c.Kind == changepoint.Step && c.At > 0 {
-			change.Coincides = s.coinciding(index[c.At-1], index[c.At])
+		if c.Kind == changepoint.Step && c.Index > 0 {
+			change.ConditionChanges = s.conditionChanges(index[c.Index-1], index[c.Index])
 		}
 		s.Changes = append(s.Changes, change)
 	}
 	if n := len(points); unconfirmed > 0 {
 		from := 0
 		if len(changes) > 0 {
-			from = max(changes[len(changes)-1].High, changes[len(changes)-1].Until)
+			from = max(changes[len(changes)-1].High, changes[len(changes)-1].LastDriftIndex)
 		}
 		s.Unconfirmed = unconfirmed
-		s.Off = math.Expm1(meanOf(points[n-unconfirmed:]) - meanOf(points[from:n-unconfirmed]))
+		s.UnconfirmedShare = math.Expm1(meanOf(points[n-unconfirmed:]) - meanOf(points[from:n-unconfirmed]))
 	}
 }
 
@@ -209,19 +209,19 @@ func meanOf(points []changepoint.Point) (mean float64) {
 	return mean
 }
 
-// coinciding returns the conditions that changed between two points.
-func (s *Series) coinciding(before, at int) []compare.Side {
+// conditionChanges returns the conditions that changed between two points.
+func (s *Series) conditionChanges(before, at int) []compare.Side {
 	a, b := s.Points[at].conditions, s.Points[before].conditions
 	if a == nil || b == nil {
 		return nil
 	}
-	return compare.Differing(&record.Trial{Conditions: *a}, &record.Trial{Conditions: *b})
+	return compare.DifferingConditions(&record.Trial{Conditions: *a}, &record.Trial{Conditions: *b})
 }
 
-// Counting returns the number of points that count.
-func (s *Series) Counting() (count int) {
+// CountUsable returns the number of points that count.
+func (s *Series) CountUsable() (count int) {
 	for i := range s.Points {
-		if s.Points[i].LeftOut == "" {
+		if s.Points[i].ExclusionReason == "" {
 			count++
 		}
 	}

@@ -100,13 +100,13 @@ func TestRunsHaveAChange(t *testing.T) {
 		t.Fatalf("%d points have the changes %+v", len(s.Points), s.Changes)
 	}
 	c := s.Changes[0]
-	if c.At != 9 || c.Word != stats.Worse || c.Low > 0.4 || c.High < 0.4 || c.Confidence < 0.999 {
+	if c.Index != 9 || c.Word != stats.Worse || c.Low > 0.4 || c.High < 0.4 || c.Confidence < 0.999 {
 		t.Errorf("the change is %+v", c)
 	}
-	if !slices.ContainsFunc(c.Coincides, func(d compare.Side) bool {
-		return d.What == "store's version" && d.Now == "3.8.0" && d.Base == "3.7.3"
+	if !slices.ContainsFunc(c.ConditionChanges, func(d compare.Side) bool {
+		return d.Condition == "store's version" && d.Current == "3.8.0" && d.Base == "3.7.3"
 	}) {
-		t.Errorf("%+v lacks the version", c.Coincides)
+		t.Errorf("%+v lacks the version", c.ConditionChanges)
 	}
 	if title := s.Points[9].Title(); title != "2026-03-10 3.8.0" {
 		t.Errorf("the point is called %q", title)
@@ -114,7 +114,7 @@ func TestRunsHaveAChange(t *testing.T) {
 	if worse := h.Worsened(); len(worse) != 1 || !strings.HasPrefix(worse[0], "mixed p50 (+") {
 		t.Errorf("worse are %q", worse)
 	}
-	if e := series(t, h, "mixed errors"); len(e.Changes) > 0 || e.Counting() != 0 || e.Points[0].LeftOut != "0" {
+	if e := series(t, h, "mixed errors"); len(e.Changes) > 0 || e.CountUsable() != 0 || e.Points[0].ExclusionReason != "0" {
 		t.Errorf("errors of 0 are %+v", e)
 	}
 	if err := h.Unjudged(); err == nil || !strings.Contains(err.Error(), "mixed errors") {
@@ -133,7 +133,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	recordAt(t, dir, 1, 0, "", `"state": "valid"`, `"state": "invalid"`)
 	recordAt(t, dir, 2, 0, "")
 	h := build(t, read(t, dir), Options{Trials: []string{"mixed"}, Metrics: []string{"OPS"}})
-	if len(h.Series) != 1 || len(h.Series[0].Points) != 2 || h.Series[0].Counting() != 1 || h.Series[0].Points[0].LeftOut != "invalid" {
+	if len(h.Series) != 1 || len(h.Series[0].Points) != 2 || h.Series[0].CountUsable() != 1 || h.Series[0].Points[0].ExclusionReason != "invalid" {
 		t.Fatalf("the series are %+v", h.Series)
 	}
 	if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "mixed: 1 run is left out because its load or store differs (the value's size in bytes: 128, but 256 in the newest run).") {
@@ -170,8 +170,8 @@ const perfdashFile = `{"version":"v1","dataItems":[
 
 func TestReadPerfdash(t *testing.T) {
 	s := readText(t, "EtcdAPI_benchmark_put_2026-11-29T03:04:05Z.json", perfdashFile)
-	if s.When.Format(time.RFC3339) != "2026-11-29T03:04:05Z" {
-		t.Errorf("the time is %v", s.When)
+	if s.Time.Format(time.RFC3339) != "2026-11-29T03:04:05Z" {
+		t.Errorf("the time is %v", s.Time)
 	}
 	got := summary(s)
 	want := []string{"PUT 1k p50 10500000 ns less", "PUT 1k p90 14000000 ns less", "all Throughput 12000 ops/s more", "etcd Memory 0 MB neither left out: 0"}
@@ -199,8 +199,8 @@ ok  	go.etcd.io/etcd	1.2s
 
 func TestReadGoBench(t *testing.T) {
 	s := readText(t, "bench.txt", goBenchFile)
-	if s.When.Format(time.DateOnly) != "2026-10-01" {
-		t.Errorf("the time is %v", s.When)
+	if s.Time.Format(time.DateOnly) != "2026-10-01" {
+		t.Errorf("the time is %v", s.Time)
 	}
 	got := summary(s)
 	want := []string{"Put/size=1k ns/op 1100 ns less", "Put/size=1k B/op 64 B less", "Put/size=1k score 5 score more", "Get/trial=get p50 5000 ns less",
@@ -272,7 +272,7 @@ func TestErrorsOfHistory(t *testing.T) {
 // worse.
 func TestWorsenedSumsChanges(t *testing.T) {
 	s := func(words []stats.Word, shares ...float64) *History {
-		h := &History{Margin: 0.03, Series: []Series{{Trial: "put", Metric: Metric{Name: "ops", Better: record.More}, Points: make([]Point, 1)}}}
+		h := &History{Margin: 0.03, Series: []Series{{Trial: "put", Metric: Metric{Name: "ops", Direction: record.HigherIsBetter}, Points: make([]Point, 1)}}}
 		for i, share := range shares {
 			h.Series[0].Changes = append(h.Series[0].Changes, Change{Share: share, Word: words[i]})
 		}
@@ -313,9 +313,9 @@ func readText(t testing.TB, name, contents string) *Source {
 func summary(s *Source) (all []string) {
 	for i := range s.samples {
 		one := &s.samples[i]
-		text := fmt.Sprintf("%s %s %.0f %s %s", one.trial, one.metric.Name, one.point.Value, one.metric.UnitName(), [...]string{"neither", "less", "more"}[one.metric.Better])
-		if one.point.LeftOut != "" {
-			text += " left out: " + one.point.LeftOut
+		text := fmt.Sprintf("%s %s %.0f %s %s", one.trial, one.metric.Name, one.point.Value, one.metric.UnitName(), [...]string{"neither", "less", "more"}[one.metric.Direction])
+		if one.point.ExclusionReason != "" {
+			text += " left out: " + one.point.ExclusionReason
 		}
 		all = append(all, text)
 	}
@@ -332,9 +332,9 @@ func FuzzReadFile(f *testing.F) {
 		s := &Source{}
 		var err error
 		if len(contents) > 0 && contents[0] == '{' {
-			err = s.perfdash(contents)
+			err = s.readPerfdash(contents)
 		} else {
-			err = s.goBench(contents)
+			err = s.readGoBench(contents)
 		}
 		if err != nil {
 			return
@@ -345,7 +345,7 @@ func FuzzReadFile(f *testing.F) {
 		}
 		for i := range h.Series {
 			for _, p := range h.Series[i].Points {
-				if p.LeftOut == "" && !(p.Value > 0 && p.Value <= math.MaxFloat64) {
+				if p.ExclusionReason == "" && !(p.Value > 0 && p.Value <= math.MaxFloat64) {
 					t.Errorf("the point %+v counts", p)
 				}
 			}

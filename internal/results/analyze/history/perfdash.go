@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// perfdash reads perfdash JSON, which the performance jobs of Kubernetes and etcd write. The labels
+// readPerfdash reads perfdash JSON, which the performance jobs of Kubernetes and etcd write. The labels
 // of an item form the name of a trial, and each number in the item is a metric of this trial.
-func (s *Source) perfdash(b []byte) error {
+func (s *Source) readPerfdash(b []byte) error {
 	var file struct {
 		Version   string `json:"version"`
 		DataItems []struct {
@@ -37,7 +37,7 @@ func (s *Source) perfdash(b []byte) error {
 			metric, factor := metricOf(percentileName(name), item.Unit)
 			p := Point{Value: *x * factor, Repeats: 1, Label: file.Labels["commit"]}
 			if *x <= 0 {
-				p.LeftOut = "0"
+				p.ExclusionReason = "0"
 			}
 			s.samples = append(s.samples, sample{trial, metric, p})
 		}
@@ -59,11 +59,11 @@ func percentileName(name string) string {
 
 // labels joins the values of the labels in the order of the labels' names. If all values are empty,
 // it returns "all".
-func labels(of map[string]string) string {
-	words := make([]string, 0, len(of))
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if of[name] != "" {
-			words = append(words, of[name])
+func labels(values map[string]string) string {
+	words := make([]string, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] != "" {
+			words = append(words, values[name])
 		}
 	}
 	if len(words) == 0 {

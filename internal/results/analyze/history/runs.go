@@ -13,7 +13,7 @@ import (
 // Source holds the figures of a run directory or of another benchmark's file.
 type Source struct {
 	Path    string
-	When    time.Time // zero if unknown
+	Time    time.Time // zero if unknown
 	samples []sample
 }
 
@@ -30,7 +30,7 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Path: dir, When: run.Started}
+	s := &Source{Path: dir, Time: run.Started}
 	for _, row := range analyze.Rows(run) {
 		if len(row.Done) == 0 {
 			continue
@@ -41,8 +41,8 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 				continue
 			}
 			p := pointOf(row, f)
-			p.Source, p.Name, p.When = dir, run.Name, run.Started
-			s.samples = append(s.samples, sample{row.First().Name, Metric{Name: f.Name, Unit: f.Unit, Better: f.Better}, p})
+			p.Source, p.Name, p.Time = dir, run.Name, run.Started
+			s.samples = append(s.samples, sample{row.First().Name, Metric{Name: f.Name, Unit: f.Unit, Direction: f.Direction}, p})
 		}
 	}
 	return s, nil
@@ -51,12 +51,12 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 // pointOf returns the point for one metric of a trial, computed from the trial's repeats.
 func pointOf(row *analyze.Row, f *record.Figure) Point {
 	first := row.First()
-	counting := slices.DeleteFunc(slices.Clone(row.Done), func(t *record.Trial) bool { return analyze.WhyNotCounted(t) != "" })
+	counting := slices.DeleteFunc(slices.Clone(row.Done), func(t *record.Trial) bool { return analyze.ExclusionReason(t) != "" })
 	conditions := first.Conditions
 	p := Point{Version: first.Version, Label: first.Label, Repeats: len(counting), conditions: &conditions, Verdict: string(analyze.WorstVerdict(row.Done))}
 	if len(counting) == 0 {
 		p.Value, p.Repeats = number(analyze.MedianOf(f, row.Done)), len(row.Done)
-		p.LeftOut = analyze.WhyNotCounted(row.Done[0])
+		p.ExclusionReason = analyze.ExclusionReason(row.Done[0])
 		return p
 	}
 	value := analyze.MedianOf(f, counting)
@@ -65,38 +65,38 @@ func pointOf(row *analyze.Row, f *record.Figure) Point {
 	p.Verdict = judged
 	switch {
 	case value.Failed:
-		p.LeftOut = "failed"
+		p.ExclusionReason = "failed"
 	case !value.Known:
-		p.LeftOut = "not known"
+		p.ExclusionReason = "not known"
 	case p.Value <= 0:
-		p.LeftOut = "0"
+		p.ExclusionReason = "0"
 	}
-	if c, ok := analyze.CertaintyOf(row, f); ok && c.Basis != analyze.RangeOfRepeats && !c.Short && c.Low.Number > 0 {
+	if c, ok := analyze.CertaintyOf(row, f); ok && c.Basis != analyze.RangeOfRepeats && !c.RunTooShort && c.Low.Number > 0 {
 		p.Low, p.High, p.Interval = c.Low.Number, c.High.Number, true
 	}
-	p.doubt = doubt(analyze.RepeatedOf(f, counting).Effects, judged)
+	p.possibleEffect = possibleEffect(analyze.RepeatedOf(f, counting).Effects, judged)
 	return p
 }
 
-// doubt returns the amount by which disturbances may have changed the logarithm of a figure. The
+// possibleEffect returns the amount by which disturbances may have changed the logarithm of a figure. The
 // amount is the median over the repeats. For a figure whose verdict is not valid, the amount is at
 // least verdict.SuspectEffect.
-func doubt(effects []float64, judged string) float64 {
+func possibleEffect(effects []float64, judgedFigure string) float64 {
 	sizes := make([]float64, 0, len(effects))
 	for _, e := range effects {
-		sizes = append(sizes, min(math.Abs(math.Log(max(1+e, 1e-3))), mostDoubt))
+		sizes = append(sizes, min(math.Abs(math.Log(max(1+e, 1e-3))), maxPossibleEffect))
 	}
 	slices.Sort(sizes)
 	size := sizes[len(sizes)/2]
-	if judged != string(verdict.Valid) {
+	if judgedFigure != string(verdict.Valid) {
 		size = max(size, verdict.SuspectEffect)
 	}
 	return size
 }
 
-// mostDoubt is the maximum effect of a disturbance that doubt uses: the logarithm of a factor of
+// maxPossibleEffect is the maximum effect of a disturbance that doubt uses: the logarithm of a factor of
 // about 20.
-const mostDoubt = 3
+const maxPossibleEffect = 3
 
 // number returns a value's number in the form that files use, or 0 if the value is unknown.
 func number(v record.Value) float64 {

@@ -32,9 +32,9 @@ type CapacityFinding struct {
 	// Curve contains the search's trials in ascending order of rate, except those that only warm up
 	// the store or let it settle. It includes void trials, which are not evidence about the store.
 	Curve []CapacityPoint
-	// Tried contains all trials of the search in ascending order of rate, including those that only
+	// AllTrials contains all trials of the search in ascending order of rate, including those that only
 	// warm up the store or let it settle.
-	Tried []CapacityPoint
+	AllTrials []CapacityPoint
 	// Percentiles lists the percentiles for which the objective has bounds. It omits percentiles
 	// that trials do not record.
 	Percentiles []float64
@@ -62,7 +62,7 @@ type CapacityPoint struct {
 // VoidTrials describes the trials that are void for one reason.
 type VoidTrials struct {
 	Trials int
-	Why    string // in the latest of these trials; a sentence without the full stop
+	Reason string // in the latest of these trials; a sentence without the full stop
 	Remedy string // how the user can avoid such trials; empty if unknown
 }
 
@@ -72,11 +72,11 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 	f := &CapacityFindings{Run: run}
 	rows := analyze.Rows(run)
 	switch {
-	case run.CapacityOver != nil:
-		f.Parameter = run.CapacityOver.Parameter
+	case run.CapacityByParameter != nil:
+		f.Parameter = run.CapacityByParameter.Parameter
 		from := 0
-		for i := range run.CapacityOver.Searches {
-			s := &run.CapacityOver.Searches[i]
+		for i := range run.CapacityByParameter.Searches {
+			s := &run.CapacityByParameter.Searches[i]
 			one := capacityOf(run, &s.Capacity, from, rows)
 			if one.Value = s.Value; one.Ladder != nil {
 				one.Ladder.Name = f.Parameter + "=" + s.Value
@@ -100,9 +100,9 @@ func capacityOf(run *record.Run, c *record.Capacity, start int, rows []*analyze.
 	if found.Status == record.CapacitySearching {
 		switch run.State {
 		case record.Interrupted:
-			found.Status, found.Why = string(capacity.Interrupted), "it was interrupted"
+			found.Status, found.Reason = string(capacity.Interrupted), "it was interrupted"
 		case record.Failed:
-			found.Status, found.Why = string(record.Failed), run.Failure
+			found.Status, found.Reason = string(record.Failed), run.Failure
 		}
 	}
 	for i := range run.Clusters {
@@ -138,7 +138,7 @@ func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool
 				f.Absent = append(f.Absent, m)
 			}
 		}
-		f.Tried = append(f.Tried, CapacityPoint{t, tried})
+		f.AllTrials = append(f.AllTrials, CapacityPoint{t, tried})
 		if tried.Purpose == record.PurposeWarmUp {
 			f.Seconds = t.Started.Sub(f.First.Started).Seconds() + t.Seconds
 			continue
@@ -149,8 +149,8 @@ func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool
 			continue
 		}
 		f.Curve = append(f.Curve, point)
-		if tried.Void != "" {
-			f.addVoid(t, tried.Void)
+		if tried.VoidReason != "" {
+			f.addVoid(t, tried.VoidReason)
 			continue
 		}
 		counted[t.Number] = true
@@ -158,7 +158,7 @@ func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool
 	slices.SortStableFunc(f.Void, func(a, b VoidTrials) int { return cmp.Compare(b.Trials, a.Trials) })
 	byRate := func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) }
 	slices.SortStableFunc(f.Curve, byRate)
-	slices.SortStableFunc(f.Tried, byRate)
+	slices.SortStableFunc(f.AllTrials, byRate)
 	return counted
 }
 
@@ -186,9 +186,9 @@ func (f *CapacityFinding) span(t *record.Trial, searchStart float64) {
 	for _, e := range h.Counted {
 		switch e.Kind {
 		case stores.SnapshotDone:
-			f.Snapshots += e.Times
+			f.Snapshots += e.Occurrences
 		case stores.Compaction:
-			f.Compactions += e.Times
+			f.Compactions += e.Occurrences
 		}
 	}
 }
@@ -215,10 +215,10 @@ func (p *CapacityPoint) Counts() bool {
 }
 
 // addVoid adds a void trial to the entry for its reason.
-func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
-	one := VoidTrials{1, why, remedyOf(t)}
+func (f *CapacityFinding) addVoid(t *record.Trial, reason string) {
+	one := VoidTrials{1, reason, remedyOf(t)}
 	for i := range f.Void {
-		if v := &f.Void[i]; v.Remedy == one.Remedy && (one.Remedy != "" || v.Why == why) {
+		if v := &f.Void[i]; v.Remedy == one.Remedy && (one.Remedy != "" || v.Reason == reason) {
 			one.Trials += v.Trials
 			*v = one
 			return
@@ -232,11 +232,11 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 // members needed. The capacity may be higher if nothing else uses the CPUs.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
-		if p.Void != "" || p.Holds {
+		if p.VoidReason != "" || p.Holds {
 			continue
 		}
 		missed++
-		if slices.ContainsFunc(p.Trial.Verdict.Reasons, func(r verdict.Reason) bool { return ofOthers[r.Rule] }) {
+		if slices.ContainsFunc(p.Trial.Verdict.Reasons, func(r verdict.Reason) bool { return otherProgramRules[r.Rule] }) {
 			disturbed++
 		}
 	}
@@ -245,7 +245,7 @@ func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 
 // HasEvidence reports whether at least one trial of the curve is evidence about the store.
 func (f *CapacityFinding) HasEvidence() bool {
-	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
+	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.VoidReason == "" })
 }
 
 // HoldsNowhere reports whether the objective did not hold at any rate.
@@ -259,7 +259,7 @@ func (f *CapacityFinding) Known() bool {
 	switch {
 	case f.HoldsNowhere():
 		return true
-	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
+	case f.Status == string(capacity.Undecided) || !f.HasEvidence():
 		return false
 	case f.Parameter == "" || f.LowerPerSecond > 0:
 		return f.LowerPerSecond > 0
@@ -282,6 +282,6 @@ func (f *CapacityFinding) Width() (float64, bool) {
 	return i.Width(), true
 }
 
-// FewestBeyond is the minimum number of operations above a percentile for which the percentile is
+// MinBeyondPercentile is the minimum number of operations above a percentile for which the percentile is
 // known.
-const FewestBeyond = measure.MinBeyond
+const MinBeyondPercentile = measure.MinBeyond

@@ -14,10 +14,10 @@ import (
 
 // disturbance describes how a trial of a search was disturbed, according to its verdict.
 type disturbance struct {
-	trial     *record.Trial
-	generator bool            // the load generator was late
-	others    bool            // other programs used the members' CPUs
-	why       *verdict.Reason // the worst reason about a disturbance; nil if there is none
+	trial         *record.Trial
+	generator     bool            // the load generator was late
+	otherPrograms bool            // other programs used the members' CPUs
+	worstReason   *verdict.Reason // the worst reason about a disturbance; nil if there is none
 }
 
 // disturbanceOf returns the disturbance according to a trial's verdict. It ignores a reason in the
@@ -29,11 +29,11 @@ func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 		if !isDisturbance(r.Rule) || !concerns(r, t, parts) {
 			continue
 		}
-		if d.why == nil || ofGenerator[r.Rule] && !d.generator {
-			d.why = r
+		if d.worstReason == nil || generatorRules[r.Rule] && !d.generator {
+			d.worstReason = r
 		}
-		d.generator = d.generator || ofGenerator[r.Rule]
-		d.others = d.others || ofOthers[r.Rule]
+		d.generator = d.generator || generatorRules[r.Rule]
+		d.otherPrograms = d.otherPrograms || otherProgramRules[r.Rule]
 	}
 	return d
 }
@@ -45,7 +45,7 @@ func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part analyze.Threshold) bool {
 		p, ofTimes := percentile100(&part)
-		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.About(part.Metric) {
+		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.Affects(part.Metric) {
 			return true
 		}
 		if is := t.ResponseTime.Percentile(p); !is.Failed {
@@ -53,18 +53,18 @@ func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) boo
 		}
 		for _, lower := range slices.Backward(measure.Percentiles) {
 			if lower < p && t.ResponseTime.Percentile(lower).Known {
-				return ofGenerator[r.Rule] && r.About(fmt.Sprintf("p%g", lower))
+				return generatorRules[r.Rule] && r.Affects(fmt.Sprintf("p%g", lower))
 			}
 		}
 		return false
 	})
 }
 
-// sureShares returns, for each part of an objective, what share of the slow operations would also
+// undisturbedShares returns, for each part of an objective, what share of the slow operations would also
 // have been slow without the disturbance.
-func (d *disturbance) sureShares(o *Objective) []float64 {
+func (d *disturbance) undisturbedShares(o *Objective) []float64 {
 	sure := make([]float64, len(o.Parts))
-	if d.why == nil {
+	if d.worstReason == nil {
 		return sure
 	}
 	is, wouldBe := d.times()
@@ -73,8 +73,8 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 		if _, ok := percentile100(t); !ok || d.othersUnknown() {
 			continue
 		}
-		if over := shareFrom(is, float64(boundOf(t))); over > 0 {
-			sure[i] = min(shareFrom(wouldBe, float64(boundOf(t)))/over, 1)
+		if over := shareAtLeast(is, float64(badAbove(t))); over > 0 {
+			sure[i] = min(shareAtLeast(wouldBe, float64(badAbove(t)))/over, 1)
 		}
 	}
 	return sure
@@ -85,7 +85,7 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 // effect on a quantile is unknown, its lower bound equals that of the next lower quantile. For
 // example, the effect is unknown if other programs used most of the members' CPUs, because the
 // scheduler may then have delayed an operation by any time.
-func (d *disturbance) times() (is, wouldBe []quantile) {
+func (d *disturbance) times() (measured, undisturbed []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime
 	figures := slices.Concat([]measure.Figure{of.Min}, of.Percentiles[:], []measure.Figure{of.Max})
@@ -98,25 +98,25 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 		if t.Overhead != nil {
 			moved = max(moved, t.Overhead.Effect.Times[i])
 		}
-		if !d.others || moved <= mostByOthers {
+		if !d.otherPrograms || moved <= maxOtherProgramsEffect {
 			// this is also a lower bound for all higher quantiles
 			least = max(least, figures[i].NS/(1+moved))
 		}
-		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
+		measured, undisturbed = append(measured, quantile{p, figures[i].NS}), append(undisturbed, quantile{p, least})
 	}
-	return is, wouldBe
+	return measured, undisturbed
 }
 
-// mostByOthers is the effect above which the influence of other programs on the members' CPUs is
+// maxOtherProgramsEffect is the effect above which the influence of other programs on the members' CPUs is
 // regarded as unknown.
-const mostByOthers = 0.5
+const maxOtherProgramsEffect = 0.5
 
 // quantile is a time in nanoseconds, and the percentage of the operations that were faster.
 type quantile struct{ percent, ns float64 }
 
-// shareFrom returns the share of operations that took at least ns. It interpolates linearly between
+// shareAtLeast returns the share of operations that took at least ns. It interpolates linearly between
 // the quantiles, which must be in ascending order.
-func shareFrom(all []quantile, ns float64) float64 {
+func shareAtLeast(all []quantile, ns float64) float64 {
 	for i, q := range all {
 		switch {
 		case q.ns < ns:
@@ -145,20 +145,22 @@ func (d *disturbance) failed(s *analyze.Second) float64 {
 // that delayed the generator also used the members' CPUs.
 func (d *disturbance) othersUnknown() bool {
 	t := d.trial
-	return d.generator && t.Shared != nil && *t.Shared && t.ForeignShare == nil
+	return d.generator && t.SharesMachine != nil && *t.SharesMachine && t.ForeignShare == nil
 }
 
-// ofOthers contains the verdict rules about CPU time that members did not get.
-var ofOthers = map[int]bool{10: true, 23: true}
+// otherProgramRules contains the verdict rules about CPU time that members did not get.
+var otherProgramRules = map[int]bool{10: true, 23: true}
 
-// ofGenerator contains the verdict rules about delays in the load generator.
-var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
+// generatorRules contains the verdict rules about delays in the load generator.
+var generatorRules = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
 
-// ofWorker contains the verdict rules about a single worker that was slow or disturbed.
-var ofWorker = map[int]bool{28: true, 30: true}
+// workerRules contains the verdict rules about a single worker that was slow or disturbed.
+var workerRules = map[int]bool{28: true, 30: true}
 
 // isDisturbance reports whether a verdict rule is about a disturbance.
-func isDisturbance(rule int) bool { return ofGenerator[rule] || ofOthers[rule] || ofWorker[rule] }
+func isDisturbance(rule int) bool {
+	return generatorRules[rule] || otherProgramRules[rule] || workerRules[rule]
+}
 
 // OutOfSpace returns a sentence, without the full stop, about the errors that show that the store
 // ran out of space. It returns an empty string if the trial has no such errors.
@@ -169,8 +171,8 @@ func OutOfSpace(t *record.Trial) string {
 		return ""
 	}
 	words := fmt.Sprintf("%s of %s failed with %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
-	if why := t.ErrorTexts[kind]; why != "" {
-		words += ": " + text.Line(why, text.MaxOutput)
+	if reason := t.ErrorTexts[kind]; reason != "" {
+		words += ": " + text.Line(reason, text.MaxOutput)
 	}
 	return words
 }
@@ -182,11 +184,11 @@ func remedyOf(t *record.Trial) string {
 		return "free space in the store, or raise its quota"
 	}
 	d := disturbanceOf(t, nil)
-	if d.why == nil {
+	if d.worstReason == nil {
 		return ""
 	}
-	_, remedy := verdict.DescribeRule(d.why.Rule)
-	if ofOthers[d.why.Rule] {
+	_, remedy := verdict.DescribeRule(d.worstReason.Rule)
+	if otherProgramRules[d.worstReason.Rule] {
 		remedy += ", or search for longer (--until)"
 	}
 	return remedy

@@ -25,19 +25,19 @@ type Ladder struct {
 
 	// Knee is the index in Steps of the step with the highest power (throughput divided by mean
 	// time), or -1 if there is no knee. Near holds the indices of the adjacent steps whose power
-	// differs from it by less than the practical margin. If there is no knee, NoKnee is a sentence
+	// differs from it by less than the practical margin. If there is no knee, NoKneeReason is a sentence
 	// that explains why.
-	Knee   int
-	Near   []int
-	NoKnee string
+	Knee         int
+	NearKnee     []int
+	NoKneeReason string
 	// Scaling is the Universal Scalability Law, fitted to the valid steps. It is nil if it cannot
-	// be fitted; then NoScaling gives the reason. Doubts lists reasons not to trust the law, or not
+	// be fitted; then NoScalingReason gives the reason. Doubts lists reasons not to trust the law, or not
 	// to trust it over its whole range.
-	Scaling   *stats.Scaling
-	NoScaling string
-	Doubts    []string
-	// Most is the highest concurrency among the valid steps. Above it, the law extrapolates.
-	Most float64
+	Scaling         *stats.Scaling
+	NoScalingReason string
+	Doubts          []string
+	// MaxConcurrency is the highest concurrency among the valid steps. Above it, the law extrapolates.
+	MaxConcurrency float64
 }
 
 // LadderStep is one step of a ladder, with the figures in its row of the table.
@@ -52,16 +52,16 @@ type LadderStep struct {
 	P50, P99    record.Value
 	// Power is the throughput divided by the mean time, or 0 if either is unknown.
 	Power float64
-	// LeftOut is the reason why the knee and the law ignore this step. It is empty if they use the
+	// ExclusionReason is the reason why the knee and the law ignore this step. It is empty if they use the
 	// step.
-	LeftOut string
+	ExclusionReason string
 }
 
-// leastLadder is the minimum number of steps in a ladder. leastKnee is the minimum number of valid
+// minLadderSteps is the minimum number of steps in a ladder. minKneeSteps is the minimum number of valid
 // steps for a knee: the knee itself and one step on each side.
 const (
-	leastLadder = 3
-	leastKnee   = 3
+	minLadderSteps = 3
+	minKneeSteps   = 3
 )
 
 // Ladders returns the ladders in a run, in the order of the run's rows.
@@ -94,7 +94,7 @@ func stepKey(t *record.Trial) string {
 		switch p.Key {
 		case "clients", "rate", "connections":
 		default:
-			if p.Differs != "" {
+			if p.DifferenceName != "" {
 				parts = append(parts, p.Text(&t.Load))
 			}
 		}
@@ -150,7 +150,7 @@ func newLadder(rows []*analyze.Row) (Ladder, bool) {
 			different--
 		}
 	}
-	if different < leastLadder {
+	if different < minLadderSteps {
 		return l, false
 	}
 	l.Name = cmp.Or(common(names), analyze.Headline(rows[0].First())+" on "+analyze.Store(rows[0].First()))
@@ -174,28 +174,28 @@ func newStep(r *analyze.Row) LadderStep {
 	if s.Throughput.Known && s.Mean.Known && !s.Mean.Failed && s.Mean.Number > 0 {
 		s.Power = s.Throughput.Number / s.Mean.Number
 	}
-	s.LeftOut = leftOut(r)
+	s.ExclusionReason = exclusionReason(r)
 	return s
 }
 
-// leftOut returns the reason why a row is not a valid step, or "" if it is valid.
-func leftOut(r *analyze.Row) string {
+// exclusionReason returns the reason why a row is not a valid step, or "" if it is valid.
+func exclusionReason(r *analyze.Row) string {
 	for _, t := range r.Done {
 		switch {
 		case t.State == record.Interrupted:
 			return "it was interrupted"
 		case t.Verdict.State == verdict.Invalid:
 			return "its verdict is invalid"
-		case unreached(t):
+		case missedRate(t):
 			return "the trial did not reach its rate, so the number of operations in flight depends on its duration"
 		}
 	}
 	return ""
 }
 
-// unreached reports whether an open loop missed its rate by more than the practical margin and by
+// missedRate reports whether an open loop missed its rate by more than the practical margin and by
 // more than three standard deviations of the count in a Poisson process.
-func unreached(t *record.Trial) bool {
+func missedRate(t *record.Trial) bool {
 	if !t.Open() || t.Rate == nil || *t.Rate <= 0 || t.Seconds <= 0 {
 		return false
 	}
@@ -224,10 +224,10 @@ func common(names []string) string {
 	return strings.ToValidUTF8(strings.Trim(prefix+" "+suffix, " "), "")
 }
 
-// counted returns the indices of the valid steps.
-func (l *Ladder) counted() (places []int) {
+// validSteps returns the indices of the valid steps.
+func (l *Ladder) validSteps() (places []int) {
 	for i := range l.Steps {
-		if l.Steps[i].LeftOut == "" {
+		if l.Steps[i].ExclusionReason == "" {
 			places = append(places, i)
 		}
 	}
@@ -242,13 +242,13 @@ func (l *Ladder) counted() (places []int) {
 // units of the axes and on the range of the steps.
 func (l *Ladder) findKnee() {
 	var places []int
-	for _, i := range l.counted() {
+	for _, i := range l.validSteps() {
 		if l.Steps[i].Power > 0 {
 			places = append(places, i)
 		}
 	}
-	if len(places) < leastKnee {
-		l.NoKnee = fmt.Sprintf("No knee: only %s can be used, and a knee needs a usable step on each side.", text.Plural(uint64(len(places)), "step"))
+	if len(places) < minKneeSteps {
+		l.NoKneeReason = fmt.Sprintf("No knee: only %s can be used, and a knee needs a usable step on each side.", text.Plural(uint64(len(places)), "step"))
 		return
 	}
 	best := 0
@@ -267,27 +267,27 @@ func (l *Ladder) findKnee() {
 	}
 	switch {
 	case last == len(places)-1:
-		l.NoKnee = fmt.Sprintf("No knee: at the last step, %s, the ratio of throughput to mean time is within %.0f %% of its highest value. The knee is at or above this step; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
+		l.NoKneeReason = fmt.Sprintf("No knee: at the last step, %s, the ratio of throughput to mean time is within %.0f %% of its highest value. The knee is at or above this step; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
 		return
 	case first == 0:
-		l.NoKnee = fmt.Sprintf("No knee: above the first step, %s, the mean time grows faster than the throughput. The knee is at or below this step; try lower loads.", l.Steps[places[0]].Load)
+		l.NoKneeReason = fmt.Sprintf("No knee: above the first step, %s, the mean time grows faster than the throughput. The knee is at or below this step; try lower loads.", l.Steps[places[0]].Load)
 		return
 	}
 	l.Knee = places[best]
 	for k := first; k <= last; k++ {
 		if k != best {
-			l.Near = append(l.Near, places[k])
+			l.NearKnee = append(l.NearKnee, places[k])
 		}
 	}
 }
 
 // Limits for a credible fit of the law.
 const (
-	// mostDeviation is the largest deviation of the steps from the curve for which the parameters
+	// maxDeviation is the largest deviation of the steps from the curve for which the parameters
 	// of the curve still describe the store.
-	mostDeviation = 0.10
-	// leastReach is the minimum ratio of the largest to the smallest concurrency.
-	leastReach = 8
+	maxDeviation = 0.10
+	// minConcurrencyRatio is the minimum ratio of the largest to the smallest concurrency.
+	minConcurrencyRatio = 8
 )
 
 // fit fits the law to the valid steps.
@@ -295,31 +295,31 @@ func (l *Ladder) fit() {
 	var steps []stats.Step
 	least := math.Inf(1)
 	different := map[float64]bool{}
-	for _, i := range l.counted() {
+	for _, i := range l.validSteps() {
 		s := &l.Steps[i]
 		if s.Concurrency > 0 && s.Throughput.Number > 0 {
 			steps = append(steps, stats.Step{Concurrency: s.Concurrency, Throughput: s.Throughput.Number})
-			least, l.Most = math.Min(least, s.Concurrency), math.Max(l.Most, s.Concurrency)
+			least, l.MaxConcurrency = math.Min(least, s.Concurrency), math.Max(l.MaxConcurrency, s.Concurrency)
 			different[s.Concurrency] = true
 		}
 	}
-	if len(different) < stats.LeastSteps {
-		l.NoScaling = fmt.Sprintf("No scalability law: the fit needs %d usable steps with different loads, but the ladder has only %d.", stats.LeastSteps, len(different))
+	if len(different) < stats.MinSteps {
+		l.NoScalingReason = fmt.Sprintf("No scalability law: the fit needs %d usable steps with different loads, but the ladder has only %d.", stats.MinSteps, len(different))
 		return
 	}
 	s, ok := stats.FitScaling(steps, stats.Level)
 	if !ok {
-		l.NoScaling = "No scalability law: the law cannot be fitted to these steps."
+		l.NoScalingReason = "No scalability law: the law cannot be fitted to these steps."
 		return
 	}
-	if s.Deviation > mostDeviation {
-		l.NoScaling = fmt.Sprintf("No scalability law: the steps deviate by %s from the best curve (standard deviation, limit %s).", text.Percent(s.Deviation, 0), text.Percent(mostDeviation, 0))
+	if s.Deviation > maxDeviation {
+		l.NoScalingReason = fmt.Sprintf("No scalability law: the steps deviate by %s from the best curve (standard deviation, limit %s).", text.Percent(s.Deviation, 0), text.Percent(maxDeviation, 0))
 		return
 	}
 	l.Scaling = &s
 	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
-	if l.Most < leastReach*least {
-		doubt("the largest concurrency is only %.1f times the smallest, too little for a curve", l.Most/least)
+	if l.MaxConcurrency < minConcurrencyRatio*least {
+		doubt("the largest concurrency is only %.1f times the smallest, too little for a curve", l.MaxConcurrency/least)
 	}
 	if s.Sigma.Low == 0 {
 		doubt("contention may be zero")
@@ -328,7 +328,7 @@ func (l *Ladder) fit() {
 		doubt("in an open loop, the number of operations in flight is measured and not set, and measurement errors flatten the curve")
 	}
 	suspect := 0
-	for _, i := range l.counted() {
+	for _, i := range l.validSteps() {
 		if analyze.WorstVerdict(l.Steps[i].Row.Done) == verdict.Suspect {
 			suspect++
 		}
@@ -347,14 +347,14 @@ func (l *Ladder) Curve() (all []stats.Step) {
 	if l.Scaling == nil {
 		return nil
 	}
-	least := l.Most
-	for _, i := range l.counted() {
+	least := l.MaxConcurrency
+	for _, i := range l.validSteps() {
 		if c := l.Steps[i].Concurrency; c > 0 {
 			least = math.Min(least, c)
 		}
 	}
 	for i := range curvePoints {
-		n := least * math.Pow(l.Most/least, float64(i)/(curvePoints-1))
+		n := least * math.Pow(l.MaxConcurrency/least, float64(i)/(curvePoints-1))
 		all = append(all, stats.Step{Concurrency: n, Throughput: l.Scaling.Throughput(n)})
 	}
 	return all

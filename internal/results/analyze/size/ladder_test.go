@@ -76,14 +76,14 @@ func TestLadderOfClients(t *testing.T) {
 			best = i
 		}
 	}
-	if l.Knee != best || l.NoKnee != "" {
-		t.Errorf("the knee is at %d (%s) and not at %d", l.Knee, l.NoKnee, best)
+	if l.Knee != best || l.NoKneeReason != "" {
+		t.Errorf("the knee is at %d (%s) and not at %d", l.Knee, l.NoKneeReason, best)
 	}
 	if s := l.Scaling; s == nil || math.Abs(s.Sigma.Value-0.02) > 1e-4 || math.Abs(s.Kappa.Value-1e-4) > 1e-6 || len(l.Doubts) != 0 {
-		t.Errorf("the law is %+v (%s), with the doubts %q", s, l.NoScaling, l.Doubts)
+		t.Errorf("the law is %+v (%s), with the doubts %q", s, l.NoScalingReason, l.Doubts)
 	}
-	if l.Most != 256 {
-		t.Errorf("the most is %v", l.Most)
+	if l.MaxConcurrency != 256 {
+		t.Errorf("the most is %v", l.MaxConcurrency)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestKneeDoesNotDependOnRange(t *testing.T) {
 		for _, clients := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {8, 16, 32, 64, 128, 256, 512}} {
 			l := laddersOf(closedSteps("put", lambda, 0.03, 1e-5, clients...)...)[0]
 			if l.Knee < 0 || l.Steps[l.Knee].Load != "32 clients" {
-				t.Errorf("λ %v, %v: the knee is at %d (%s)", lambda, clients, l.Knee, l.NoKnee)
+				t.Errorf("λ %v, %v: the knee is at %d (%s)", lambda, clients, l.Knee, l.NoKneeReason)
 			}
 		}
 	}
@@ -118,11 +118,11 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 			t.Fatalf("%s: %d ladders", c.name, len(all))
 		}
 		l := &all[0]
-		if !strings.Contains(l.NoKnee, c.noKnee) || (l.Knee < 0) != (l.NoKnee != "") {
-			t.Errorf("%s: the knee is %d, %q", c.name, l.Knee, l.NoKnee)
+		if !strings.Contains(l.NoKneeReason, c.noKnee) || (l.Knee < 0) != (l.NoKneeReason != "") {
+			t.Errorf("%s: the knee is %d, %q", c.name, l.Knee, l.NoKneeReason)
 		}
-		if !strings.Contains(l.NoScaling, c.noScale) || (l.Scaling == nil) != (l.NoScaling != "") {
-			t.Errorf("%s: the law is %v, %q", c.name, l.Scaling, l.NoScaling)
+		if !strings.Contains(l.NoScalingReason, c.noScale) || (l.Scaling == nil) != (l.NoScalingReason != "") {
+			t.Errorf("%s: the law is %v, %q", c.name, l.Scaling, l.NoScalingReason)
 		}
 		if !strings.Contains(strings.Join(l.Doubts, "; "), c.doubt) {
 			t.Errorf("%s: the doubts are %q", c.name, l.Doubts)
@@ -134,16 +134,16 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 // the law.
 func TestLadderLeavesOut(t *testing.T) {
 	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
-	if !l.Open || l.Steps[5].LeftOut == "" || l.Steps[4].LeftOut != "" || l.Steps[1].LeftOut != "" || l.Most != 16 {
+	if !l.Open || l.Steps[5].ExclusionReason == "" || l.Steps[4].ExclusionReason != "" || l.Steps[1].ExclusionReason != "" || l.MaxConcurrency != 16 {
 		t.Errorf("of rates: %+v", l)
 	}
 	if l.Knee != 3 {
-		t.Errorf("the knee is at %d: %s", l.Knee, l.NoKnee)
+		t.Errorf("the knee is at %d: %s", l.Knee, l.NoKneeReason)
 	}
 	trials := closedSteps("a", 100, 0.05, 1e-4, 1, 4, 16, 64, 256, 512)
 	trials[3].Verdict.State, trials[4].State = verdict.Invalid, record.Interrupted
 	l = laddersOf(trials...)[0]
-	if l.Scaling != nil || !strings.Contains(l.NoScaling, "has only 4") || l.Knee == 3 || l.Knee == 4 {
+	if l.Scaling != nil || !strings.Contains(l.NoScalingReason, "has only 4") || l.Knee == 3 || l.Knee == 4 {
 		t.Errorf("of invalid ones: %+v", l)
 	}
 }

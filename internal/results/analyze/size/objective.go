@@ -29,7 +29,7 @@ func ParseObjective(text string) (Objective, error) {
 		}
 		t, err := analyze.ParseThreshold(part)
 		if t.Metric != "" && !boundable(&t) {
-			return o, fmt.Errorf("%q: an objective cannot bound the metric %q; %s", part, t.Metric, objectiveTakes)
+			return o, fmt.Errorf("%q: an objective cannot bound the metric %q; %s", part, t.Metric, objectiveMetricsText)
 		}
 		if err == nil {
 			_, err = goalOf(&t)
@@ -40,13 +40,13 @@ func ParseObjective(text string) (Objective, error) {
 		o.Parts = append(o.Parts, t)
 	}
 	if len(o.Parts) == 0 {
-		return o, errors.New("the objective is empty; " + objectiveTakes)
+		return o, errors.New("the objective is empty; " + objectiveMetricsText)
 	}
 	return o, nil
 }
 
-// objectiveTakes describes the metrics for which an objective may have a bound.
-const objectiveTakes = "write percentiles of response times and the share of errors, as in 'p99<20ms, errors<0.1%'"
+// objectiveMetricsText describes the metrics for which an objective may have a bound.
+const objectiveMetricsText = "write percentiles of response times and the share of errors, as in 'p99<20ms, errors<0.1%'"
 
 // boundable reports whether an objective may have a bound for the threshold's metric.
 func boundable(t *analyze.Threshold) bool {
@@ -106,17 +106,17 @@ func (o *Objective) Goals() []capacity.Goal {
 	return goals
 }
 
-// badOf returns how many operations in a one-second interval were bad for the threshold: they
+// countBad returns how many operations in a one-second interval were bad for the threshold: they
 // failed, were never sent, or took longer than the bound.
-func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
+func countBad(t *analyze.Threshold, s *analyze.Second) float64 {
 	if _, ok := percentile100(t); !ok {
 		return float64(s.Errors)
 	}
-	return float64(s.Times.CountFrom(boundOf(t))) + float64(s.Errors)
+	return float64(s.Times.CountAtLeast(badAbove(t))) + float64(s.Errors)
 }
 
-// boundOf returns the shortest time, in nanoseconds, that makes an operation bad.
-func boundOf(t *analyze.Threshold) int64 {
+// badAbove returns the shortest time, in nanoseconds, that makes an operation bad.
+func badAbove(t *analyze.Threshold) int64 {
 	if t.Op == "<=" {
 		return int64(t.Limit) + 1
 	}

@@ -76,7 +76,7 @@ func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
 			known := slices.Contains(one.known, p)
 			trial.ResponseTime.Percentiles[i] = measure.Figure{NS: 1e6, Known: known, Failed: !known}
 		}
-		if got := disturbanceOf(trial, o.Parts).why != nil; got != one.disturbed {
+		if got := disturbanceOf(trial, o.Parts).worstReason != nil; got != one.disturbed {
 			t.Errorf("%s: disturbed %v, want %v", name, got, one.disturbed)
 		}
 	}

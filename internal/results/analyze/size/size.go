@@ -34,17 +34,17 @@ type Sized struct {
 	Run   *record.Run // the run that contains the curve
 	// Uses holds the load's use of each resource. The first entry is the objective.
 	Uses []Use
-	// First is the index in Uses of the resource that is used up first if the load grows without
-	// changing its mix. Nearest is the index of the resource that is most used at the capacity.
+	// FirstExhausted is the index in Uses of the resource that is used up first if the load grows without
+	// changing its mix. NearestToLimit is the index of the resource that is most used at the capacity.
 	// Each is -1 if unknown.
-	First, Nearest int
-	Advice         []store.Advice
-	Notes          []string // sentences
+	FirstExhausted, NearestToLimit int
+	Advice                         []store.Advice
+	Notes                          []string // sentences
 }
 
 // Use is the load's use of one resource.
 type Use struct {
-	What      string
+	Resource  string
 	Unit      measure.Unit
 	PerSecond bool // set if the values are amounts per second
 	// Used is the use at the load's rate, or NaN if the trials are not sufficient to estimate it.
@@ -52,11 +52,11 @@ type Use struct {
 	// AtCapacity is the use at the lower end of the capacity's interval.
 	AtCapacity float64
 	Limit      float64 // 0 if unknown
-	// FullAt is the rate at which the resource is used up, or 0 if the trials are not sufficient to
+	// ExhaustedAt is the rate at which the resource is used up, or 0 if the trials are not sufficient to
 	// estimate it.
-	FullAt float64
-	Text   string // how the use was determined; a sentence without the full stop
-	Source string
+	ExhaustedAt float64
+	Method      string // how the use was determined; a sentence without the full stop
+	Source      string
 }
 
 // Share returns the used share of the limit. It returns false if the limit or the use is unknown.
@@ -148,7 +148,7 @@ func mixText(l *scenario.Load) string {
 
 // sizeBy estimates the resource use from one curve.
 func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) store.Sizer) (*Sized, error) {
-	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
+	s := &Sized{Load: load, Curve: f, Run: run, FirstExhausted: -1, NearestToLimit: -1}
 	first := f.First
 	if first.ValueSize > load.ValueSize {
 		s.note("the recorded values have a size of %s, but the load's values only %s: the estimate is pessimistic", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
@@ -156,10 +156,10 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 	if first.KeySpace != load.KeySpace {
 		s.note("the recorded key space has %d keys, but the load's key space has %d: memory use and database size are rough estimates", first.KeySpace, load.KeySpace)
 	}
-	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
-		Text: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
+	objective := Use{Resource: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, ExhaustedAt: f.LowerPerSecond,
+		Method: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
-		objective.FullAt = 0 // the objective may also be met at higher rates
+		objective.ExhaustedAt = 0 // the objective may also be met at higher rates
 		s.note("no tested rate missed the objective: the cluster may carry more than %.0f operations per second; search at higher rates", f.LowerPerSecond)
 		if load.Rate > f.LowerPerSecond {
 			objective.Limit, objective.AtCapacity = 0, math.NaN()
@@ -177,14 +177,14 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 		s.noteBeyond("the load's rate", load.Rate, points[0].rate, points[n-1].rate)
 		s.noteBeyond("the lower end of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
 	}
-	if first.Shared != nil && *first.Shared {
+	if first.SharesMachine != nil && *first.SharesMachine {
 		s.note("the load generator shared the members' CPUs: on separate machines, the members have more CPU time")
 	}
 	s.addMeasured(points)
-	if err := s.addOwn(ask(first.Store)); err != nil {
+	if err := s.addStoreAdvice(ask(first.Store)); err != nil {
 		return nil, err
 	}
-	s.findFirst()
+	s.findExhausted()
 	return s, nil
 }
 
@@ -196,8 +196,8 @@ func (s *Sized) note(format string, args ...any) {
 func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	where, end := "above the highest", highest
 	switch {
-	case rate > sameUse*highest:
-	case sameUse*rate < lowest:
+	case rate > sameRateRatio*highest:
+	case sameRateRatio*rate < lowest:
 		where, end = "below the lowest", lowest
 	default:
 		return
@@ -207,8 +207,8 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 
 // addMeasured adds the resource use that was measured in the curve's trials.
 func (s *Sized) addMeasured(points []usedPoint) {
-	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
-		line := lineOf(points, of)
+	add := func(what string, unit measure.Unit, limit float64, value func(*usedPoint) float64, text string) {
+		line := lineOf(points, value)
 		if line == nil {
 			if len(points) > 0 {
 				s.note("the %s use of the members is unknown: too few samples in the trials that met the objective; use longer trials", what)
@@ -222,9 +222,9 @@ func (s *Sized) addMeasured(points []usedPoint) {
 			}
 			return use
 		}
-		u := Use{What: what, Unit: unit, Used: known(s.Load.Rate), AtCapacity: known(s.Curve.LowerPerSecond), Limit: limit, Text: text, PerSecond: what == UseNetwork}
+		u := Use{Resource: what, Unit: unit, Used: known(s.Load.Rate), AtCapacity: known(s.Curve.LowerPerSecond), Limit: limit, Method: text, PerSecond: what == UseNetwork}
 		if what == UseCPU || what == UseNetwork {
-			u.FullAt = line.reaches(limit)
+			u.ExhaustedAt = line.reaches(limit)
 		}
 		s.Uses = append(s.Uses, u)
 	}
@@ -242,8 +242,8 @@ func (s *Sized) addMeasured(points []usedPoint) {
 		"resident memory of the members on the fullest machine, with the key space of the search")
 }
 
-// addOwn adds the figures and recommendations from the store's documentation.
-func (s *Sized) addOwn(sizer store.Sizer) error {
+// addStoreAdvice adds the figures and recommendations from the store's documentation.
+func (s *Sized) addStoreAdvice(sizer store.Sizer) error {
 	if sizer == nil {
 		s.note("this store's documentation has no recommendations")
 		return nil
@@ -253,7 +253,7 @@ func (s *Sized) addOwn(sizer store.Sizer) error {
 	if err != nil {
 		return err
 	}
-	at := func(rate float64) []store.Filling {
+	at := func(rate float64) []store.ResourceUsage {
 		other := l
 		other.Requests, other.Writes = rate, l.Writes*rate/math.Max(l.Requests, 1e-9)
 		more, _, err := sizer.Size(other)
@@ -264,9 +264,9 @@ func (s *Sized) addOwn(sizer store.Sizer) error {
 	}
 	none, capacity := at(0), at(s.Curve.LowerPerSecond)
 	for i, f := range fills {
-		u := Use{What: f.What, Unit: measure.Bytes, Used: f.Used, AtCapacity: capacity[i].Used, Limit: f.Limit, Text: f.Text, Source: f.Source}
+		u := Use{Resource: f.Resource, Unit: measure.Bytes, Used: f.Used, AtCapacity: capacity[i].Used, Limit: f.Limit, Method: f.Explanation, Source: f.Source}
 		if each := (f.Used - none[i].Used) / s.Load.Rate; each > 0 {
-			u.FullAt = math.Max((f.Limit-none[i].Used)/each, 0)
+			u.ExhaustedAt = math.Max((f.Limit-none[i].Used)/each, 0)
 		}
 		s.Uses = append(s.Uses, u)
 	}
@@ -275,9 +275,9 @@ func (s *Sized) addOwn(sizer store.Sizer) error {
 }
 
 // sizedLoad describes the load and its cluster in the form that a store's sizer expects.
-func (s *Sized) sizedLoad() store.SizedLoad {
+func (s *Sized) sizedLoad() store.SizingInput {
 	first := s.Curve.First
-	l := store.SizedLoad{
+	l := store.SizingInput{
 		Members: first.Members, Requests: s.Load.Rate, Clients: max(s.Load.Connections, 1), Keys: s.Load.KeySpace,
 		KeySize: len(s.Load.Prefix) + s.Load.KeySize, ValueSize: s.Load.ValueSize, History: s.Load.History,
 	}
@@ -299,7 +299,7 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		}
 		for _, m := range c.Members {
 			if machine := machineNamed(run, m.Machine); machine != nil {
-				l.Processors = lesser(l.Processors, processorsHad(machine))
+				l.Processors = lesser(l.Processors, processorCount(machine))
 				l.Memory = lesser(l.Memory, float64(machine.MemoryBytes))
 			}
 		}
@@ -328,23 +328,23 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 	return l
 }
 
-// findFirst determines the resource that is used up first, and the resource that is nearest to its
+// findExhausted determines the resource that is used up first, and the resource that is nearest to its
 // limit at the capacity.
-func (s *Sized) findFirst() {
+func (s *Sized) findExhausted() {
 	most := 0.0
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		if u.FullAt > 0 && (s.First < 0 || u.FullAt < s.Uses[s.First].FullAt) {
-			s.First = i
+		if u.ExhaustedAt > 0 && (s.FirstExhausted < 0 || u.ExhaustedAt < s.Uses[s.FirstExhausted].ExhaustedAt) {
+			s.FirstExhausted = i
 		}
 		share, ok := u.ShareAtCapacity()
 		if i > 0 && ok && share > most {
-			s.Nearest, most = i, share
+			s.NearestToLimit, most = i, share
 		}
 	}
 	for i := range s.Uses { // a resource that is already used up comes first
-		if share, ok := s.Uses[i].Share(); ok && share > 1 && s.Uses[i].FullAt == 0 {
-			s.First = i
+		if share, ok := s.Uses[i].Share(); ok && share > 1 && s.Uses[i].ExhaustedAt == 0 {
+			s.FirstExhausted = i
 		}
 	}
 }

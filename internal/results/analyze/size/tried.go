@@ -18,10 +18,10 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 		return "it was interrupted"
 	case t.Due == 0 || len(tried.Seconds) == 0:
 		return "no operation was due in its window"
-	case d.why == nil || tried.Holds(o.Goals()) || tried.Misses(o.Goals()):
+	case d.worstReason == nil || tried.Holds(o.Goals()) || tried.Misses(o.Goals()):
 		return ""
 	}
-	return d.why.WithoutRemedy()
+	return d.worstReason.WithoutRemedy()
 }
 
 // TrialResult reads the result of a trial of a search from its run directory. The parameter `at` is
@@ -30,25 +30,25 @@ func (o *Objective) TrialResult(t *record.Trial, p capacity.Plan, at float64) (c
 	// Operations that the store refused count as done. Operations that were not sent or timed out
 	// do not.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
-	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
+	out := capacity.Trial{Plan: p, StartTime: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	d := disturbanceOf(t, o.Parts)
-	out.Disturbed = d.why != nil
-	sure := d.sureShares(o)
+	out.Disturbed = d.worstReason != nil
+	sure := d.undisturbedShares(o)
 	err := analyze.EachSecond(t, func(s *analyze.Second) error {
 		if s.Missing {
 			return nil
 		}
 		one := capacity.Second{Due: float64(s.Due), InFlight: float64(s.InFlight)}
 		for i := range o.Parts {
-			one.Bad = append(one.Bad, badOf(&o.Parts[i], s))
+			one.Bad = append(one.Bad, countBad(&o.Parts[i], s))
 			if out.Disturbed {
 				failed := d.failed(s)
-				one.Surely = append(one.Surely, min(failed+sure[i]*(one.Bad[i]-float64(s.Errors)), one.Bad[i]))
+				one.CertainlyBad = append(one.CertainlyBad, min(failed+sure[i]*(one.Bad[i]-float64(s.Errors)), one.Bad[i]))
 			}
 		}
 		out.Seconds = append(out.Seconds, one)
 		return nil
 	})
-	out.Void = o.void(&d, &out)
+	out.VoidReason = o.void(&d, &out)
 	return out, err
 }

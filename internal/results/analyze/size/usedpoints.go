@@ -43,7 +43,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	byMember := map[string][]*record.MachineRow{}
 	var names []string
 	for i := range t.Machines {
-		if r := &t.Machines[i]; r.Member() {
+		if r := &t.Machines[i]; r.IsMember() {
 			if byMember[r.Name] == nil {
 				names = append(names, r.Name)
 			}
@@ -61,15 +61,15 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		cpu[machine] += used((*record.MachineRow).CPU)
 		most := 0.0
 		for _, r := range rows {
-			if !r.Time.Before(in.From.Add(-analyze.AtEdge)) && !r.Time.After(in.To.Add(analyze.AtEdge)) && r.RSS > most {
+			if !r.Time.Before(in.From.Add(-analyze.MaxEdgeDistance)) && !r.Time.After(in.To.Add(analyze.MaxEdgeDistance)) && r.RSS > most {
 				most = r.RSS
 			}
 		}
 		rss[machine] += most
 		// include the warm-up, because its rate is the same
 		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To}
-		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
-		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
+		p.network = larger(p.network, rareCounterRate(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
+		p.network = larger(p.network, rareCounterRate(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
 	p.machines(run.PartOf(t), t, cpu, rss)
 	for _, m := range analyze.MembersMetrics(t) {
@@ -84,13 +84,13 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	return p
 }
 
-// seldomRead returns the increase per second of a counter that is not read in every row. It uses
+// rareCounterRate returns the increase per second of a counter that is not read in every row. It uses
 // the first and the last row in the span that contain the counter. It returns NaN if there are
 // fewer than two such rows.
-func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record.MachineRow) float64) float64 {
+func rareCounterRate(rows []*record.MachineRow, span analyze.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow
 	for _, r := range rows {
-		if math.IsNaN(counter(r)) || r.Time.Before(in.From.Add(-analyze.AtEdge)) || r.Time.After(in.To.Add(analyze.AtEdge)) {
+		if math.IsNaN(counter(r)) || r.Time.Before(span.From.Add(-analyze.MaxEdgeDistance)) || r.Time.After(span.To.Add(analyze.MaxEdgeDistance)) {
 			continue
 		}
 		if first == nil {
@@ -116,8 +116,8 @@ func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[stri
 		if m == nil || m.CPUs == 0 {
 			continue
 		}
-		if s := used / processorsHad(m); s > share {
-			share, p.cpu, p.processors = s, used, processorsHad(m)
+		if s := used / processorCount(m); s > share {
+			share, p.cpu, p.processors = s, used, processorCount(m)
 		}
 		if s := rss[name] / float64(m.MemoryBytes); rss[name] > 0 && m.MemoryBytes > 0 && s > filled {
 			filled, p.memoryUsed, p.memory = s, rss[name], float64(m.MemoryBytes)
@@ -153,7 +153,7 @@ func machineNamed(run *record.Run, name string) *measure.Machine {
 	return nil
 }
 
-func processorsHad(m *measure.Machine) float64 {
+func processorCount(m *measure.Machine) float64 {
 	if m.CPULimit != nil {
 		return math.Min(*m.CPULimit, float64(m.CPUs))
 	}

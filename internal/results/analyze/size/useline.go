@@ -16,27 +16,27 @@ type useLine struct {
 	straight    bool    // set if the trials are close to a straight line and far enough apart
 }
 
-// Conditions for a straight line. leastRates is the minimum number of different rates. leastApart
-// is the minimum ratio of the highest to the lowest rate. mostOff is the largest distance of a
+// Conditions for a straight line. minRates is the minimum number of different rates. minRateRatio
+// is the minimum ratio of the highest to the lowest rate. maxLineDeviation is the largest distance of a
 // trial from the line, as a share of the highest use.
 const (
-	leastRates = 3
-	leastApart = 2
-	mostOff    = 0.1
-	// mostBeyond limits the extrapolation: up to this multiple of the highest rate.
-	mostBeyond = 2
-	// sameUse is the largest ratio of a rate to the nearest trial's rate for which the use is
+	minRates         = 3
+	minRateRatio     = 2
+	maxLineDeviation = 0.1
+	// maxExtrapolation limits the extrapolation: up to this multiple of the highest rate.
+	maxExtrapolation = 2
+	// sameRateRatio is the largest ratio of a rate to the nearest trial's rate for which the use is
 	// assumed to be the same.
-	sameUse = 1.1
+	sameRateRatio = 1.1
 )
 
 // lineOf returns the line through the points whose use is known. It returns nil if there are none.
-func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
+func lineOf(points []usedPoint, value func(*usedPoint) float64) *useLine {
 	l := &useLine{}
 	for i := 0; i < len(points); {
 		sum, n, rate := 0.0, 0.0, points[i].rate
 		for ; i < len(points) && points[i].rate == rate; i++ {
-			if use := of(&points[i]); !math.IsNaN(use) && !math.IsInf(use, 0) {
+			if use := value(&points[i]); !math.IsNaN(use) && !math.IsInf(use, 0) {
 				sum, n = sum+use, n+1
 			}
 		}
@@ -48,14 +48,14 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	if n == 0 {
 		return nil
 	}
-	if n < leastRates || l.rates[n-1] < leastApart*l.rates[0] {
+	if n < minRates || l.rates[n-1] < minRateRatio*l.rates[0] {
 		return l
 	}
 	l.base, l.slope = stat.LinearRegression(l.rates, l.uses)
-	l.straight = l.base >= -mostOff*slices.Max(l.uses) && l.slope >= 0
+	l.straight = l.base >= -maxLineDeviation*slices.Max(l.uses) && l.slope >= 0
 	l.base = math.Max(l.base, 0) // a use cannot be negative
 	for i, rate := range l.rates {
-		l.straight = l.straight && math.Abs(l.base+l.slope*rate-l.uses[i]) <= mostOff*slices.Max(l.uses)
+		l.straight = l.straight && math.Abs(l.base+l.slope*rate-l.uses[i]) <= maxLineDeviation*slices.Max(l.uses)
 	}
 	return l
 }
@@ -64,12 +64,12 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 func (l *useLine) use(rate float64) (use float64, known bool) {
 	last := len(l.rates) - 1
 	switch {
-	case rate > l.rates[last] && rate <= sameUse*l.rates[last]:
+	case rate > l.rates[last] && rate <= sameRateRatio*l.rates[last]:
 		return l.uses[last], true
-	case rate < l.rates[0] && sameUse*rate >= l.rates[0]:
+	case rate < l.rates[0] && sameRateRatio*rate >= l.rates[0]:
 		return l.uses[0], true
 	case rate > l.rates[last] || rate < l.rates[0]:
-		return l.base + l.slope*rate, l.straight && rate <= mostBeyond*l.rates[last]
+		return l.base + l.slope*rate, l.straight && rate <= maxExtrapolation*l.rates[last]
 	case rate == l.rates[0]:
 		return l.uses[0], true
 	}
@@ -89,7 +89,7 @@ func (l *useLine) reaches(limit float64) float64 {
 			return l.rates[i]
 		}
 	}
-	if rate := (limit - l.base) / l.slope; l.straight && l.slope > 0 && rate <= mostBeyond*l.rates[len(l.rates)-1] {
+	if rate := (limit - l.base) / l.slope; l.straight && l.slope > 0 && rate <= maxExtrapolation*l.rates[len(l.rates)-1] {
 		return math.Max(rate, l.rates[len(l.rates)-1])
 	}
 	return 0

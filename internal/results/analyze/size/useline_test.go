@@ -22,21 +22,21 @@ func TestLinearUseIsRecovered(t *testing.T) {
 			points = append(points, usedPoint{rate: rate, cpu: base + slope*rate, network: math.NaN()})
 		}
 		first := points[0].rate
-		supported := len(points) >= leastRates && rate >= leastApart*first
+		supported := len(points) >= minRates && rate >= minRateRatio*first
 		l := lineOf(points, func(p *usedPoint) float64 { return p.cpu })
 		at := between(0, 3*rate)
 		want, within := base+slope*at, at >= first && at <= rate
 		switch got, known := l.use(at); {
-		case within && !known, supported && at <= mostBeyond*rate && !known:
+		case within && !known, supported && at <= maxExtrapolation*rate && !known:
 			t.Fatalf("seed %d: at %g of %g to %g it is not known", seed, at, first, rate)
-		case !supported && known && (at > sameUse*rate || at*sameUse < first), known && at > mostBeyond*rate:
+		case !supported && known && (at > sameRateRatio*rate || at*sameRateRatio < first), known && at > maxExtrapolation*rate:
 			t.Fatalf("seed %d: at %g of %g to %g it is %g, and cannot be known", seed, at, first, rate, got)
-		case known && (within || supported) && math.Abs(got-want) > 1e-6*want && (within || at > sameUse*rate || at*sameUse < first):
+		case known && (within || supported) && math.Abs(got-want) > 1e-6*want && (within || at > sameRateRatio*rate || at*sameRateRatio < first):
 			t.Fatalf("seed %d: at %g it is %g, not %g", seed, at, got, want)
 		}
 		limit := base + slope*rate*between(1.1, 3)
 		wantAt := (limit - base) / slope
-		if !supported || wantAt > mostBeyond*rate {
+		if !supported || wantAt > maxExtrapolation*rate {
 			wantAt = 0
 		}
 		if got := l.reaches(limit); math.Abs(got-wantAt) > 1e-6*wantAt {

@@ -89,7 +89,7 @@ func holds(i Interval, truth float64) int {
 // Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of the runs. They also do
 // so if repeats were added until the interval was narrow enough.
 func TestIntervalsCoverTheTruth(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "5 repeats", "6 repeats", "10 repeats", "until ± 2 % (mean repeats)", "until ± 1 % (mean repeats)", "naive: ordinary interval, from 5 repeats until ± 1 %", "naive: percentile bootstrap, 5 repeats", "naive: Student's t over the seconds of 5 repeats")
@@ -118,7 +118,7 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 		for _, target := range targets {
 			hits, repeats := 0, 0
 			for range runs {
-				values := p.repeats(r, FewestUntilPrecise, spread)
+				values := p.repeats(r, MinUntilPrecise, spread)
 				for !precise(target, UndisturbedRepeats(values)) {
 					values = append(values, p.repeats(r, 1, spread)...)
 				}
@@ -174,16 +174,16 @@ func quietRatio(a, b []float64) (Ratio, bool) {
 
 // pair returns the comparison of two groups of n repeats. The figures in the first group are larger
 // by the given factor. Higher values are better.
-func pair(p population, r *rand.Rand, n int, factor float64) Compared {
+func pair(p population, r *rand.Rand, n int, factor float64) Comparison {
 	ratio, _ := quietRatio(times(p.repeats(r, n, spread), factor), p.repeats(r, n, spread))
-	return Compared{ratio, true}
+	return Comparison{ratio, true}
 }
 
-func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
+func judge(c Comparison) Judgement { return Judge([]Comparison{c}, Margin)[0] }
 
 // Judge chooses the correct word at least as often as required.
 func TestWordsAreRight(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "equal, called `better`/`worse`", "equal, until ± 1 %, called `better`/`worse`", "equal, N more repeats if `unclear`, called `better`/`worse`", "equal, naive t-test over seconds finds a difference", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "equal, called `same` (10 repeats)", "2 % different and `unclear`, decided by N more repeats")
@@ -195,15 +195,15 @@ func TestWordsAreRight(t *testing.T) {
 		for range runs {
 			a, b := p.repeats(r, comparedWith, spread), p.repeats(r, comparedWith, spread)
 			ratio, _ := quietRatio(a, b)
-			j := judge(Compared{ratio, true})
+			j := judge(Comparison{ratio, true})
 			if j.Word == Better || j.Word == Worse {
 				differs++
 			}
-			ratio, _ = quietRatio(append(a, p.repeats(r, j.More, spread)...), append(b, p.repeats(r, j.More, spread)...))
-			if j = judge(Compared{ratio, true}); j.Word == Better || j.Word == Worse {
+			ratio, _ = quietRatio(append(a, p.repeats(r, j.MoreRepeats, spread)...), append(b, p.repeats(r, j.MoreRepeats, spread)...))
+			if j = judge(Comparison{ratio, true}); j.Word == Better || j.Word == Worse {
 				again++
 			}
-			a, b = p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
+			a, b = p.repeats(r, MinUntilPrecise, spread), p.repeats(r, MinUntilPrecise, spread)
 			for !precise(0.01, UndisturbedRepeats(a), UndisturbedRepeats(b)) {
 				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
 			}
@@ -232,11 +232,11 @@ func TestWordsAreRight(t *testing.T) {
 			}
 			a, b = times(p.repeats(r, comparedWith, spread), 1.02), p.repeats(r, comparedWith, spread)
 			ratio, _ := quietRatio(a, b)
-			if j := judge(Compared{ratio, true}); j.Word == Unclear {
+			if j := judge(Comparison{ratio, true}); j.Word == Unclear {
 				unclear++
-				a, b = append(a, times(p.repeats(r, j.More, spread), 1.02)...), append(b, p.repeats(r, j.More, spread)...)
+				a, b = append(a, times(p.repeats(r, j.MoreRepeats, spread), 1.02)...), append(b, p.repeats(r, j.MoreRepeats, spread)...)
 				ratio, _ = quietRatio(a, b)
-				if judge(Compared{ratio, true}).Word != Unclear {
+				if judge(Comparison{ratio, true}).Word != Unclear {
 					decided++
 				}
 			}
@@ -257,7 +257,7 @@ func TestWordsAreRight(t *testing.T) {
 // interval of the ratio then contains the true value in the required share of runs. If the sides do
 // not differ, a difference is reported no more often than allowed.
 func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	const target = 0.01
 	var doc table
@@ -268,7 +268,7 @@ func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 		r := rand.New(rand.NewPCG(70, uint64(k)))
 		var hits, differs, repeats int
 		for range runs {
-			a, b := p.repeats(r, FewestUntilPrecise, spread), p.repeats(r, FewestUntilPrecise, spread)
+			a, b := p.repeats(r, MinUntilPrecise, spread), p.repeats(r, MinUntilPrecise, spread)
 			for !precise(target, UndisturbedRepeats(a), UndisturbedRepeats(b)) || !preciseRatio(target, UndisturbedRepeats(a), UndisturbedRepeats(b)) {
 				a, b = append(a, p.repeats(r, 1, spread)...), append(b, p.repeats(r, 1, spread)...)
 			}
@@ -290,7 +290,7 @@ func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 // is narrower than the interval over two groups. Without a drift, the interval over rounds also
 // contains the true value.
 func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	const rounds, factor = 20, 0.95
 	var doc table
@@ -316,7 +316,7 @@ func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 					i := ratio.Interval(Level)
 					hits[way] += holds(i, factor)
 					widths[way] = append(widths[way], i.HalfWidth())
-					if judge(Compared{ratio, true}).Word == Worse {
+					if judge(Comparison{ratio, true}).Word == Worse {
 						found[way]++
 					}
 				}
@@ -341,7 +341,7 @@ func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 // called better or worse in at most 6.5 % of the runs. If one of them has a real difference, this
 // difference is found.
 func TestManyComparisons(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	const comparisons = 20
 	runs := simulated(t)
@@ -350,7 +350,7 @@ func TestManyComparisons(t *testing.T) {
 	r := rand.New(rand.NewPCG(30, 1))
 	var corrected, plain, other, found int
 	for range runs {
-		all := make([]Compared, comparisons)
+		all := make([]Comparison, comparisons)
 		for i := range all {
 			all[i] = pair(p, r, comparedWith, 1)
 		}
@@ -359,7 +359,7 @@ func TestManyComparisons(t *testing.T) {
 			if j.Word == Better || j.Word == Worse {
 				any = 1
 			}
-			if j.P < 1-Level {
+			if j.PValue < 1-Level {
 				anyPlain = 1
 			}
 		}
@@ -391,7 +391,7 @@ func TestManyComparisons(t *testing.T) {
 // If a run is long compared with its correlation time, its interval contains the true value in
 // about 95 % of the cases. If the run is too short, its interval is marked as short.
 func TestIntervalsWithinARun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "60 s (called short)", "300 s (called short)", "600 s (called short)", "stationary bootstrap, 60 s", "stationary bootstrap, 300 s", "naive: t over seconds, 300 s")
@@ -408,7 +408,7 @@ func TestIntervalsWithinARun(t *testing.T) {
 				seconds := p.run(r, n, spread, true)
 				w, _ := MeanWithinRun(seconds, Level)
 				hits += holds(w.Interval, 1)
-				if w.Short {
+				if w.RunTooShort {
 					short++
 				}
 				if n < 600 {
@@ -434,7 +434,7 @@ func TestIntervalsWithinARun(t *testing.T) {
 // A percentile within a run has an interval, as a mean has. To compute the interval, the percentile
 // is computed several times, each time without one block of operations.
 func TestPercentileWithinARun(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	const seconds, each, buckets = 120, 200, 400
 	runs := simulated(t)
@@ -490,7 +490,7 @@ func TestPercentileWithinARun(t *testing.T) {
 // With five repeats, a warm-up that continues into the window is detected, and a store's bursts are
 // not mistaken for a warm-up.
 func TestWarmupIsFound(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	runs := simulated(t)
 	runs /= 2
@@ -514,7 +514,7 @@ func TestWarmupIsFound(t *testing.T) {
 					for i := range repeats {
 						repeats[i] = series(warm)
 					}
-					if s, _ := SteadyFrom(repeats); s.Late {
+					if s, _ := SteadyFrom(repeats); s.WindowTooEarly {
 						late++
 					}
 				}
@@ -535,7 +535,7 @@ func TestWarmupIsFound(t *testing.T) {
 // This is true for all lengths of the window, and even for few repeats. The exception is a single
 // short run with bursts; docs/reference/statistics.md shows how often it is reported.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	runs := simulated(t) / 2
 	var doc table
@@ -555,13 +555,13 @@ func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 				for i := range repeats {
 					repeats[i] = p.run(r, c.seconds, spread, false)
 				}
-				if s, _ := SteadyFrom(repeats); s.Late {
+				if s, _ := SteadyFrom(repeats); s.WindowTooEarly {
 					late++
 				}
 			}
 			row = append(row, rate(late, runs))
 			most := 0.02
-			if c.repeats < enoughToSay && strings.HasPrefix(p.name, "bursty") {
+			if c.repeats < minSeconds && strings.HasPrefix(p.name, "bursty") {
 				most = 0.1
 			}
 			held(t, fmt.Sprintf("%s, %d × %d s", p.name, c.repeats, c.seconds), late, runs, 0, most)

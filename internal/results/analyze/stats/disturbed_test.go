@@ -91,7 +91,7 @@ func wordOf(a, b Repeats) Word {
 	if !ok {
 		return ""
 	}
-	return judge(Compared{Ratio: r}).Word
+	return judge(Comparison{Ratio: r}).Word
 }
 
 func differs(w Word) int {
@@ -105,7 +105,7 @@ func differs(w Word) int {
 // the disturbances. Words about such ratios are wrong no more often than allowed, and a real
 // difference is found.
 func TestIntervalsOfDisturbedRatiosCoverTheTruth(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var doc, rivals table
 	doc.add("disturbance", "5 repeats (median ±)", "10 rounds", "20 rounds", "equal, called `better`/`worse` (10 rounds)", "10 % worse, called `worse` (5 repeats)", "10 % worse, called `worse` (10 rounds)", "5 % worse, called `worse` (20 rounds)")
@@ -187,7 +187,7 @@ func wordsOf(a, b Repeats) (words [3]Word) {
 // disturbances. It also does so if repeats were added until the interval was narrow enough. The
 // adding of repeats always ends.
 func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	const target, most = 0.03, 60
 	var doc table
@@ -213,7 +213,7 @@ func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 		for range runs {
 			var a Repeats
 			for {
-				more, _ := d.disturbed(p, r, max(1, FewestUntilPrecise-len(a.Values)), 1)
+				more, _ := d.disturbed(p, r, max(1, MinUntilPrecise-len(a.Values)), 1)
 				a.Values, a.Effects = append(a.Values, more.Values...), append(a.Effects, more.Effects...)
 				i, _ := UntilPrecise(a)
 				if reached := PrecisionOf(i, len(a.Values), target); reached != Imprecise || len(a.Values) == most {
@@ -280,8 +280,8 @@ func TestClaimsAreOneSided(t *testing.T) {
 			high += moved
 		}
 		sameInterval(t, fmt.Sprint("all may be off by ", effect), i, plain.Value, low, high)
-		if remains := math.Abs(plain.Value/(1+effect) - plain.Value); plain.Remains != 0 || math.Abs(i.Remains-remains) > 1e-4 {
-			t.Errorf("after many more repeats %g of %+v remains, not %g", i.Remains, i, remains)
+		if remains := math.Abs(plain.Value/(1+effect) - plain.Value); plain.DisturbedPart != 0 || math.Abs(i.DisturbedPart-remains) > 1e-4 {
+			t.Errorf("after many more repeats %g of %+v remains, not %g", i.DisturbedPart, i, remains)
 		}
 		both, _ := RatioOf(claimed, claimed)
 		none, _ := RatioOf(UndisturbedRepeats(values), UndisturbedRepeats(values))
@@ -290,7 +290,7 @@ func TestClaimsAreOneSided(t *testing.T) {
 		one, _ := RatioOf(claimed, UndisturbedRepeats(values))
 		low, high = min(1/(1+effect), 1)*j.Low, max(1/(1+effect), 1)*j.High
 		sameInterval(t, fmt.Sprint("one side may be off by ", effect), one.Interval(Level), j.Value, low, high)
-		if j := judge(Compared{Ratio: one}); j.Word != Unclear || j.More != MostMore {
+		if j := judge(Comparison{Ratio: one}); j.Word != Unclear || j.MoreRepeats != MaxMoreRepeats {
 			t.Errorf("one side may be off by %g: %+v", effect, j)
 		}
 	}

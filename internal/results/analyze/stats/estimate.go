@@ -17,7 +17,7 @@ type sample struct{ values, claims, weights []float64 }
 // side extends the interval in one direction. If the claims differ between repeats, a regression of
 // the values on the claims estimates the true part.
 type estimate struct {
-	at float64
+	value float64
 	// bias is the difference that all claims together would have made to the estimate if they were
 	// completely true. Without the disturbances, the estimate would be at - bias × the true part.
 	bias  float64
@@ -33,16 +33,16 @@ type part struct {
 	// is the number of repeats with equal weights that would give the same precision.
 	variance, size float64
 	repeats        float64
-	// estimated is the number of degrees of freedom that the regression takes from this sample.
-	estimated float64
-	skew      float64
+	// regressionFreedom is the number of degrees of freedom that the regression takes from this sample.
+	regressionFreedom float64
+	skew              float64
 }
 
-// leastFreedom is the minimum number of degrees of freedom. This minimum matters if the weights of
+// minFreedom is the minimum number of degrees of freedom. This minimum matters if the weights of
 // the repeats are very different.
-const leastFreedom = 0.5
+const minFreedom = 0.5
 
-func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom) }
+func (p part) freedom() float64 { return max(p.size-1-p.regressionFreedom, minFreedom) }
 
 // estimateOf returns the mean of one sample, or the mean of the first sample minus the mean of the
 // second.
@@ -52,7 +52,7 @@ func estimateOf(samples ...sample) estimate {
 	for k, s := range samples {
 		means[k] = [2]float64{weightedMean(s.values, s.weights), weightedMean(s.claims, s.weights)}
 		sign := 1 - 2*float64(k)
-		e.at += sign * means[k][0]
+		e.value += sign * means[k][0]
 		e.bias += sign * means[k][1]
 	}
 	e.regress(samples, means)
@@ -61,7 +61,7 @@ func estimateOf(samples ...sample) estimate {
 	// the larger the part of one degree of freedom that the regression uses up.
 	estimated := 1 / (1 + 12*e.slopeError*e.slopeError) / float64(len(samples))
 	for k, s := range samples {
-		p := part{estimated: estimated, repeats: float64(len(s.values))}
+		p := part{regressionFreedom: estimated, repeats: float64(len(s.values))}
 		var weight, squares, second, third float64
 		rest := make([]float64, len(s.values))
 		for i, w := range s.weights {
@@ -97,13 +97,13 @@ func weightedMean(values, weights []float64) (mean float64) {
 	return mean
 }
 
-// leastSpread is a limit for the sum of the squared deviations of the claims, relative to the
+// minSpread is a limit for the sum of the squared deviations of the claims, relative to the
 // values. Below it, all claims count as equal.
-const leastSpread = 1e-12
+const minSpread = 1e-12
 
-// leastSlopeError is the minimum standard error of slope. slope is never exact, because the true
+// minSlopeError is the minimum standard error of slope. slope is never exact, because the true
 // part of small claims may differ from that of large claims.
-const leastSlopeError = 0.1
+const minSlopeError = 0.1
 
 // regress computes the slope of the regression of the values on their claims, within each sample.
 // slopeError is the larger of two standard errors. The first assumes that all residuals have the
@@ -121,7 +121,7 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 		}
 	}
 	left := repeats - float64(len(samples)) - 1
-	if xx <= leastSpread*max(scale, leastSpread) || left < 1 {
+	if xx <= minSpread*max(scale, minSpread) || left < 1 {
 		return
 	}
 	e.slope = xy / xx
@@ -134,7 +134,7 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 			white += w * w * x * x * r * r
 		}
 	}
-	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), leastSlopeError)
+	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), minSlopeError)
 }
 
 // boundedSlope returns the slope of the regression, limited to the range from 0 to 1.
@@ -186,18 +186,18 @@ func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, hig
 			at = min(at, 1, max(e.slope+e.slopeError*room, 0))
 		}
 		left := math.Sqrt(max(t*t-e.penalty(at), 0))
-		return e.at - at*e.bias - se*quantile(-sign*left)
+		return e.value - at*e.bias - se*quantile(-sign*left)
 	}
 	return end(-1), end(1)
 }
 
-// manyMore is a number of additional repeats that is large enough to make the influence of chance
+// manyRepeats is a number of additional repeats that is large enough to make the influence of chance
 // negligible.
-const manyMore = 1e9
+const manyRepeats = 1e9
 
 // interval returns the estimate with its bounds at a confidence level.
 func (e *estimate) interval(level float64, quantile func(t float64) float64) Interval {
-	i := Interval{Value: e.at, Level: level}
+	i := Interval{Value: e.value, Level: level}
 	se, freedom := e.error()
 	if se == 0 {
 		freedom = 1
@@ -205,9 +205,9 @@ func (e *estimate) interval(level float64, quantile func(t float64) float64) Int
 	t := student(level, freedom)
 	i.Low, i.High = e.bounds(t, quantile)
 	if e.bias != 0 {
-		far := e.extrapolate(manyMore)
+		far := e.extrapolate(manyRepeats)
 		low, high := far.bounds(t, quantile)
-		i.Remains = max(high-i.Value, i.Value-low)
+		i.DisturbedPart = max(high-i.Value, i.Value-low)
 	}
 	return i
 }
@@ -218,7 +218,7 @@ func (e *estimate) distanceFromZero() float64 {
 	se, _ := e.error()
 	at := e.boundedSlope()
 	if e.bias != 0 {
-		at = e.at / e.bias
+		at = e.value / e.bias
 		// Choose the part that minimizes the sum of the two squared distances: of the estimate from
 		// 0, and of the part from slope.
 		if x := se / (e.bias * e.slopeError); x != 0 {
@@ -226,8 +226,8 @@ func (e *estimate) distanceFromZero() float64 {
 		}
 		at = min(max(at, 0), 1)
 	}
-	distance := e.at - at*e.bias
-	if math.Abs(distance) <= 1e-15*max(math.Abs(e.at), math.Abs(e.bias)) {
+	distance := e.value - at*e.bias
+	if math.Abs(distance) <= 1e-15*max(math.Abs(e.value), math.Abs(e.bias)) {
 		distance = 0 // also if the standard error is 0
 	} else {
 		distance /= se
@@ -236,11 +236,11 @@ func (e *estimate) distanceFromZero() float64 {
 }
 
 // extrapolate returns the estimate that is expected if `more` repeats are added to each sample.
-func (e estimate) extrapolate(more int) estimate {
+func (e estimate) extrapolate(additional int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0
 	for i, p := range e.parts {
-		factor := 1 + float64(more)/p.repeats
+		factor := 1 + float64(additional)/p.repeats
 		fewer += p.repeats
 		p.variance /= factor
 		p.size *= factor
@@ -250,7 +250,7 @@ func (e estimate) extrapolate(more int) estimate {
 	}
 	e.parts = parts
 	if !math.IsInf(e.slopeError, 1) {
-		e.slopeError = max(e.slopeError*math.Sqrt(fewer/grown), leastSlopeError)
+		e.slopeError = max(e.slopeError*math.Sqrt(fewer/grown), minSlopeError)
 	}
 	return e
 }

@@ -17,10 +17,10 @@ type Interval struct {
 	Value, Low, High float64
 	// Level is the confidence level, between 0 and 1.
 	Level float64
-	// Remains is the possible effect of disturbances. It is the distance between the estimate and
+	// DisturbedPart is the possible effect of disturbances. It is the distance between the estimate and
 	// its farther bound that would remain after any number of additional repeats with such
 	// disturbances.
-	Remains float64
+	DisturbedPart float64
 }
 
 // HalfWidth returns the distance from the estimate to its farther bound, as a share of the
@@ -33,9 +33,9 @@ func (i Interval) HalfWidth() float64 {
 	return half / math.Abs(i.Value)
 }
 
-// skewedFrom is the minimum number of repeats for which an interval takes the skewness of its
+// minForSkew is the minimum number of repeats for which an interval takes the skewness of its
 // sample into account. The skewness of a smaller sample is mostly due to chance.
-const skewedFrom = 10
+const minForSkew = 10
 
 // OverRepeats returns the mean of a figure over independent repeats, with its interval at a
 // confidence level (usually Level). With fewer than ten repeats, it is Student's interval. With ten
@@ -57,7 +57,7 @@ func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 		return Interval{}, false
 	}
 	claims := repeats.claims()
-	s := sample{values: repeats.Values, claims: make([]float64, len(claims)), weights: weigh(claims)}
+	s := sample{values: repeats.Values, claims: make([]float64, len(claims)), weights: claimWeights(claims)}
 	undisturbed := 0.0 // the mean that would result without the disturbances if each claim were completely true
 	for i, c := range claims {
 		undisturbed += s.weights[i] * s.values[i] * math.Exp(-c) / floats.Sum(s.weights)
@@ -68,7 +68,7 @@ func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	e := estimateOf(s)
 	p := e.parts[0]
 	quantile := func(t float64) float64 { return t }
-	if len(s.values) >= skewedFrom {
+	if len(s.values) >= minForSkew {
 		quantile = func(t float64) float64 { return unskewed(t, p.skew, p.size) }
 	}
 	return e.interval(level, quantile), true

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// FewestForMedian is the minimum number of values from which Median can compute an interval at the
+// MinForMedian is the minimum number of values from which Median can compute an interval at the
 // confidence level Level.
-const FewestForMedian = 6
+const MinForMedian = 6
 
 // Median returns the median of independent values, with an interval at a confidence level. If the
 // number of values is even, the result is the greater of the two middle values. Both bounds of the

@@ -23,7 +23,7 @@ func TestMedianIntervalCoversTheTruth(t *testing.T) {
 			return 100 + r.Float64()
 		}, 100 + 1.0/6},
 	} {
-		for _, n := range []int{FewestForMedian, 10, 37} {
+		for _, n := range []int{MinForMedian, 10, 37} {
 			const times = 4000
 			held := 0
 			for range times {

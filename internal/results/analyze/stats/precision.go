@@ -9,12 +9,12 @@ import "math"
 // Intervals for the Mean", Ann. Math. Stat. 36, 1965, guarantee the level only for many repeats.)
 const stoppedLevel = 0.96
 
-// FewestUntilPrecise is the minimum number of repeats before an interval may be called precise. It
+// MinUntilPrecise is the minimum number of repeats before an interval may be called precise. It
 // is based on simulations of a store that stalls in a few of its repeats. After six repeats, this
 // store may not have stalled yet, and only 87 % of the intervals contain the true value. From ten
 // repeats on, intervals take the skewness into account, and 93 to 96 % of them contain the true
 // value.
-const FewestUntilPrecise = 10
+const MinUntilPrecise = 10
 
 // UntilPrecise returns the interval of a figure at the confidence level Level, for a run that
 // repeats until its figures are precise or a time limit is reached. It works like OverRepeats, but
@@ -57,11 +57,11 @@ const (
 // parameter `target` is the largest allowed half-width of the interval, as a share of the figure.
 func PrecisionOf(i Interval, repeats int, target float64) Precision {
 	switch {
-	case repeats < FewestUntilPrecise:
+	case repeats < MinUntilPrecise:
 		return Imprecise
 	case i.HalfWidth() <= target:
 		return Precise
-	case i.Remains > target*math.Abs(i.Value):
+	case i.DisturbedPart > target*math.Abs(i.Value):
 		return Unsettled
 	}
 	return Imprecise

@@ -38,7 +38,7 @@ func logarithms(r Repeats) (sample, bool) {
 		}
 		s.values[i] = math.Log(v)
 	}
-	s.weights = weigh(s.claims)
+	s.weights = claimWeights(s.claims)
 	return s, true
 }
 
@@ -54,22 +54,22 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 }
 
 // newRatio returns the ratio whose logarithm is the given estimate.
-func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
+func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.value), log: log} }
 
-// FewestRounds is the minimum number of rounds for which RatioOfRounds compares the two repeats of
+// MinRounds is the minimum number of rounds for which RatioOfRounds compares the two repeats of
 // each round as a pair. Pairing reduces the degrees of freedom. With fewer rounds, and if nothing
 // drifts, this loss outweighs the benefit.
-const FewestRounds = 10
+const MinRounds = 10
 
 // RatioOfRounds returns the ratio of a figure in group a to the figure in group b. The repeats a[i]
 // and b[i] must be from the same round, and so be measured shortly after each other. If there are
-// at least FewestRounds rounds, the interval is Student's interval for the logarithms of the
+// at least MinRounds rounds, the interval is Student's interval for the logarithms of the
 // rounds' ratios. A drift from round to round cancels in these ratios. With fewer rounds,
 // RatioOfRounds returns the same result as RatioOf. The choice between the two depends on the
 // number of rounds, and not on the values.
 func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	n := len(a.Values)
-	if n != len(b.Values) || n < FewestRounds {
+	if n != len(b.Values) || n < MinRounds {
 		return RatioOf(a, b)
 	}
 	logA, okA := logarithms(a)
@@ -84,7 +84,7 @@ func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 		rounds.claims[i] = logA.claims[i] - logB.claims[i]
 		size[i] = math.Hypot(logA.claims[i], logB.claims[i])
 	}
-	rounds.weights = weigh(size)
+	rounds.weights = claimWeights(size)
 	logA.weights, logB.weights = rounds.weights, rounds.weights
 	return newRatio(estimateOf(rounds)), true
 }
@@ -95,7 +95,7 @@ func (r Ratio) Paired() bool { return len(r.log.parts) == 1 }
 // Interval returns the ratio's interval at a confidence level.
 func (r Ratio) Interval(level float64) Interval {
 	i := r.log.interval(level, func(t float64) float64 { return t })
-	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, Remains: r.Value * (math.Exp(i.Remains) - 1)}
+	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, DisturbedPart: r.Value * (math.Exp(i.DisturbedPart) - 1)}
 }
 
 // P returns the two-sided p-value of the hypothesis that the ratio is 1. For any level, P is below

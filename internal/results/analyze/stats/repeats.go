@@ -19,32 +19,32 @@ type Repeats struct {
 // UndisturbedRepeats returns repeats that were not disturbed.
 func UndisturbedRepeats(values []float64) Repeats { return Repeats{Values: values} }
 
-// mostClaimed is the largest claim. It is the logarithm of a factor, so 3 is a factor of 20.
-const mostClaimed = 3
+// maxClaim is the largest claim. It is the logarithm of a factor, so 3 is a factor of 20.
+const maxClaim = 3
 
 // claims returns, for each value, the amount by which disturbances may have changed its logarithm.
 func (r Repeats) claims() []float64 {
 	claims := make([]float64, len(r.Values))
 	for i, effect := range r.Effects {
-		claims[i] = min(max(math.Log(max(1+effect, 0)), -mostClaimed), mostClaimed)
+		claims[i] = min(max(math.Log(max(1+effect, 0)), -maxClaim), maxClaim)
 	}
 	return claims
 }
 
 // allKnown reports whether there are at least `fewest` values and all values are finite. If there
 // are effects, there must also be one finite effect for each value.
-func (r Repeats) allKnown(fewest int) bool {
-	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
+func (r Repeats) allKnown(minimum int) bool {
+	return len(r.Values) >= minimum && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }
 
 // halfWeight is the claim at which a repeat has half the weight of a repeat without a claim. This
 // is true if most repeats have no claim.
 const halfWeight = 0.07
 
-// weigh returns the weights of repeats with the given claims. A repeat loses weight if its claim is
+// claimWeights returns the weights of repeats with the given claims. A repeat loses weight if its claim is
 // large compared with halfWeight and the median claim. The weights do not depend on the measured
 // values, so a value does not lose weight only because it differs from the others.
-func weigh(claims []float64) []float64 {
+func claimWeights(claims []float64) []float64 {
 	sizes := make([]float64, len(claims))
 	for i, c := range claims {
 		sizes[i] = math.Abs(c)

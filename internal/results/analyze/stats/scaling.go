@@ -33,13 +33,13 @@ type Scaling struct {
 	Explained float64
 }
 
-// LeastSteps is the minimum number of different concurrencies for a fit. The curve has three
+// MinSteps is the minimum number of different concurrencies for a fit. The curve has three
 // parameters, so five steps leave two degrees of freedom.
-const LeastSteps = 5
+const MinSteps = 5
 
 // Throughput returns the throughput of the curve at the concurrency n.
 func (s *Scaling) Throughput(n float64) float64 {
-	return s.Lambda.Value * n / slowing(n, s.Sigma.Value, s.Kappa.Value)
+	return s.Lambda.Value * n / slowdown(n, s.Sigma.Value, s.Kappa.Value)
 }
 
 // Peak returns the concurrency with the highest throughput, and this throughput. It returns false if
@@ -52,9 +52,9 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 
-// slowing returns the factor by which the throughput at the concurrency n is lower than with linear
+// slowdown returns the factor by which the throughput at the concurrency n is lower than with linear
 // scaling.
-func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
+func slowdown(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
 // FitScaling fits the law to the steps by non-linear least squares. It uses the logarithms of the
 // throughputs, because disturbances are proportional to the throughput. Repeats at the same
@@ -62,9 +62,9 @@ func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n
 // into one step, whose throughput is their geometric mean. σ and κ are at least 0. The confidence
 // intervals use the linear approximation at the minimum (Seber and Wild, "Nonlinear Regression",
 // 1989, chapter 5) and Student's quantile. FitScaling returns false if there are fewer than
-// LeastSteps different concurrencies, or if a concurrency or throughput is not above 0.
+// MinSteps different concurrencies, or if a concurrency or throughput is not above 0.
 func FitScaling(steps []Step, level float64) (Scaling, bool) {
-	n, logs, ok := merged(steps)
+	n, logs, ok := mergeSteps(steps)
 	if !ok {
 		return Scaling{}, false
 	}
@@ -91,9 +91,9 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }
 
-// merged returns the different concurrencies in ascending order. For each concurrency, it also
+// mergeSteps returns the different concurrencies in ascending order. For each concurrency, it also
 // returns the mean logarithm of the throughputs measured at it.
-func merged(steps []Step) (n, logs []float64, ok bool) {
+func mergeSteps(steps []Step) (n, logs []float64, ok bool) {
 	steps = slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
 	var of []float64
 	for i, s := range steps {
@@ -105,7 +105,7 @@ func merged(steps []Step) (n, logs []float64, ok bool) {
 			n, logs, of = append(n, s.Concurrency), append(logs, stat.Mean(of)), nil
 		}
 	}
-	return n, logs, len(n) >= LeastSteps
+	return n, logs, len(n) >= MinSteps
 }
 
 // approximation is the law for given values of σ and κ and the best value of λ, with the law's
@@ -126,10 +126,10 @@ func approximate(n, logs []float64, sigma, kappa float64) approximation {
 	a := approximation{sigma: sigma, kappa: kappa}
 	steps := float64(len(n))
 	derivatives := func(x float64) (s, k float64) {
-		d := slowing(x, sigma, kappa)
+		d := slowdown(x, sigma, kappa)
 		return -(x - 1) / d, -x * (x - 1) / d
 	}
-	left := func(i int) float64 { return logs[i] - math.Log(n[i]/slowing(n[i], sigma, kappa)) }
+	left := func(i int) float64 { return logs[i] - math.Log(n[i]/slowdown(n[i], sigma, kappa)) }
 	for i, x := range n {
 		s, k := derivatives(x)
 		a.logLambda += left(i) / steps

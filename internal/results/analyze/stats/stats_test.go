@@ -204,15 +204,15 @@ func TestRatioOfOddGroups(t *testing.T) {
 		}
 	}
 	exact, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1})
-	if j := judge(Compared{exact, true}); exact.P() != 0 || j.Word != Better || j.More != 0 {
+	if j := judge(Comparison{exact, true}); exact.P() != 0 || j.Word != Better || j.MoreRepeats != 0 {
 		t.Errorf("twice as much without variance: %+v", j)
 	}
 	equal, _ := quietRatio([]float64{2, 2}, []float64{2, 2})
-	if j := judge(Compared{equal, true}); equal.P() != 1 || j.Word != Same {
+	if j := judge(Comparison{equal, true}); equal.P() != 1 || j.Word != Same {
 		t.Errorf("equal without variance: %+v", j)
 	}
 	half, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1.01})
-	if j := judge(Compared{half, false}); j.Word != Worse || math.IsNaN(j.Interval.Low) {
+	if j := judge(Comparison{half, false}); j.Word != Worse || math.IsNaN(j.Interval.Low) {
 		t.Errorf("variance on one side alone: %+v", j)
 	}
 }
@@ -246,7 +246,7 @@ func TestWordsAgree(t *testing.T) {
 	seen := map[Word]int{}
 	for range 300 {
 		n := 2 + r.IntN(20)
-		all, swapped := make([]Compared, 1+r.IntN(6)), []Compared{}
+		all, swapped := make([]Comparison, 1+r.IntN(6)), []Comparison{}
 		for i := range all {
 			a := times(populations()[0].repeats(r, n, 0.02), 1+0.03*r.NormFloat64())
 			b := populations()[0].repeats(r, n, 0.02)
@@ -256,22 +256,22 @@ func TestWordsAgree(t *testing.T) {
 			}
 			ratio, _ := ratioOf(a, b)
 			inverse, _ := ratioOf(b, a)
-			all[i] = Compared{ratio, r.IntN(2) == 0}
-			swapped = append(swapped, Compared{inverse, all[i].MoreIsBetter})
+			all[i] = Comparison{ratio, r.IntN(2) == 0}
+			swapped = append(swapped, Comparison{inverse, all[i].MoreIsBetter})
 		}
 		judged, other := Judge(all, Margin), Judge(swapped, Margin)
 		for i, j := range judged {
 			seen[j.Word]++
-			if other[i].Word != turned[j.Word] || other[i].More != j.More {
+			if other[i].Word != turned[j.Word] || other[i].MoreRepeats != j.MoreRepeats {
 				t.Errorf("%+v, and swapped %+v", j, other[i])
 			}
 			c := j.Corrected
 			inside := c.Low >= 1/(1+Margin) && c.High <= 1+Margin
 			leaves := c.Low > 1 || c.High < 1
-			if inside != (j.Word == Same) || (leaves && !inside) != (j.Word == Better || j.Word == Worse) || leaves != (j.Adjusted < 1-Level) {
+			if inside != (j.Word == Same) || (leaves && !inside) != (j.Word == Better || j.Word == Worse) || leaves != (j.AdjustedPValue < 1-Level) {
 				t.Errorf("%+v", j)
 			}
-			if (j.Word == Unclear) != (j.More > 0) || j.More > MostMore || j.Adjusted < j.P || c.Low > j.Interval.Low {
+			if (j.Word == Unclear) != (j.MoreRepeats > 0) || j.MoreRepeats > MaxMoreRepeats || j.AdjustedPValue < j.PValue || c.Low > j.Interval.Low {
 				t.Errorf("%+v", j)
 			}
 			if alone := judge(all[i]); j.Word != Unclear && j.Word != alone.Word && alone.Word != Same {
@@ -296,11 +296,11 @@ func TestMoreRepeats(t *testing.T) {
 			louder[i] = 1.01 * math.Pow(louder[i], noise)
 		}
 		ratio, _ := quietRatio(louder, base)
-		j := judge(Compared{ratio, true})
-		if j.Word != Unclear || j.More <= before {
+		j := judge(Comparison{ratio, true})
+		if j.Word != Unclear || j.MoreRepeats <= before {
 			t.Errorf("with %g times the noise: %+v, after %d", noise, j, before)
 		}
-		before = j.More
+		before = j.MoreRepeats
 	}
 }
 
@@ -311,7 +311,7 @@ func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 	seconds := populations()[1].run(r, 80, 0.02, true)
 	for correlation, blocks := range map[float64]int{1: 8, 5: 8, 8: 5, 10: 4} {
 		w, ok := WithinRun(80, correlation, Level, meanWithout(seconds))
-		if !ok || w.Blocks != blocks || w.Short {
+		if !ok || w.Blocks != blocks || w.RunTooShort {
 			t.Fatalf("80 s with a correlation time of %g s: %+v", correlation, w)
 		}
 		means := make([]float64, blocks)
@@ -321,14 +321,14 @@ func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 		i, _ := OverRepeats(UndisturbedRepeats(means), Level)
 		sameInterval(t, "batch means", w.Interval, i.Value, i.Low, i.High)
 	}
-	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.Short {
+	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.RunTooShort {
 		t.Errorf("of a run that does not vary: %+v", w)
 	}
 	if w, ok := MeanWithinRun(make([]float64, 9), Level); ok {
 		t.Errorf("of nine seconds: %+v", w)
 	}
 	w, _ := WithinRun(60, 12, Level, func(from, _ int) float64 { return float64(from) })
-	if w.Blocks != 3 || !w.Short {
+	if w.Blocks != 3 || !w.RunTooShort {
 		t.Errorf("60 s with a correlation time of 12 s: %+v", w)
 	}
 }
@@ -375,14 +375,14 @@ func TestSteadyFromAStep(t *testing.T) {
 		}
 	}
 	s, ok := SteadyFrom(repeats)
-	if !ok || s.From != 15 || !s.Late || s.Alone || math.Abs(s.Shift+0.05) > 0.01 {
+	if !ok || s.FirstSecond != 15 || !s.WindowTooEarly || s.TooFewRepeats || math.Abs(s.Shift+0.05) > 0.01 {
 		t.Errorf("15 s at 80 %%: %+v", s)
 	}
-	if s, _ = SteadyFrom(repeats[:1]); s.From != 15 || !s.Late || !s.Alone {
+	if s, _ = SteadyFrom(repeats[:1]); s.FirstSecond != 15 || !s.WindowTooEarly || !s.TooFewRepeats {
 		t.Errorf("of one repeat: %+v", s)
 	}
 	level := slices.Repeat([]float64{3}, 60)
-	if s, ok = SteadyFrom([][]float64{level, level, level}); !ok || s.From != 0 || s.Late || s.Shift != 0 {
+	if s, ok = SteadyFrom([][]float64{level, level, level}); !ok || s.FirstSecond != 0 || s.WindowTooEarly || s.Shift != 0 {
 		t.Errorf("of equal seconds: %+v", s)
 	}
 	broken := slices.Clone(level)
@@ -395,7 +395,7 @@ func TestSteadyFromAStep(t *testing.T) {
 }
 
 func TestPreciseAsksForRepeats(t *testing.T) {
-	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
+	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, MinUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if precise(0.02, UndisturbedRepeats(equal.Values[1:])) || !precise(0.02, equal) || precise(0.02, equal, Repeats{}) {
 		t.Error("equal repeats: the fewest are not what decides")
 	}
@@ -412,7 +412,7 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 // A ratio must be as precise as a figure. Its relative width does not depend on the order of the
 // sides.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
-	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, FewestUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
+	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, MinUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if preciseRatio(0.02, UndisturbedRepeats(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
 		t.Error("equal, few and wide repeats are not told apart")
 	}

@@ -8,25 +8,25 @@ import (
 
 // Steady describes when the throughput of a load became steady.
 type Steady struct {
-	// From is the first second of the steady part, counted from the start of the window.
-	From int
+	// FirstSecond is the first second of the steady part, counted from the start of the window.
+	FirstSecond int
 	// Shift is the relative error of the mean over all seconds that the seconds before From cause.
 	// For example, -0.04 means that the mean is 4 % too low.
 	Shift float64
-	// Late is set if the seconds before From differ from the other seconds. This means that the
+	// WindowTooEarly is set if the seconds before From differ from the other seconds. This means that the
 	// warm-up before the window was too short.
-	Late bool
-	// Alone is set if there are too few repeats to distinguish a warm-up from a disturbance at the
+	WindowTooEarly bool
+	// TooFewRepeats is set if there are too few repeats to distinguish a warm-up from a disturbance at the
 	// start. In this case, a disturbance at the start also sets Late.
-	Alone bool
+	TooFewRepeats bool
 }
 
 const (
-	batch       = 5    // length of a batch in seconds (the 5 in MSER-5)
-	leastShift  = 0.01 // as a share of the mean; a smaller shift is not worth a longer warm-up
-	lateAlpha   = 0.01 // significance level of the test over the repeats
-	aloneAlpha  = 0.001
-	enoughToSay = 3 // minimum number of repeats for the test over the repeats
+	batch      = 5    // length of a batch in seconds (the 5 in MSER-5)
+	minShift   = 0.01 // as a share of the mean; a smaller shift is not worth a longer warm-up
+	lateAlpha  = 0.01 // significance level of the test over the repeats
+	aloneAlpha = 0.001
+	minSeconds = 3 // minimum number of repeats for the test over the repeats
 )
 
 // SteadyFrom determines when a load became steady. The values in `repeats` are the throughput in
@@ -64,32 +64,32 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 			average[i] += r[i] / float64(len(repeats))
 		}
 	}
-	s := Steady{From: truncation(average), Alone: len(repeats) < enoughToSay}
-	if s.From == 0 {
+	s := Steady{FirstSecond: truncation(average), TooFewRepeats: len(repeats) < minSeconds}
+	if s.FirstSecond == 0 {
 		return s, true
 	}
-	rest := stat.Mean(average[s.From:])
+	rest := stat.Mean(average[s.FirstSecond:])
 	if rest != 0 {
 		s.Shift = stat.Mean(average)/rest - 1
 	}
-	if math.Abs(s.Shift) < leastShift {
+	if math.Abs(s.Shift) < minShift {
 		return s, true
 	}
-	if s.Alone {
-		s.Late = differsWithin(average, s.From) < aloneAlpha
+	if s.TooFewRepeats {
+		s.WindowTooEarly = differsWithin(average, s.FirstSecond) < aloneAlpha
 	} else {
-		s.Late = differsOver(repeats, s.From, shortest) < lateAlpha
+		s.WindowTooEarly = differsOver(repeats, s.FirstSecond, shortest) < lateAlpha
 	}
-	s.From = earlier(average, s.From)
-	s.Shift = stat.Mean(average)/stat.Mean(average[s.From:]) - 1
+	s.FirstSecond = moveEarlier(average, s.FirstSecond)
+	s.Shift = stat.Mean(average)/stat.Mean(average[s.FirstSecond:]) - 1
 	return s, true
 }
 
-// earlier moves the start of the steady part to an earlier second, because MSER-5 may have
+// moveEarlier moves the start of the steady part to an earlier second, because MSER-5 may have
 // truncated some batches by chance. As long as the preceding batch is similar to the steady part,
 // earlier adds it. A batch is similar if it is inside Student's prediction interval (99 %) for one
 // more batch of the steady part.
-func earlier(series []float64, from int) int {
+func moveEarlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
 		n := float64(len(rest))

@@ -8,27 +8,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Within is a confidence interval that is computed from the seconds of a single run. It shows how
+// RunInterval is a confidence interval that is computed from the seconds of a single run. It shows how
 // much the result of a longer run may differ, but not how much the result of another run may
 // differ. A report marks it "within this run only".
-type Within struct {
+type RunInterval struct {
 	Interval
 	// Blocks is the number of blocks of equal length into which the seconds were divided.
 	Blocks int
-	// Short is set if the blocks are shorter than twice the correlation time. The run is then too
+	// RunTooShort is set if the blocks are shorter than twice the correlation time. The run is then too
 	// short for the slow variation of its values, and the interval may be too narrow.
-	Short bool
+	RunTooShort bool
 }
 
-// A run is divided into mostBlocks blocks. If these blocks would be shorter than twice the
-// correlation time, the run is divided into fewer blocks, but into at least leastBlocks. An
-// interval from only leastBlocks blocks may be too narrow. However, omitting such intervals would
+// A run is divided into maxBlocks blocks. If these blocks would be shorter than twice the
+// correlation time, the run is divided into fewer blocks, but into at least minBlocks. An
+// interval from only minBlocks blocks may be too narrow. However, omitting such intervals would
 // be worse: most of the remaining intervals would come from runs whose correlation was
 // underestimated by chance.
 const (
-	mostBlocks  = 8
-	leastBlocks = 3
-	leastLength = 10 // in seconds; in a shorter run, a correlation cannot be detected
+	maxBlocks       = 8
+	minBlocks       = 3
+	minBlockSeconds = 10 // in seconds; in a shorter run, a correlation cannot be detected
 )
 
 // WithinRun returns the interval of a statistic over the seconds of one run. It uses the
@@ -41,32 +41,32 @@ const (
 // equals `to`, it uses all seconds. The parameter `correlation` is the CorrelationTime of the
 // series in seconds. WithinRun returns false if the run is shorter than 10 seconds, or if the
 // statistic is not finite.
-func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
-	if seconds < leastLength {
-		return Within{}, false
+func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (RunInterval, bool) {
+	if seconds < minBlockSeconds {
+		return RunInterval{}, false
 	}
-	length := math.Max(float64(seconds)/mostBlocks, 2*correlation)
-	blocks := max(leastBlocks, int(float64(seconds)/length+1e-9))
+	length := math.Max(float64(seconds)/maxBlocks, 2*correlation)
+	blocks := max(minBlocks, int(float64(seconds)/length+1e-9))
 	left := make([]float64, blocks)
 	for i := range left {
 		left[i] = statistic(i*seconds/blocks, (i+1)*seconds/blocks)
 	}
 	whole := statistic(0, 0)
 	if !finite(append(left, whole)) {
-		return Within{}, false
+		return RunInterval{}, false
 	}
 	k := float64(blocks)
 	// The variance of the jackknife is (k-1)/k times the sum of the squared deviations.
 	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left))
-	return Within{
-		Interval: Interval{Value: whole, Low: whole - half, High: whole + half, Level: level},
-		Blocks:   blocks,
-		Short:    float64(seconds)/k < 2*correlation-1e-9,
+	return RunInterval{
+		Interval:    Interval{Value: whole, Low: whole - half, High: whole + half, Level: level},
+		Blocks:      blocks,
+		RunTooShort: float64(seconds)/k < 2*correlation-1e-9,
 	}, true
 }
 
 // MeanWithinRun returns the mean over the seconds of one run with its interval, as WithinRun does.
-func MeanWithinRun(seconds []float64, level float64) (Within, bool) {
+func MeanWithinRun(seconds []float64, level float64) (RunInterval, bool) {
 	return WithinRun(len(seconds), CorrelationTime(seconds), level, meanWithout(seconds))
 }
 

@@ -30,24 +30,24 @@ const Margin = 0.03
 // Judgement is the result of one comparison from a group that was judged together.
 type Judgement struct {
 	Word Word
-	// More is the number of additional repeats on each side that would decide the comparison with a
+	// MoreRepeats is the number of additional repeats on each side that would decide the comparison with a
 	// probability of 80 %, if these repeats are like the previous ones. It is above 0 only if Word
-	// is Unclear, and at most MostMore. AtLeast is set if more than More repeats may be needed.
-	More    int
-	AtLeast bool
-	// P is the p-value of the hypothesis that the ratio is 1. Adjusted is the p-value after Holm's
+	// is Unclear, and at most MaxMoreRepeats. AtLeast is set if more than More repeats may be needed.
+	MoreRepeats      int
+	MoreIsLowerBound bool
+	// PValue is the p-value of the hypothesis that the ratio is 1. AdjustedPValue is the p-value after Holm's
 	// correction.
-	P, Adjusted float64
+	PValue, AdjustedPValue float64
 	// Interval is the interval of this ratio alone, at the confidence level Level. Corrected is the
 	// wider interval that determines Word.
 	Interval, Corrected Interval
 }
 
-// MostMore is the maximum of Judgement.More.
-const MostMore = 1000
+// MaxMoreRepeats is the maximum of Judgement.More.
+const MaxMoreRepeats = 1000
 
-// Compared is a ratio to be judged. MoreIsBetter is set if higher values of the figure are better.
-type Compared struct {
+// Comparison is a ratio to be judged. MoreIsBetter is set if higher values of the figure are better.
+type Comparison struct {
 	Ratio        Ratio
 	MoreIsBetter bool
 }
@@ -62,7 +62,7 @@ type Compared struct {
 // comparisons are judged at the level of that interval. So each word agrees with the interval that
 // is shown next to it. The parameter `margin` is the practical margin, a share above 0: ratios from
 // 1/(1+margin) to 1+margin are inside it.
-func Judge(all []Compared, margin float64) []Judgement {
+func Judge(all []Comparison, margin float64) []Judgement {
 	p := make([]float64, len(all))
 	for i := range all {
 		p[i] = all[i].Ratio.P()
@@ -71,10 +71,10 @@ func Judge(all []Compared, margin float64) []Judgement {
 	judged := make([]Judgement, len(all))
 	for i := range all {
 		ratio, level := all[i].Ratio, levels[i]
-		j := Judgement{P: p[i], Adjusted: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
+		j := Judgement{PValue: p[i], AdjustedPValue: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
 		if j.Word = WordOf(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
-			j.More = ratio.moreRepeats(level, margin)
-			j.AtLeast = j.More == MostMore
+			j.MoreRepeats = ratio.moreRepeats(level, margin)
+			j.MoreIsLowerBound = j.MoreRepeats == MaxMoreRepeats
 		}
 		judged[i] = j
 	}
@@ -117,14 +117,14 @@ func WordOf(i Interval, margin float64, moreIsBetter bool) Word {
 	return Unclear
 }
 
-// enoughChance is the probability with which the additional repeats (Judgement.More) should decide
+// decisionPower is the probability with which the additional repeats (Judgement.More) should decide
 // a comparison.
-const enoughChance = 0.8
+const decisionPower = 0.8
 
 // moreRepeats returns the number of additional repeats on each side that would decide the
 // comparison at a confidence level, if the ratio and the variances do not change.
 func (r Ratio) moreRepeats(level, margin float64) int {
-	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.extrapolate(n+1).chance(level, margin) >= enoughChance })
+	return 1 + sort.Search(MaxMoreRepeats-1, func(n int) bool { return r.extrapolate(n+1).chance(level, margin) >= decisionPower })
 }
 
 // extrapolate returns the ratio that is expected if `more` repeats are added on each side.
@@ -143,8 +143,8 @@ func (r Ratio) chance(level, margin float64) float64 {
 		return 0
 	}
 	low, high := r.log.bounds(student(level, freedom), func(t float64) float64 { return t })
-	below, above := r.log.at-low, high-r.log.at
-	belowOf := func(x float64) float64 { return stat.NormalCDF((x - r.log.at) / se) }
+	below, above := r.log.value-low, high-r.log.value
+	belowOf := func(x float64) float64 { return stat.NormalCDF((x - r.log.value) / se) }
 	differs := belowOf(-above) + 1 - belowOf(below)
 	from, to := below-math.Log(1+margin), math.Log(1+margin)-above
 	if from >= to {

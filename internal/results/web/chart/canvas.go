@@ -16,12 +16,12 @@ type canvas struct {
 // shape is an element of the picture. Between startPlot and endPlot, horizontal coordinates are in
 // the units of the plot. Elsewhere, they are fractions of the picture's width.
 type shape struct {
-	kind  shapeKind
-	class string
-	x, to coord
-	y     coord
-	words string
-	path  *outline
+	kind    shapeKind
+	class   string
+	x, xEnd coord
+	y       coord
+	text    string
+	path    *outline
 }
 
 type shapeKind uint8
@@ -42,8 +42,8 @@ const (
 
 // coord is a coordinate, as a number and as the text in SVG. The number is rounded like the text.
 type coord struct {
-	at   float64
-	text string
+	value float64
+	text  string
 }
 
 // num returns a coordinate that is rounded to one decimal. Readers cannot see a smaller difference.
@@ -99,12 +99,12 @@ func (o *outline) addCommand(command byte, x, y float64, texts ...string) {
 	o.points = append(o.points, point{x: x, y: y, starts: command == 'M'})
 }
 
-func (o *outline) move(x, y coord)    { o.addCommand('M', x.at, y.at, x.text, y.text) }
-func (o *outline) line(x, y coord)    { o.addCommand('L', x.at, y.at, x.text, y.text) }
-func (o *outline) lineToX(x coord)    { o.addCommand('H', x.at, o.last().y, x.text) }
-func (o *outline) lineToY(y coord)    { o.addCommand('V', o.last().x, y.at, y.text) }
-func (o *outline) lineAlong(dx coord) { o.addCommand('h', o.last().x+dx.at, o.last().y, dx.text) }
-func (o *outline) lineDown(dy coord)  { o.addCommand('v', o.last().x, o.last().y+dy.at, dy.text) }
+func (o *outline) move(x, y coord)    { o.addCommand('M', x.value, y.value, x.text, y.text) }
+func (o *outline) line(x, y coord)    { o.addCommand('L', x.value, y.value, x.text, y.text) }
+func (o *outline) lineToX(x coord)    { o.addCommand('H', x.value, o.last().y, x.text) }
+func (o *outline) lineToY(y coord)    { o.addCommand('V', o.last().x, y.value, y.text) }
+func (o *outline) lineAlong(dx coord) { o.addCommand('h', o.last().x+dx.value, o.last().y, dx.text) }
+func (o *outline) lineDown(dy coord)  { o.addCommand('v', o.last().x, o.last().y+dy.value, dy.text) }
 
 func (o *outline) end() {
 	o.text = append(o.text, 'z')
@@ -125,7 +125,7 @@ func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
 
 // path draws an outline. words is its tooltip.
 func (c *canvas) path(class string, o *outline, words string) {
-	c.add(shape{kind: drawPath, class: class, path: o, words: words})
+	c.add(shape{kind: drawPath, class: class, path: o, text: words})
 }
 
 // group draws shapes in a group with a class.
@@ -137,7 +137,7 @@ func (c *canvas) group(class string, draw func()) {
 
 // plot draws the inner picture. start and end are the ends of its horizontal axis.
 func (c *canvas) plot(start, end float64, draw func()) {
-	c.add(shape{kind: startPlot, x: num(start), to: num(end - start)})
+	c.add(shape{kind: startPlot, x: num(start), xEnd: num(end - start)})
 	draw()
 	c.add(shape{kind: endPlot})
 }
@@ -146,28 +146,28 @@ func (c *canvas) plot(start, end float64, draw func()) {
 func (c *canvas) vertical(s *scale) {
 	c.group("y", func() {
 		for _, t := range s.ticks {
-			y := c.y(s, t.at)
+			y := c.y(s, t.value)
 			c.add(shape{kind: drawRule, y: y})
 			if t.label != "" {
-				c.add(shape{kind: drawLabel, y: y, words: t.label})
+				c.add(shape{kind: drawLabel, y: y, text: t.label})
 			}
 		}
 	})
 }
 
 // y returns the vertical position of a value, measured from the top.
-func (c *canvas) y(s *scale, v float64) coord { return num(float64(c.height) * (1 - s.place(v))) }
+func (c *canvas) y(s *scale, v float64) coord { return num(float64(c.height) * (1 - s.heightOf(v))) }
 
 // horizontal draws the ticks of the horizontal axis.
 func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	c.group("x", func() {
 		for _, t := range ticks {
-			at := (t.at - from) / (to - from)
+			at := (t.value - from) / (to - from)
 			class := ""
 			if at > 0.97 { // keeps the label inside the picture
 				class = "e"
 			}
-			c.add(shape{kind: drawTick, class: class, x: share(at), words: t.label})
+			c.add(shape{kind: drawTick, class: class, x: share(at), text: t.label})
 		}
 	})
 }

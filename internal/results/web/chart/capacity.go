@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostCapacities is the maximum number of values that fit side by side.
-const mostCapacities = 24
+// maxCapacities is the maximum number of values that fit side by side.
+const maxCapacities = 24
 
 // Capacities draws the capacity for each value of a parameter, in the order of the searches. A
 // thick line goes from the lower end of the interval to its upper end. If there is no upper end, a
 // dashed line goes to the top. The tooltip of the line shows the numbers.
 func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
-	of := all.All[:min(len(all.All), mostCapacities)]
+	of := all.All[:min(len(all.All), maxCapacities)]
 	most := 0.0
 	for _, f := range of {
 		if most = math.Max(most, f.LowerPerSecond); f.UpperPerSecond != nil {
@@ -122,7 +122,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 }
 
 // shadeInterval shades the interval that a search found.
-func (p *xy) shadeInterval(f *size.CapacityFinding) {
+func (p *stepPicture) shadeInterval(f *size.CapacityFinding) {
 	if f.Lower == nil {
 		return
 	}

@@ -30,14 +30,14 @@ const (
 	axisHeight  = 24 // axis below the plot, with labels
 	tickLength  = 4
 	tickLabel   = 17 // vertical distance of a tick's label below the plot
-	labelRight  = -6 // right end of the vertical axis's labels
+	labelEdge   = -6 // right end of the vertical axis's labels
 	fileWidth   = 960
 	fileLeft    = 84 // room for the labels of the vertical axis
 	fileTop     = 44 // room for the title and the first row of the legend
-	titleAt     = 18
+	titleTop    = 18
 	legendRow   = 17 // height of each further row
 	sampleWidth = 18 // width of the sample of a series in the legend
-	sampleApart = 23 // distance from the start of a sample to the name of its series
+	sampleGap   = 23 // distance from the start of a sample to the name of its series
 )
 
 // finish returns a chart with the shapes on a canvas.

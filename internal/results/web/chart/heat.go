@@ -13,14 +13,14 @@ import (
 const heatLevels = 8
 
 // heatLevel returns the shade of a count, starting with 1. It returns 0 if the count is 0.
-func heatLevel(n, most uint64) int {
+func heatLevel(n, highest uint64) int {
 	switch {
 	case n == 0:
 		return 0
-	case most <= 1:
+	case highest <= 1:
 		return heatLevels
 	}
-	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(most))))
+	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(highest))))
 }
 
 // Heat draws the heat map of a trial. It returns false if the trial has no operations.
@@ -31,10 +31,10 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 	}
 	row := math.Max(4, math.Min(10, math.Round(200/float64(m.Rows))))
 	c := canvas{title: m.Title, height: int(row) * m.Rows}
-	s := scale{log: true, least: m.Edge(0), most: m.Edge(m.Rows)}
-	ticks := logarithmic(s.least, s.most, measure.Nanoseconds).ticks
+	s := scale{log: true, minimum: m.Edge(0), maximum: m.Edge(m.Rows)}
+	ticks := logarithmic(s.minimum, s.maximum, measure.Nanoseconds).ticks
 	for _, t := range ticks {
-		if t.at >= s.least && t.at <= s.most {
+		if t.value >= s.minimum && t.value <= s.maximum {
 			s.ticks = append(s.ticks, t)
 		}
 	}
@@ -56,11 +56,11 @@ func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outl
 	for r := range m.Rows {
 		y := num(height * float64(m.Rows-1-r))
 		for i := 0; i < len(m.Counts); i++ {
-			if heatLevel(m.Counts[i][r], m.Most) != level {
+			if heatLevel(m.Counts[i][r], m.HighestCount) != level {
 				continue
 			}
 			first := i
-			for i+1 < len(m.Counts) && heatLevel(m.Counts[i+1][r], m.Most) == level {
+			for i+1 < len(m.Counts) && heatLevel(m.Counts[i+1][r], m.HighestCount) == level {
 				i++
 			}
 			width := (i + 1 - first) * g.Width

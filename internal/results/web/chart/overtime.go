@@ -31,7 +31,7 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 		for i := range p.Lines {
 			l := &p.Lines[i]
 			class := colors.class(l.Name, i)
-			if p.Bands {
+			if p.MemberRanges {
 				c.path(class+" l between", c.band(g, &s, l), "")
 			} else {
 				c.path(class+" l", c.line(g, &s, l), "")
@@ -46,15 +46,15 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 // draws a vertical line at each grave event.
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
-	from, to := float64(g.From), float64(g.End())
+	from, to := float64(g.From), float64(g.EndSecond())
 	c.plot(from, to, func() {
 		if from < 0 {
-			c.add(shape{kind: drawShade, class: "warmup", x: num(from), to: num(-from)})
+			c.add(shape{kind: drawShade, class: "warmup", x: num(from), xEnd: num(-from)})
 		}
 		draw(g)
 		var grave outline
 		for i := range o.Marks {
-			if marks && o.Marks[i].Grave {
+			if marks && o.Marks[i].Severe {
 				grave.move(num(o.Marks[i].From), num(0))
 				grave.lineToY(num(float64(c.height)))
 			}
@@ -181,7 +181,7 @@ func Events(o *analyze.OverTime, colors Colors, kindName func(store.SignalKind) 
 	c.group("lanes", func() {
 		for i, kind := range kinds {
 			c.add(shape{kind: drawRule, y: num(float64(laneHeight * (i + 1)))})
-			c.add(shape{kind: drawLane, y: num(float64(laneHeight*i + 12)), words: kindName(kind)})
+			c.add(shape{kind: drawLane, y: num(float64(laneHeight*i + 12)), text: kindName(kind)})
 		}
 	})
 	slices.Sort(members)

@@ -20,7 +20,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	least, most, right := math.Inf(1), 0.0, 1.0
 	for i := range curves {
 		for _, p := range curves[i].Points {
-			least, most = math.Min(least, math.Max(p.NS, 1)), math.Max(most, p.NS)
+			least, most = math.Min(least, math.Max(p.Nanoseconds, 1)), math.Max(most, p.Nanoseconds)
 			right = math.Max(right, percentilePlace(p.Percentile))
 		}
 	}
@@ -37,9 +37,9 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 			var sure, unsure outline
 			var x0, y0 coord
 			for _, p := range curves[i].Points {
-				x, y := num(100*percentilePlace(p.Percentile)), c.y(&s, p.NS)
+				x, y := num(100*percentilePlace(p.Percentile)), c.y(&s, p.Nanoseconds)
 				to := &sure
-				if !p.Sure {
+				if !p.Reliable {
 					if to = &unsure; unsure.empty() && x0.text != "" {
 						unsure.move(x0, y0)
 					}
@@ -70,7 +70,7 @@ func percentileTicks(right float64) []tick {
 		apart = 2
 	}
 	for n := 1; float64(n) <= right; n++ {
-		t := tick{at: float64(n)}
+		t := tick{value: float64(n)}
 		switch {
 		case n%apart != 0:
 		case n == 1:

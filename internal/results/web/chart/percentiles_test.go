@@ -18,9 +18,9 @@ func TestPercentileLabelsFit(t *testing.T) {
 			}
 			labels++
 			long := letter * float64(len(tick.label)-1) // the point is narrow
-			at := width * tick.at / right
+			at := width * tick.value / right
 			from := at - long/2
-			if tick.at/right > 0.97 {
+			if tick.value/right > 0.97 {
 				from = at - long
 			}
 			if from <= end || from+long > width+spacing {

@@ -60,7 +60,7 @@ func TestLinesAndDots(t *testing.T) {
 			c.dot("s2 dot", num(0.5), num(100), "a dot")
 		})
 	})
-	paper := light.paper
+	paper := light.background
 	checkColorAt(t, "a line", p, left+fileWidth, top+2*20, light.series[0])
 	checkColorAt(t, "next to a line", p, left+fileWidth+4, top+2*20, paper)
 	checkColorAt(t, "a line across", p, left+100, top+2*40, light.series[1])
@@ -84,7 +84,7 @@ func TestOutlinesAreFilled(t *testing.T) {
 			})
 		})
 		checkColorAt(t, "a cell", p, left+2*20, top+2*20, c.heat)
-		checkColorAt(t, "the paper", p, left+2*40, top+2*20, c.paper)
+		checkColorAt(t, "the paper", p, left+2*40, top+2*20, c.background)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestThemesAgreeWithTheStyleSheet(t *testing.T) {
 	}
 	bright, dim, _ := strings.Cut(string(b), "@media")
 	for sheet, c := range map[string]*colors{bright: light, dim: dark} {
-		named := map[string]color.NRGBA{"paper": c.paper, "ink": c.ink, "pale": c.pale, "rule": c.rule, "shade": c.shade, "grave": c.grave, "heat": c.heat}
+		named := map[string]color.NRGBA{"paper": c.background, "ink": c.ink, "pale": c.pale, "rule": c.rule, "shade": c.shade, "grave": c.severe, "heat": c.heat}
 		for i, series := range c.series {
 			named[Series(i)] = series
 		}
@@ -135,18 +135,18 @@ func TestText(t *testing.T) {
 	for at, want := range map[anchor]image.Rectangle{
 		start: image.Rect(98, 60, 160, 85), middle: image.Rect(68, 60, 132, 85), end: image.Rect(40, 60, 102, 85),
 	} {
-		d := &drawing{to: gg.NewContext(200, 100), scale: 2, faces: map[letters]font.Face{}}
-		d.text(view{sx: 2, sy: 2}, letters{size: 10}, light.ink, at, 50, 40, "HHHH")
+		d := &drawing{context: gg.NewContext(200, 100), scale: 2, faces: map[fontStyle]font.Face{}}
+		d.text(view{sx: 2, sy: 2}, fontStyle{size: 10}, light.ink, at, 50, 40, "HHHH")
 		ink := image.Rectangle{}
 		for y := range 100 {
 			for x := range 200 {
-				if _, _, _, a := d.to.Image().At(x, y).RGBA(); a > 0 {
+				if _, _, _, a := d.context.Image().At(x, y).RGBA(); a > 0 {
 					ink = ink.Union(image.Rect(x, y, x+1, y+1))
 				}
 			}
 		}
-		if !ink.In(want) || ink.Dx() < 40 || ink.Dy() < 10 || d.failed != nil {
-			t.Errorf("%d: the text is at %v, %v", at, ink, d.failed)
+		if !ink.In(want) || ink.Dx() < 40 || ink.Dy() < 10 || d.fontError != nil {
+			t.Errorf("%d: the text is at %v, %v", at, ink, d.fontError)
 		}
 	}
 }

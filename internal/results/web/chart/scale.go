@@ -9,40 +9,40 @@ import (
 
 // tick is a value that is marked on an axis.
 type tick struct {
-	at    float64
+	value float64
 	label string // empty if the tick has no label
 }
 
 // scale maps values to heights above the bottom, from 0 to 1.
 type scale struct {
-	log         bool
-	least, most float64
-	ticks       []tick
+	log              bool
+	minimum, maximum float64
+	ticks            []tick
 }
 
-// place returns the height of a value. On a logarithmic scale, values below the scale, such as 0,
+// heightOf returns the height of a value. On a logarithmic scale, values below the scale, such as 0,
 // are at the bottom.
-func (s *scale) place(v float64) float64 {
+func (s *scale) heightOf(v float64) float64 {
 	if s.log {
-		v, least, most := math.Log10(max(v, s.least)), math.Log10(s.least), math.Log10(s.most)
+		v, least, most := math.Log10(max(v, s.minimum)), math.Log10(s.minimum), math.Log10(s.maximum)
 		return (v - least) / (most - least)
 	}
-	return (v - s.least) / (s.most - s.least)
+	return (v - s.minimum) / (s.maximum - s.minimum)
 }
 
-// beyondAll is larger than every value in a run. With still larger values, the loop that computes
+// maxScaleValue is larger than every value in a run. With still larger values, the loop that computes
 // the ticks of an axis would never end.
-const beyondAll = 1e300
+const maxScaleValue = 1e300
 
 // linear returns a scale that begins at 0 and has about four ticks. The distance between ticks is
 // 1, 2 or 5 times a power of ten or, for bytes, a power of two.
-func linear(most float64, unit measure.Unit) scale {
-	if !(most > 0) || most > beyondAll {
-		most = 1
+func linear(maximum float64, unit measure.Unit) scale {
+	if !(maximum > 0) || maximum > maxScaleValue {
+		maximum = 1
 	}
-	step := niceStep(most/4, unit)
-	s := scale{most: step * math.Ceil(most/step*(1-1e-9))}
-	for i := 0; float64(i)*step <= s.most*(1+1e-9); i++ {
+	step := niceStep(maximum/4, unit)
+	s := scale{maximum: step * math.Ceil(maximum/step*(1-1e-9))}
+	for i := 0; float64(i)*step <= s.maximum*(1+1e-9); i++ {
 		v := float64(i) * step
 		s.ticks = append(s.ticks, tick{v, Label(v, unit)})
 	}
@@ -69,34 +69,34 @@ func niceStep(x float64, unit measure.Unit) float64 {
 }
 
 // logarithmic returns a scale whose ends are 1, 2 or 5 times a power of ten.
-func logarithmic(least, most float64, unit measure.Unit) scale {
-	if !(least > 0) || !(most >= least) || most > beyondAll {
-		least, most = 1, 10
+func logarithmic(minimum, maximum float64, unit measure.Unit) scale {
+	if !(minimum > 0) || !(maximum >= minimum) || maximum > maxScaleValue {
+		minimum, maximum = 1, 10
 	}
 	s := scale{log: true}
-	decade := math.Floor(math.Log10(least))
+	decade := math.Floor(math.Log10(minimum))
 	var all []tick
-	for d := decade; d <= math.Ceil(math.Log10(most))+1; d++ {
+	for d := decade; d <= math.Ceil(math.Log10(maximum))+1; d++ {
 		for _, m := range []float64{1, 2, 5} {
 			all = append(all, tick{m * math.Pow(10, d), ""})
 		}
 	}
 	for i := range all {
-		if all[i].at <= least*(1+1e-9) {
-			s.least = all[i].at
+		if all[i].value <= minimum*(1+1e-9) {
+			s.minimum = all[i].value
 		}
-		if s.most == 0 && all[i].at >= most*(1-1e-9) && all[i].at > s.least {
-			s.most = all[i].at
+		if s.maximum == 0 && all[i].value >= maximum*(1-1e-9) && all[i].value > s.minimum {
+			s.maximum = all[i].value
 		}
 	}
-	decades := math.Log10(s.most / s.least)
+	decades := math.Log10(s.maximum / s.minimum)
 	for _, t := range all {
-		if t.at < s.least*(1-1e-9) || t.at > s.most*(1+1e-9) {
+		if t.value < s.minimum*(1-1e-9) || t.value > s.maximum*(1+1e-9) {
 			continue
 		}
-		whole := math.Abs(math.Log10(t.at)-math.Round(math.Log10(t.at))) < 1e-6
+		whole := math.Abs(math.Log10(t.value)-math.Round(math.Log10(t.value))) < 1e-6
 		if whole || decades < 2 {
-			t.label = Label(t.at, unit)
+			t.label = Label(t.value, unit)
 		}
 		if t.label != "" || decades < 4 {
 			s.ticks = append(s.ticks, t)
@@ -140,20 +140,20 @@ func duration(ns float64) string {
 // timeSteps lists the possible distances between the ticks of a time axis, in seconds.
 var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
 
-// mostTimeTicks is the maximum number of labels that fit the screen of a phone. The last label ends
+// maxTimeTicks is the maximum number of labels that fit the screen of a phone. The last label ends
 // at the edge.
-const mostTimeTicks = 5
+const maxTimeTicks = 5
 
 // timeTicks returns the ticks for a time axis that begins and ends at the given times, in seconds.
 func timeTicks(from, to float64) (ticks []tick) {
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
-		if (to-from)/s <= mostTimeTicks {
+		if (to-from)/s <= maxTimeTicks {
 			step = s
 			break
 		}
 	}
-	for (to-from)/step > mostTimeTicks {
+	for (to-from)/step > maxTimeTicks {
 		step *= 2
 	}
 	for at := math.Ceil(from/step) * step; at <= to; at += step {

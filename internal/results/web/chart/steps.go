@@ -17,46 +17,46 @@ type Spot struct {
 // plotWidth is the width of the inner picture in its own units.
 const plotWidth = 1000
 
-// xy is a picture of ladder steps in which both axes show figures.
-type xy struct {
+// stepPicture is a picture of ladder steps in which both axes show figures.
+type stepPicture struct {
 	canvas
-	name       string
-	legend     []Entry
-	wide, high scale
+	name                           string
+	legend                         []Entry
+	horizontalScale, verticalScale scale
 }
 
 // beginSteps starts a picture. Its title contains the names of the axes.
-func beginSteps(name, title string, wide, high scale) *xy {
-	p := &xy{canvas: canvas{title: title, height: plotHeight + 90}, name: name, wide: wide, high: high}
-	p.vertical(&p.high)
-	p.add(shape{kind: startPlot, x: num(0), to: num(plotWidth)})
+func beginSteps(name, title string, horizontalScale, verticalScale scale) *stepPicture {
+	p := &stepPicture{canvas: canvas{title: title, height: plotHeight + 90}, name: name, horizontalScale: horizontalScale, verticalScale: verticalScale}
+	p.vertical(&p.verticalScale)
+	p.add(shape{kind: startPlot, x: num(0), xEnd: num(plotWidth)})
 	return p
 }
 
 // x returns the horizontal position of a figure as a share from 0 to 1. It leaves a margin so that
 // no mark is cut off.
-func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
+func (p *stepPicture) x(v float64) float64 { return 0.02 + 0.96*p.horizontalScale.heightOf(v) }
 
-func (p *xy) coordinates(x, y float64) (coord, coord) {
-	return num(plotWidth * p.x(x)), p.y(&p.high, y)
+func (p *stepPicture) coordinates(x, y float64) (coord, coord) {
+	return num(plotWidth * p.x(x)), p.y(&p.verticalScale, y)
 }
 
-func (p *xy) spot(step int, x, y float64) Spot {
-	return Spot{step, p.x(x), 1 - p.high.place(y)}
+func (p *stepPicture) spot(step int, x, y float64) Spot {
+	return Spot{step, p.x(x), 1 - p.verticalScale.heightOf(y)}
 }
 
-func (p *xy) dot(class string, x, y float64) {
+func (p *stepPicture) dot(class string, x, y float64) {
 	px, py := p.coordinates(x, y)
 	p.canvas.dot(class, px, py, "")
 }
 
 // end completes the picture.
-func (p *xy) end() Chart {
+func (p *stepPicture) end() Chart {
 	p.add(shape{kind: endPlot})
 	var ticks []tick
-	for _, t := range p.wide.ticks {
+	for _, t := range p.horizontalScale.ticks {
 		if t.label != "" {
-			ticks = append(ticks, tick{p.x(t.at), t.label})
+			ticks = append(ticks, tick{p.x(t.value), t.label})
 		}
 	}
 	p.horizontal(ticks, 0, 1)
@@ -108,7 +108,7 @@ func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 				continue
 			}
 			mark := class + " dot"
-			if s.LeftOut != "" {
+			if s.ExclusionReason != "" {
 				mark += " out"
 			}
 			for _, y := range []float64{s.P50.Number, s.P99.Number} {
@@ -158,7 +158,7 @@ func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) 
 				continue
 			}
 			mark := class + " dot"
-			if s.LeftOut != "" {
+			if s.ExclusionReason != "" {
 				mark += " out"
 			}
 			p.dot(mark, s.Concurrency, s.Throughput.Number)

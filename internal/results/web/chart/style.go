@@ -9,8 +9,8 @@ import (
 
 // colors holds the colors of a theme.
 type colors struct {
-	paper, ink, pale, rule, shade, grave, heat color.NRGBA
-	series                                     [8]color.NRGBA
+	background, ink, pale, rule, shade, severe, heat color.NRGBA
+	series                                           [8]color.NRGBA
 }
 
 // rgb returns an opaque color.
@@ -21,11 +21,11 @@ func rgb(hex uint32) color.NRGBA {
 // The themes.
 var (
 	light = &colors{
-		paper: rgb(0xffffff), ink: rgb(0x1b1f24), pale: rgb(0x5b6470), rule: rgb(0xdfe3e8), shade: color.NRGBA{0, 0, 0, 0x12}, grave: rgb(0xb3261e), heat: rgb(0x00467f),
+		background: rgb(0xffffff), ink: rgb(0x1b1f24), pale: rgb(0x5b6470), rule: rgb(0xdfe3e8), shade: color.NRGBA{0, 0, 0, 0x12}, severe: rgb(0xb3261e), heat: rgb(0x00467f),
 		series: [8]color.NRGBA{rgb(0x0072b2), rgb(0xd55e00), rgb(0x009e73), rgb(0xcc79a7), rgb(0x8a6d00), rgb(0x2b2b2b), rgb(0x4ea3dc), rgb(0x7b5aa6)},
 	}
 	dark = &colors{
-		paper: rgb(0x14171a), ink: rgb(0xe7eaee), pale: rgb(0xa3adb8), rule: rgb(0x333a42), shade: color.NRGBA{0xff, 0xff, 0xff, 0x14}, grave: rgb(0xff8a80), heat: rgb(0x9bd4ff),
+		background: rgb(0x14171a), ink: rgb(0xe7eaee), pale: rgb(0xa3adb8), rule: rgb(0x333a42), shade: color.NRGBA{0xff, 0xff, 0xff, 0x14}, severe: rgb(0xff8a80), heat: rgb(0x9bd4ff),
 		series: [8]color.NRGBA{rgb(0x56b4e9), rgb(0xf58b45), rgb(0x2fc79b), rgb(0xe79cc5), rgb(0xe6c229), rgb(0xf2f2f2), rgb(0x8ab4f8), rgb(0xb79ae0)},
 	}
 )
@@ -49,7 +49,7 @@ func (c *colors) style(classes string) (s style) {
 	for _, class := range all {
 		switch {
 		case class == "none":
-			own = c.grave
+			own = c.severe
 		case len(class) == 2 && class[0] == 's':
 			series = int(class[1] - '0')
 			own = c.series[series]
@@ -85,7 +85,7 @@ func (c *colors) style(classes string) (s style) {
 				s.dashes = seriesDashes(series)
 			}
 		case "grave":
-			s.stroke, s.width, s.dashes = c.grave, 1, []float64{4, 3}
+			s.stroke, s.width, s.dashes = c.severe, 1, []float64{4, 3}
 		case "bar":
 			s.fill = faint(c.series[0], .22)
 		case "band":

@@ -29,32 +29,32 @@ func (c *canvas) writeShape(b *strings.Builder, s *shape) {
 	case endGroup:
 		b.WriteString(`</g>`)
 	case startPlot:
-		fmt.Fprintf(b, `<svg class="plot" width="100%%" height="%d" viewBox="%s 0 %s %d" preserveAspectRatio="none">`, c.height, s.x.text, s.to.text, c.height)
+		fmt.Fprintf(b, `<svg class="plot" width="100%%" height="%d" viewBox="%s 0 %s %d" preserveAspectRatio="none">`, c.height, s.x.text, s.xEnd.text, c.height)
 	case endPlot:
 		b.WriteString(`</svg>`)
 	case drawPath:
 		fmt.Fprintf(b, `<path class="%s" d="%s"`, s.class, s.path.text)
-		if s.words == "" {
+		if s.text == "" {
 			b.WriteString(`/>`)
 		} else {
-			fmt.Fprintf(b, `><title>%s</title></path>`, svgText(s.words))
+			fmt.Fprintf(b, `><title>%s</title></path>`, svgText(s.text))
 		}
 	case drawShade:
-		fmt.Fprintf(b, `<rect class="%s" x="%s" width="%s" height="%d"/>`, s.class, s.x.text, s.to.text, c.height)
+		fmt.Fprintf(b, `<rect class="%s" x="%s" width="%s" height="%d"/>`, s.class, s.x.text, s.xEnd.text, c.height)
 	case drawRule:
 		fmt.Fprintf(b, `<line x2="100%%" y1="%s" y2="%s"/>`, s.y.text, s.y.text)
 	case drawLabel:
-		fmt.Fprintf(b, `<text x="-6" y="%s" dy=".32em">%s</text>`, s.y.text, svgText(s.words))
+		fmt.Fprintf(b, `<text x="-6" y="%s" dy=".32em">%s</text>`, s.y.text, svgText(s.text))
 	case drawLane:
-		fmt.Fprintf(b, `<text x="2" y="%s">%s</text>`, s.y.text, svgText(s.words))
+		fmt.Fprintf(b, `<text x="2" y="%s">%s</text>`, s.y.text, svgText(s.text))
 	case drawWords:
-		fmt.Fprintf(b, `<text class="legend" x="%s" y="%s">%s</text>`, s.x.text, s.y.text, svgText(s.words))
+		fmt.Fprintf(b, `<text class="legend" x="%s" y="%s">%s</text>`, s.x.text, s.y.text, svgText(s.text))
 	case drawTick:
 		class := ""
 		if s.class != "" {
 			class = ` class="` + s.class + `"`
 		}
-		fmt.Fprintf(b, `<line x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d"%s>%s</text>`, s.x.text, s.x.text, c.height, c.height+tickLength, s.x.text, c.height+tickLabel, class, svgText(s.words))
+		fmt.Fprintf(b, `<line x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d"%s>%s</text>`, s.x.text, s.x.text, c.height, c.height+tickLength, s.x.text, c.height+tickLabel, class, svgText(s.text))
 	}
 }
 
@@ -65,10 +65,10 @@ func (c *Chart) File(subject, styleSheet string) string {
 	width, height, top := c.fileSize()
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, height, width, height, styleSheet)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`, fileLeft, titleAt, svgText(subject+": "+c.Title))
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`, fileLeft, titleTop, svgText(subject+": "+c.Title))
 	samples, _ := c.legend()
 	for _, s := range samples {
-		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh%d"/><text class="legend" x="%s" y="%d">%s</text>`, s.Class, num(s.x).text, s.y, sampleWidth, num(s.x+sampleApart).text, s.y+4, svgText(s.Name))
+		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh%d"/><text class="legend" x="%s" y="%d">%s</text>`, s.Class, num(s.x).text, s.y, sampleWidth, num(s.x+sampleGap).text, s.y+4, svgText(s.Name))
 	}
 	b.WriteString(strings.Replace(c.SVG, `width="100%"`, fmt.Sprintf(`x="%d" y="%d" width="%d"`, fileLeft, top, fileWidth), 1))
 	b.WriteString("</svg>\n")
@@ -95,7 +95,7 @@ func (c *Chart) legend() (samples []sample, rows int) {
 	x, y := float64(fileLeft), 31
 	rows = 1
 	for i, e := range c.Legend {
-		wide := sampleApart + between + letter*math.Max(float64(len([]rune(e.Name))), 1)
+		wide := sampleGap + between + letter*math.Max(float64(len([]rune(e.Name))), 1)
 		if i > 0 && x+wide > fileLeft+fileWidth {
 			x, y = fileLeft, y+legendRow
 			rows++

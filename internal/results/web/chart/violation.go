@@ -11,7 +11,7 @@ import (
 
 const (
 	rowHeight = 34 // height of an operation, including the text above it
-	mostRows  = 16 // limit for rows; no violation has as many operations
+	maxRows   = 16 // limit for rows; no violation has as many operations
 )
 
 // Violation draws the smallest history that shows a wrong response. Each operation has a bar from
@@ -21,7 +21,7 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	if len(v.Operations) == 0 {
 		return Chart{}, false
 	}
-	all := v.Operations[:min(len(v.Operations), mostRows)]
+	all := v.Operations[:min(len(v.Operations), maxRows)]
 	from, to := all[0].From, all[0].To
 	var members []string
 	for i := range all {
@@ -33,24 +33,24 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	}
 	c := canvas{title: v.Title(), height: rowHeight * len(all)}
 	s := linear(float64(to)-float64(from), measure.Nanoseconds)
-	place := func(at int64) float64 { return s.place(float64(at) - float64(from)) }
+	place := func(at int64) float64 { return s.heightOf(float64(at) - float64(from)) }
 	c.group("y", func() {
 		for i := range all {
 			who := "client"
 			if all[i].Watcher {
 				who = "watcher"
 			}
-			c.add(shape{kind: drawLabel, y: num(float64(rowHeight*i + 24)), words: fmt.Sprintf("%s %d", who, all[i].Client)})
+			c.add(shape{kind: drawLabel, y: num(float64(rowHeight*i + 24)), text: fmt.Sprintf("%s %d", who, all[i].Client)})
 		}
 	})
 	c.plot(0, plotWidth, func() {
 		for i := range all {
 			o := &all[i]
-			class, says := Series(slices.Index(members, o.MemberName())), o.What
+			class, says := Series(slices.Index(members, o.MemberName())), o.Description
 			if i < len(v.History) {
 				says = v.History[i]
 			}
-			if o.Bad {
+			if o.Wrong {
 				class = "none"
 			}
 			x := plotWidth * place(o.From)
@@ -62,9 +62,9 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	})
 	for i := range all {
 		o := &all[i]
-		c.add(shape{kind: drawWords, x: share(min(place(o.From), 0.7)), y: num(float64(rowHeight*i + 14)), words: o.What})
+		c.add(shape{kind: drawWords, x: share(min(place(o.From), 0.7)), y: num(float64(rowHeight*i + 14)), text: o.Description})
 	}
-	c.horizontal(s.ticks, 0, s.most)
+	c.horizontal(s.ticks, 0, s.maximum)
 	var legend []Entry
 	for i, who := range members {
 		if who == "" {
@@ -73,5 +73,5 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 		legend = append(legend, Entry{who, Series(i)})
 	}
 	legend = append(legend, Entry{"wrong response", "none"})
-	return finish(name, c, legend, fmt.Sprintf("Time 0 is %s after the start of the history. %s", text.Duration(float64(from)), v.Why)), true
+	return finish(name, c, legend, fmt.Sprintf("Time 0 is %s after the start of the history. %s", text.Duration(float64(from)), v.Explanation)), true
 }

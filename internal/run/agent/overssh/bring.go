@@ -21,9 +21,9 @@ import (
 // Prefixes of the script's output lines; each prefix is followed by a value. The script waits for a
 // line of input at two points.
 const (
-	saysSystem = "quorumbench-system " // followed by uname -s, uname -m, and the address at which we reached the machine
-	saysFolder = "quorumbench-folder "
-	saysSum    = "quorumbench-sum "
+	systemPrefix   = "quorumbench-system " // followed by uname -s, uname -m, and the address at which we reached the machine
+	folderPrefix   = "quorumbench-folder "
+	checksumPrefix = "quorumbench-sum "
 )
 
 // script runs on the other machine. $1 is Dir, and $2 is the size of the binary. The script is
@@ -34,7 +34,7 @@ const (
 var script = strings.Join([]string{
 	`umask 077`,
 	`set -- "$1" "$2" $SSH_CONNECTION`,
-	`echo "` + saysSystem + `$(uname -s) $(uname -m) $5"`,
+	`echo "` + systemPrefix + `$(uname -s) $(uname -m) $5"`,
 	`read go || exit 0`,
 	`b=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/quorumbench}`,
 	`d=`,
@@ -45,11 +45,11 @@ var script = strings.Join([]string{
 	`trap : HUP INT TERM PIPE`,
 	`mkdir -p "$b" || exit 1`,
 	`d=$(mktemp -d "$b/ssh.XXXXXX") || exit 1`,
-	`echo "` + saysFolder + `$d"`,
+	`echo "` + folderPrefix + `$d"`,
 	`head -c "$2" >"$d/quorumbench" || exit 1`,
 	`chmod 700 "$d/quorumbench"`,
 	`s=$(sha256sum "$d/quorumbench" 2>/dev/null || shasum -a 256 "$d/quorumbench") || exit 1`,
-	`echo "` + saysSum + `$s"`,
+	`echo "` + checksumPrefix + `$s"`,
 	`read go || exit 0`,
 	`"$d/quorumbench" agent --once --listen "unix:$d/agent.sock" --dir "${1:-$d/data}" --address "$5"`,
 }, "; ")
@@ -60,40 +60,40 @@ func command(dir string, size int64) string {
 	return "exec sh -c '" + script + "' sh " + quoted + " " + strconv.FormatInt(size, 10)
 }
 
-// longestSocket is the maximum length of a Unix socket's path on Linux, in bytes.
-const longestSocket = 107
+// maxSocketPath is the maximum length of a Unix socket's path on Linux, in bytes.
+const maxSocketPath = 107
 
-// bring performs our side of the script's protocol.
-func (m *Machine) bring(ctx context.Context) error {
-	system, err := m.answer(ctx, saysSystem)
+// installAgent performs our side of the script's protocol.
+func (m *Machine) installAgent(ctx context.Context) error {
+	system, err := m.answer(ctx, systemPrefix)
 	if err != nil {
 		return err
 	}
-	if err := fits(system); err != nil {
+	if err := checkPlatform(system); err != nil {
 		return err
 	}
 	if err := m.continueScript(); err != nil {
 		return err
 	}
-	if m.folder, err = m.answer(ctx, saysFolder); err != nil {
+	if m.folder, err = m.answer(ctx, folderPrefix); err != nil {
 		return err
 	}
 	switch {
 	case !path.IsAbs(m.folder) || !text.Printable(m.folder):
 		return errors.New("the path of the private folder on the machine is not absolute, or is not printable")
-	case len(m.socket()) > longestSocket:
-		return fmt.Errorf("the path of the folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
+	case len(m.socket()) > maxSocketPath:
+		return fmt.Errorf("the path of the folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), maxSocketPath-len("/ssh.XXXXXX/agent.sock"))
 	}
-	want, err := m.copyBinary(ctx)
+	expectedSum, err := m.copyBinary(ctx)
 	if err != nil {
 		return err
 	}
-	got, err := m.answer(ctx, saysSum)
+	receivedSum, err := m.answer(ctx, checksumPrefix)
 	if err != nil {
 		return err
 	}
-	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum adds a backslash if it escapes the file name
-		return fmt.Errorf("the copy of quorumbench on the machine is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
+	if receivedSum, _, _ = strings.Cut(strings.TrimPrefix(receivedSum, `\`), " "); receivedSum != expectedSum { // sha256sum adds a backslash if it escapes the file name
+		return fmt.Errorf("the copy of quorumbench on the machine is damaged: its SHA-256 is %s, not %s", text.Line(receivedSum, sha256.Size*2), expectedSum)
 	}
 	if err := m.continueScript(); err != nil {
 		return err
@@ -111,28 +111,28 @@ func (m *Machine) continueScript() error {
 	return nil
 }
 
-// uname maps processor names to Go's names.
-var uname = map[string]string{
+// goArchitectures maps processor names to Go's names.
+var goArchitectures = map[string]string{
 	"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm",
 }
 
-// fits returns an error if the machine cannot run our binary.
-func fits(system string) error {
+// checkPlatform returns an error if the machine cannot run our binary.
+func checkPlatform(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
 		return fmt.Errorf("the machine's shell did not print its system and address, but %q", text.Line(system, text.MaxServerText))
 	}
 	arch := words[1]
-	if name, ok := uname[arch]; ok {
+	if name, ok := goArchitectures[arch]; ok {
 		arch = name
 	}
-	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ours {
-		return fmt.Errorf("the machine is %s, but this quorumbench is for %s; start an agent that is built for the machine, and use via: agent", text.Line(theirs, 100), ours)
+	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ourPlatform {
+		return fmt.Errorf("the machine is %s, but this quorumbench is for %s; start an agent that is built for the machine, and use via: agent", text.Line(theirs, 100), ourPlatform)
 	}
 	return nil
 }
 
-func sizeOf(binary string) (int64, error) {
+func binarySize(binary string) (int64, error) {
 	info, err := os.Stat(binary)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the quorumbench binary: %w", err)
@@ -147,32 +147,32 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cannot read the quorumbench binary: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	size, err := sizeOf(m.target.Binary)
+	size, err := binarySize(m.target.Binary)
 	if err != nil {
 		return "", err
 	}
-	if m.target.Copying != nil {
-		m.target.Copying(size)
+	if m.target.OnCopy != nil {
+		m.target.OnCopy(size)
 	}
-	stood := make(chan struct{})
-	late := time.AfterFunc(m.target.Within, func() {
-		close(stood)
+	copyTimedOut := make(chan struct{})
+	copyTimer := time.AfterFunc(m.target.StepTimeout, func() {
+		close(copyTimedOut)
 		_ = m.client.Close()
 	})
-	defer late.Stop()
-	stop := context.AfterFunc(ctx, func() { late.Reset(time.Second) })
+	defer copyTimer.Stop()
+	stop := context.AfterFunc(ctx, func() { copyTimer.Reset(time.Second) })
 	defer stop()
 	sum := sha256.New()
-	read := &moving{io.TeeReader(f, sum), func() error {
+	read := &progressReader{io.TeeReader(f, sum), func() error {
 		if ctx.Err() == nil {
-			late.Reset(m.target.Within)
+			copyTimer.Reset(m.target.StepTimeout)
 		}
 		return ctx.Err()
 	}}
 	_, err = io.CopyN(m.in, read, size)
 	select {
-	case <-stood:
-		return "", fmt.Errorf("the copy of quorumbench made no progress for %v", m.target.Within)
+	case <-copyTimedOut:
+		return "", fmt.Errorf("the copy of quorumbench made no progress for %v", m.target.StepTimeout)
 	default:
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // if the shell has exited, the reason is reported by the next step
@@ -181,20 +181,20 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// moving is a reader that calls the function moved before each read. If moved returns an error,
+// progressReader is a reader that calls the function moved before each read. If moved returns an error,
 // Read returns this error.
-type moving struct {
+type progressReader struct {
 	io.Reader
-	moved func() error
+	onRead func() error
 }
 
 // Read implements io.Reader.
-func (m *moving) Read(p []byte) (int, error) {
-	if err := m.moved(); err != nil {
+func (m *progressReader) Read(p []byte) (int, error) {
+	if err := m.onRead(); err != nil {
 		return 0, err
 	}
 	return m.Reader.Read(p)
 }
 
-// ours is the operating system and architecture for which our binary was built.
-const ours = runtime.GOOS + "/" + runtime.GOARCH
+// ourPlatform is the operating system and architecture for which our binary was built.
+const ourPlatform = runtime.GOOS + "/" + runtime.GOARCH

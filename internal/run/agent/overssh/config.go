@@ -22,20 +22,20 @@ const sshPort = "22"
 
 // identities contains the key files in a machine's entry.
 type identities struct {
-	files []string // if empty, ssh's default files are used
-	only  bool     // whether to offer no other keys from the ssh agent
+	files     []string // if empty, ssh's default files are used
+	exclusive bool     // whether to offer no other keys from the ssh agent
 }
 
 // entry is a machine's entry in ssh's configuration. The zero value is an empty entry.
 type entry struct {
-	file  string
-	of    string // the machine's name as the user wrote it
-	parts *ssh_config.Config
+	file    string
+	machine string // the machine's name as the user wrote it
+	parts   *ssh_config.Config
 }
 
 // entryOf reads the configuration file. The file may be missing unless the user specified it.
 func (a Access) entryOf(machine string) (e entry, err error) {
-	e = entry{file: a.Config, of: machine}
+	e = entry{file: a.Config, machine: machine}
 	switch a.Config {
 	case NoConfig:
 		return entry{}, nil
@@ -78,7 +78,7 @@ func (e entry) get(key string) string {
 	if e.parts == nil {
 		return ""
 	}
-	value, _ := e.parts.Get(e.of, key) // errors have already been reported by decode
+	value, _ := e.parts.Get(e.machine, key) // errors have already been reported by decode
 	return value
 }
 
@@ -96,7 +96,7 @@ func (e entry) expandTokens(key, value string, tokens map[byte]string) (string, 
 			token, known = tokens[value[i]]
 		}
 		if !known {
-			return "", fmt.Errorf("the %s for %s in %s contains an unsupported token: %s", key, e.of, e.file, text.Line(value, 200))
+			return "", fmt.Errorf("the %s for %s in %s contains an unsupported token: %s", key, e.machine, e.file, text.Line(value, 200))
 		}
 		out.WriteString(token)
 	}
@@ -138,14 +138,14 @@ func (e entry) identities(name, user string) (keys identities, err error) {
 	if e.parts == nil {
 		return keys, nil
 	}
-	keys.only = strings.EqualFold(e.get("IdentitiesOnly"), "yes")
+	keys.exclusive = strings.EqualFold(e.get("IdentitiesOnly"), "yes")
 	home, _ := os.UserHomeDir() // without a home folder it contains no files
-	all, _ := e.parts.GetAll(e.of, "IdentityFile")
+	all, _ := e.parts.GetAll(e.machine, "IdentityFile")
 	for _, file := range all {
 		if strings.EqualFold(file, "none") {
 			continue
 		}
-		file, err = e.expandTokens("IdentityFile", file, map[byte]string{'d': home, 'h': name, 'r': user, 'n': e.of})
+		file, err = e.expandTokens("IdentityFile", file, map[byte]string{'d': home, 'h': name, 'r': user, 'n': e.machine})
 		if err != nil {
 			return keys, err
 		}

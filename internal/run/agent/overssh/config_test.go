@@ -129,7 +129,7 @@ func FuzzConfiguration(f *testing.F) {
 			}
 			return
 		}
-		e := entry{file: "config", of: "db1", parts: parts}
+		e := entry{file: "config", machine: "db1", parts: parts}
 		for _, key := range []string{"HostName", "User", "Port"} {
 			if v, err := e.expandTokens(key, e.get(key), nil); err == nil && len(v) > len(text) {
 				t.Errorf("%s is %q", key, v)

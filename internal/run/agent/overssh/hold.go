@@ -11,16 +11,16 @@ import (
 // the agent's program. If the program is not in such a folder, ClaimOwnFolder does nothing. It also
 // removes the folders of other agents that were killed together with their shells, because nothing
 // owns these folders anymore, and reports each removal.
-func ClaimOwnFolder(self string, say func(format string, args ...any)) {
+func ClaimOwnFolder(self string, logf func(format string, args ...any)) {
 	folder := filepath.Dir(self)
 	if !strings.HasPrefix(filepath.Base(folder), host.AdoptedPrefix) {
 		return
 	}
 	if err := host.Adopt(folder); err != nil {
-		say("the folder %s will remain if this agent is killed: %v", folder, err)
+		logf("the folder %s will remain if this agent is killed: %v", folder, err)
 	}
 	removed, _ := host.CleanOrphans(filepath.Dir(folder), 1) // the next agent tries again
 	for _, orphan := range removed {
-		say("%s", orphan)
+		logf("%s", orphan)
 	}
 }

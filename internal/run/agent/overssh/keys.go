@@ -22,21 +22,21 @@ import (
 
 // keys contains the keys that we offer to a machine, and the host key that the machine presented.
 type keys struct {
-	known   *known
-	shown   ssh.PublicKey // the machine's host key
-	socket  net.Conn      // connection to the ssh agent; may be nil
-	signers []ssh.Signer
-	from    []string // origins of the signers, for errors
-	unused  []string // sentences about keys that exist but are not offered
+	known     *knownHostKeys
+	presented ssh.PublicKey // the machine's host key
+	socket    net.Conn      // connection to the ssh agent; may be nil
+	signers   []ssh.Signer
+	origins   []string // origins of the signers, for errors
+	unused    []string // sentences about keys that exist but are not offered
 }
 
 // config returns the settings for a connection.
 func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
-	named, err := t.configure()
+	identities, err := t.configure()
 	if err != nil {
 		return nil, nil, err
 	}
-	user, err := t.login()
+	user, err := t.loginName()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,11 +48,11 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	held := k.ofAgent(t.Within)
+	agentKeys := k.readAgentKeys(t.StepTimeout)
 	if a.Identity != "" {
-		err = k.offerOnly(a.Identity, held)
+		err = k.offerOnly(a.Identity, agentKeys)
 	} else {
-		err = k.offerAll(held, named)
+		err = k.offerAll(agentKeys, identities)
 	}
 	if err != nil {
 		k.close()
@@ -61,19 +61,19 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	return &ssh.ClientConfig{
 		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(k.signers...)}, HostKeyAlgorithms: algorithms,
 		HostKeyCallback: func(name string, at net.Addr, key ssh.PublicKey) error {
-			k.shown = key
+			k.presented = key
 			return k.known.check(name, at, key)
 		},
 	}, k, nil
 }
 
-// ofAgent returns the keys in the ssh agent.
-func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
-	at := os.Getenv("SSH_AUTH_SOCK")
-	if at == "" {
+// readAgentKeys returns the keys in the ssh agent.
+func (k *keys) readAgentKeys(within time.Duration) []ssh.Signer {
+	socketPath := os.Getenv("SSH_AUTH_SOCK")
+	if socketPath == "" {
 		return nil
 	}
-	socket, err := net.DialTimeout("unix", at, within)
+	socket, err := net.DialTimeout("unix", socketPath, within)
 	if err == nil {
 		k.socket = socket
 		err = socket.SetDeadline(time.Now().Add(2 * within)) // the agent signs during the handshake
@@ -83,41 +83,41 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 		held, err = agent.NewClient(socket).Signers()
 	}
 	if err != nil {
-		k.unused = append(k.unused, fmt.Sprintf("the ssh agent at %s does not respond (%v)", at, err))
+		k.unused = append(k.unused, fmt.Sprintf("the ssh agent at %s does not respond (%v)", socketPath, err))
 	}
 	return held
 }
 
 // offerOnly offers only the key in the given file, which may also be in the ssh agent.
-func (k *keys) offerOnly(file string, held []ssh.Signer) error {
-	signer, err := signerOf(file, held)
+func (k *keys) offerOnly(file string, agentKeys []ssh.Signer) error {
+	signer, err := findSigner(file, agentKeys)
 	switch {
 	case errors.Is(err, errEncrypted):
 		return fmt.Errorf("the key %s is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add %s", file, file)
 	case err != nil:
 		return fmt.Errorf("cannot use the key %s: %w", file, err)
 	}
-	k.signers, k.from = []ssh.Signer{signer}, []string{file}
+	k.signers, k.origins = []ssh.Signer{signer}, []string{file}
 	return nil
 }
 
-// usual contains the default names of ssh's key files.
-var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
+// defaultKeyFiles contains the default names of ssh's key files.
+var defaultKeyFiles = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // offerAll offers the keys in the ssh agent and the keys in readable files.
-func (k *keys) offerAll(held []ssh.Signer, named identities) error {
-	if len(held) > 0 && !named.only {
-		k.signers, k.from = held, []string{"the ssh agent's " + text.Plural(uint64(len(held)), "key")}
+func (k *keys) offerAll(agentKeys []ssh.Signer, configured identities) error {
+	if len(agentKeys) > 0 && !configured.exclusive {
+		k.signers, k.origins = agentKeys, []string{"the ssh agent's " + text.Plural(uint64(len(agentKeys)), "key")}
 	}
-	files := named.files
+	files := configured.files
 	if len(files) == 0 {
 		home, _ := os.UserHomeDir() // without a home folder, no files are found
-		for _, name := range usual {
+		for _, name := range defaultKeyFiles {
 			files = append(files, filepath.Join(home, ".ssh", name))
 		}
 	}
 	for _, file := range files {
-		signer, err := signerOf(file, held)
+		signer, err := findSigner(file, agentKeys)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errEncrypted):
@@ -125,7 +125,7 @@ func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 		case err != nil:
 			k.unused = append(k.unused, fmt.Sprintf("cannot use %s: %v", file, err))
 		case !slices.Contains(k.signers, signer):
-			k.signers, k.from = append(k.signers, signer), append(k.from, file)
+			k.signers, k.origins = append(k.signers, signer), append(k.origins, file)
 		}
 	}
 	if len(k.signers) == 0 {
@@ -136,8 +136,8 @@ func (k *keys) offerAll(held []ssh.Signer, named identities) error {
 
 var errEncrypted = errors.New("the key is encrypted")
 
-// signerOf returns the key in a file, or the same key from the ssh agent.
-func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
+// findSigner returns the key in a file, or the same key from the ssh agent.
+func findSigner(file string, agentKeys []ssh.Signer) (ssh.Signer, error) {
 	text, err := files.Read(file, maxFile)
 	if err != nil {
 		return nil, err
@@ -157,10 +157,10 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if the file contains no key
 		}
 	}
-	if i := slices.IndexFunc(held, func(s ssh.Signer) bool {
+	if i := slices.IndexFunc(agentKeys, func(s ssh.Signer) bool {
 		return public != nil && bytes.Equal(s.PublicKey().Marshal(), public.Marshal())
 	}); i >= 0 {
-		return held[i], nil
+		return agentKeys[i], nil
 	}
 	if encrypted != nil {
 		return nil, errEncrypted
@@ -168,14 +168,14 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 	return signer, nil
 }
 
-// refused explains why a handshake failed.
-func (k *keys) refused(t *Target, user string, err error) error {
-	if why := k.known.refused(t.Address, k.shown, err); why != nil {
+// explainRefusal explains why a handshake failed.
+func (k *keys) explainRefusal(t *Target, user string, err error) error {
+	if why := k.known.explainRefusal(t.Address, k.presented, err); why != nil {
 		return why
 	}
 	if k.known.accepted {
 		return fmt.Errorf("the machine accepts none of the keys (%[2]s) for user %[1]s; add one of them to ~/.ssh/authorized_keys on the machine, or choose another user or key%[3]s",
-			user, strings.Join(k.from, ", "), k.notes())
+			user, strings.Join(k.origins, ", "), k.notes())
 	}
 	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.MaxServerText))
 }

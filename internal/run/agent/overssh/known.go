@@ -22,16 +22,16 @@ import (
 // a file needs.
 const maxFile = 16 << 20
 
-// known contains the known host keys.
-type known struct {
-	check    ssh.HostKeyCallback
-	files    []string // known-hosts files that exist
-	to       string   // the file to which a new key is added
-	accepted bool     // set if the machine presented a known key
+// knownHostKeys contains the known host keys.
+type knownHostKeys struct {
+	check      ssh.HostKeyCallback
+	files      []string // known-hosts files that exist
+	newKeyFile string   // the file to which a new key is added
+	accepted   bool     // set if the machine presented a known key
 }
 
 // knownHosts reads the given file, or ssh's default files.
-func (a Access) knownHosts() (*known, error) {
+func (a Access) knownHosts() (*knownHostKeys, error) {
 	paths := []string{a.KnownHosts}
 	if a.KnownHosts == "" {
 		home, err := os.UserHomeDir()
@@ -40,7 +40,7 @@ func (a Access) knownHosts() (*known, error) {
 		}
 		paths = []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}
 	}
-	k := &known{to: paths[0]}
+	k := &knownHostKeys{newKeyFile: paths[0]}
 	for _, file := range paths {
 		switch _, err := files.Read(file, maxFile); {
 		case err == nil:
@@ -64,25 +64,25 @@ func (a Access) knownHosts() (*known, error) {
 // algorithms returns the host key algorithms in the order in which we request them. The algorithms
 // of the machine's known keys come first: a machine has several keys with different algorithms, and
 // presents the key for the first algorithm that we request.
-func (k *known) algorithms(address string) ([]string, error) {
+func (k *knownHostKeys) algorithms(address string) ([]string, error) {
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return nil, err
 	}
-	none, err := ssh.NewPublicKey(public)
+	placeholder, err := ssh.NewPublicKey(public)
 	if err != nil {
 		return nil, err
 	}
-	var wrong *knownhosts.KeyError
-	if err := k.check(address, &net.TCPAddr{}, none); !errors.As(err, &wrong) {
+	var mismatch *knownhosts.KeyError
+	if err := k.check(address, &net.TCPAddr{}, placeholder); !errors.As(err, &mismatch) {
 		return nil, err // cannot happen, because this key is new and no machine has it
 	}
 	kinds, authority := map[string]bool{}, false
-	for _, want := range wrong.Want {
+	for _, want := range mismatch.Want {
 		kinds[want.Key.Type()] = true
 		authority = authority || isAuthority(want)
 	}
-	first := func(algorithm string) bool {
+	addFirst := func(algorithm string) bool {
 		kind := algorithm
 		if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
 			kind = ssh.KeyAlgoRSA
@@ -90,11 +90,11 @@ func (k *known) algorithms(address string) ([]string, error) {
 		return kinds[kind] || authority && certified(algorithm)
 	}
 	all := slices.DeleteFunc(ssh.SupportedAlgorithms().HostKeys, func(of string) bool { return certified(of) && !authority })
-	slices.SortStableFunc(all, func(a, b string) int { return rank(first(a)) - rank(first(b)) })
+	slices.SortStableFunc(all, func(a, b string) int { return sortRank(addFirst(a)) - sortRank(addFirst(b)) })
 	return all, nil
 }
 
-func rank(first bool) int {
+func sortRank(first bool) int {
 	if first {
 		return 0
 	}
@@ -112,20 +112,20 @@ func isAuthority(k knownhosts.KnownKey) bool {
 	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
 }
 
-// refused explains why a machine's key was rejected. It returns nil if err has another cause.
-func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
-	var wrong *knownhosts.KeyError
+// explainRefusal explains why a machine's key was rejected. It returns nil if err has another cause.
+func (k *knownHostKeys) explainRefusal(address string, presented ssh.PublicKey, err error) error {
+	var mismatch *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError
 	name := knownhosts.Normalize(address)
 	switch {
-	case errors.As(err, &wrong) && len(wrong.Want) == 0:
-		return fmt.Errorf("the machine's host key (%s) is unknown; verify the key, and then connect once with ssh or add the key to %s", fingerprint(shown), k.to)
-	case errors.As(err, &wrong):
-		at := wrong.Want[0]
+	case errors.As(err, &mismatch) && len(mismatch.Want) == 0:
+		return fmt.Errorf("the machine's host key (%s) is unknown; verify the key, and then connect once with ssh or add the key to %s", fingerprint(presented), k.newKeyFile)
+	case errors.As(err, &mismatch):
+		at := mismatch.Want[0]
 		return fmt.Errorf("the machine's host key has changed: it is %s, but %s line %d contains another key; another machine may be intercepting the connection; if the machine really has a new key, remove the old key with ssh-keygen -f %s -R '%s'",
-			fingerprint(shown), at.Filename, at.Line, at.Filename, name)
+			fingerprint(presented), at.Filename, at.Line, at.Filename, name)
 	case errors.As(err, &revoked):
-		return fmt.Errorf("the machine's host key (%s) is revoked in %s line %d and must not be used", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
+		return fmt.Errorf("the machine's host key (%s) is revoked in %s line %d and must not be used", fingerprint(presented), revoked.Revoked.Filename, revoked.Revoked.Line)
 	}
 	return nil
 }

@@ -21,21 +21,21 @@ import (
 // and logs remain in the target's Dir. If Dir is empty, they are stored in the private folder,
 // which is removed.
 type Machine struct {
-	target  Target
-	client  *ssh.Client
-	session *ssh.Session
-	in      io.WriteCloser
-	lines   chan string   // lines of the shell's standard output; closed at its end
-	said    tail          // the end of the shell's standard error
-	ended   chan struct{} // closed when the session's shell has exited
-	exit    error         // the shell's result; written before ended is closed
-	folder  string        // path of the private folder, once it exists
-	closing sync.Once
+	target     Target
+	client     *ssh.Client
+	session    *ssh.Session
+	in         io.WriteCloser
+	lines      chan string   // lines of the shell's standard output; closed at its end
+	stderrTail tail          // the end of the shell's standard error
+	ended      chan struct{} // closed when the session's shell has exited
+	exitErr    error         // the shell's result; written before ended is closed
+	folder     string        // path of the private folder, once it exists
+	closeOnce  sync.Once
 }
 
-// removing is a factor. The other machine may take as long as this many steps to remove the copied
+// removalFactor is a factor. The other machine may take as long as this many steps to remove the copied
 // files and data.
-const removing = 3
+const removalFactor = 3
 
 // listen reads the lines of standard output until the shell has exited.
 func (m *Machine) listen(out io.Reader) {
@@ -53,36 +53,36 @@ func (m *Machine) listen(out io.Reader) {
 // answer waits for a line that begins with the given prefix, and returns the rest of this line. It
 // ignores other lines, which may come from a shell's profile.
 func (m *Machine) answer(ctx context.Context, prefix string) (string, error) {
-	late := time.NewTimer(m.target.Within)
-	defer late.Stop()
+	timer := time.NewTimer(m.target.StepTimeout)
+	defer timer.Stop()
 	for {
 		select {
 		case line, ok := <-m.lines:
 			if !ok {
-				return "", m.early(late.C)
+				return "", m.earlyExitError(timer.C)
 			}
 			if rest, found := strings.CutPrefix(line, prefix); found {
 				return strings.TrimSpace(rest), nil
 			}
-		case <-late.C:
-			return "", fmt.Errorf("the machine's shell did not respond within %v", m.target.Within)
+		case <-timer.C:
+			return "", fmt.Errorf("the machine's shell did not respond within %v", m.target.StepTimeout)
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
 	}
 }
 
-// early returns the reason why the shell exited too early.
-func (m *Machine) early(late <-chan time.Time) error {
+// earlyExitError returns the reason why the shell exited too early.
+func (m *Machine) earlyExitError(timeout <-chan time.Time) error {
 	select {
 	case <-m.ended:
-	case <-late:
-		return fmt.Errorf("the machine's shell did not exit within %v after its last output", m.target.Within)
+	case <-timeout:
+		return fmt.Errorf("the machine's shell did not exit within %v after its last output", m.target.StepTimeout)
 	}
-	if last := m.said.last(); last != "" {
+	if last := m.stderrTail.last(); last != "" {
 		return fmt.Errorf("no agent could be started: %s", last)
 	}
-	return fmt.Errorf("no agent could be started: the machine's shell exited (%w)", cmp.Or(m.exit, errors.New("without an error")))
+	return fmt.Errorf("no agent could be started: the machine's shell exited (%w)", cmp.Or(m.exitErr, errors.New("without an error")))
 }
 
 // Dial implements agent.Transport.
@@ -103,30 +103,30 @@ func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 // Close implements agent.Transport. It waits until the agent has exited and the copied files are
 // removed. It may be called more than once.
 func (m *Machine) Close() (err error) {
-	m.closing.Do(func() {
+	m.closeOnce.Do(func() {
 		if m.in != nil {
 			_ = m.in.Close() // if the connection was lost, ended is closed as well
-			err = m.removed()
+			err = m.awaitRemoval()
 		}
 		_ = m.client.Close() // the session has ended
 	})
 	return err
 }
 
-// removed waits until the shell has exited, which it does after it has removed the copied files.
-func (m *Machine) removed() error {
-	within := removing * m.target.Within
-	late := time.NewTimer(within)
-	defer late.Stop()
-	var lost *ssh.ExitMissingError
+// awaitRemoval waits until the shell has exited, which it does after it has removed the copied files.
+func (m *Machine) awaitRemoval() error {
+	timeout := removalFactor * m.target.StepTimeout
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	var missingStatus *ssh.ExitMissingError
 	select {
 	case <-m.ended:
-		if errors.As(m.exit, &lost) {
+		if errors.As(m.exitErr, &missingStatus) {
 			return fmt.Errorf("host %s: the connection was lost before the copied files were removed; the host removes them when the agent's lease is over", m.target.Name)
 		}
 		return nil
-	case <-late.C:
-		return fmt.Errorf("host %s: the copied files were not removed within %v; check the folder %s on the host", m.target.Name, within, m.folder)
+	case <-timer.C:
+		return fmt.Errorf("host %s: the copied files were not removed within %v; check the folder %s on the host", m.target.Name, timeout, m.folder)
 	}
 }
 
@@ -136,15 +136,15 @@ type tail struct {
 	end []byte
 }
 
-// mostSaid is the maximum number of bytes that tail keeps.
-const mostSaid = 4096
+// maxTailBytes is the maximum number of bytes that tail keeps.
+const maxTailBytes = 4096
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end = append(t.end, p...)
-	t.end = t.end[max(0, len(t.end)-mostSaid):]
+	t.end = t.end[max(0, len(t.end)-maxTailBytes):]
 	return len(p), nil
 }
 

@@ -22,11 +22,11 @@ import (
 // Reach connects to a machine, copies our binary and starts an agent. The error is one sentence. If
 // Reach fails or ctx is canceled first, nothing remains on the machine.
 func Reach(ctx context.Context, t Target) (*Machine, error) {
-	t.Within = cmp.Or(t.Within, 20*time.Second)
+	t.StepTimeout = cmp.Or(t.StepTimeout, 20*time.Second)
 	m := &Machine{target: t, lines: make(chan string, 64), ended: make(chan struct{})}
 	err := m.connect(ctx)
 	if err == nil {
-		err = m.begin(ctx)
+		err = m.startAgent(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", t.Name, err)
@@ -43,13 +43,13 @@ func (m *Machine) connect(ctx context.Context) error {
 		return err
 	}
 	defer keys.close()
-	within, cancel := context.WithTimeout(ctx, t.Within)
+	limited, cancel := context.WithTimeout(ctx, t.StepTimeout)
 	defer cancel()
-	socket, err := (&net.Dialer{}).DialContext(within, "tcp", t.Address)
+	socket, err := (&net.Dialer{}).DialContext(limited, "tcp", t.Address)
 	if err != nil {
 		return fmt.Errorf("cannot connect over ssh: %w", err)
 	}
-	stop := context.AfterFunc(within, func() { _ = socket.Close() })
+	stop := context.AfterFunc(limited, func() { _ = socket.Close() })
 	defer stop()
 	conn, channels, requests, err := ssh.NewClientConn(socket, t.Address, config)
 	if err == nil && stop() {
@@ -60,14 +60,14 @@ func (m *Machine) connect(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case within.Err() != nil:
-		return fmt.Errorf("%s did not respond as an ssh server within %v", t.Address, t.Within)
+	case limited.Err() != nil:
+		return fmt.Errorf("%s did not respond as an ssh server within %v", t.Address, t.StepTimeout)
 	}
-	return keys.refused(t, config.User, err)
+	return keys.explainRefusal(t, config.User, err)
 }
 
-// begin starts the agent.
-func (m *Machine) begin(ctx context.Context) (err error) {
+// startAgent starts the agent.
+func (m *Machine) startAgent(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			_ = m.Close() // the first error is more important
@@ -76,7 +76,7 @@ func (m *Machine) begin(ctx context.Context) (err error) {
 	if err := m.start(); err != nil {
 		return err
 	}
-	if err = m.bring(ctx); err != nil && ctx.Err() != nil {
+	if err = m.installAgent(ctx); err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
@@ -85,16 +85,16 @@ func (m *Machine) begin(ctx context.Context) (err error) {
 // start opens the session and runs the script in it.
 func (m *Machine) start() (err error) {
 	// ssh has no timeout of this kind: only this timer detects a machine that stops responding.
-	late := time.AfterFunc(m.target.Within, func() { _ = m.client.Close() })
-	defer late.Stop()
-	size, err := sizeOf(m.target.Binary)
+	startTimer := time.AfterFunc(m.target.StepTimeout, func() { _ = m.client.Close() })
+	defer startTimer.Stop()
+	size, err := binarySize(m.target.Binary)
 	if err != nil {
 		return err
 	}
 	if m.session, err = m.client.NewSession(); err != nil {
 		return fmt.Errorf("the ssh server refused to open a session: %w", err)
 	}
-	m.session.Stderr = &m.said
+	m.session.Stderr = &m.stderrTail
 	out, err := m.session.StdoutPipe()
 	if err != nil {
 		return err
@@ -105,15 +105,15 @@ func (m *Machine) start() (err error) {
 	if err := m.session.Start(command(m.target.Dir, size)); err != nil {
 		close(m.ended) // there is no shell to wait for
 		switch {
-		case !late.Stop():
-			return fmt.Errorf("the ssh server did not start a shell within %v", m.target.Within)
+		case !startTimer.Stop():
+			return fmt.Errorf("the ssh server did not start a shell within %v", m.target.StepTimeout)
 		case strings.HasPrefix(err.Error(), "ssh: command "): // the rest of the message is the whole script
 			return errors.New("the ssh server refuses to run commands")
 		}
 		return fmt.Errorf("the ssh server did not start a shell: %w", err)
 	}
 	go func() {
-		m.exit = m.session.Wait()
+		m.exitErr = m.session.Wait()
 		close(m.ended)
 	}()
 	go m.listen(out)

@@ -32,7 +32,7 @@ func reachable(t *testing.T, s *servers.SSHServer) Target {
 	t.Setenv("SSH_AUTH_SOCK", "")
 	t.Setenv("HOME", t.TempDir())
 	return Target{
-		Name: "db1", Address: s.Address, Binary: file(t, "quorumbench", stand), Within: time.Minute,
+		Name: "db1", Address: s.Address, Binary: file(t, "quorumbench", stand), StepTimeout: time.Minute,
 		Access: Access{KnownHosts: s.KnownHosts, Identity: s.Identity},
 	}
 }
@@ -267,9 +267,9 @@ func TestRefusesUnusableMachines(t *testing.T) {
 					}
 				}()
 				to.Binary = file(t, "large", strings.Repeat("x", 16<<20))
-				to.Within = 5 * time.Second // long enough for the steps before the copy
+				to.StepTimeout = 5 * time.Second // long enough for the steps before the copy
 			case "silence":
-				to.Within = 5 * time.Second
+				to.StepTimeout = 5 * time.Second
 			}
 			refused(t, to, c.want)
 			checkGone(t, s)
@@ -316,11 +316,11 @@ func TestNoServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := Target{Name: "db1", Address: l.Addr().String(), Within: 300 * time.Millisecond}
+	to := Target{Name: "db1", Address: l.Addr().String(), StepTimeout: 300 * time.Millisecond}
 	to.Access = Access{KnownHosts: file(t, "known", ""), Identity: filepath.Join(t.TempDir(), "id")}
 	servers.WriteSSHKey(t, to.Access.Identity, servers.NewSSHKey(t), "")
 	refused(t, to, to.Address+" did not respond as an ssh server within 300ms")
-	to.Within = time.Minute
+	to.StepTimeout = time.Minute
 	go func() {
 		for {
 			c, err := l.Accept()

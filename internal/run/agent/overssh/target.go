@@ -20,19 +20,19 @@ type Access struct {
 
 // Target is a machine to connect to.
 type Target struct {
-	Name    string // used in errors
-	User    string // if empty, our local user name
-	Address string // HOST:PORT of the machine's ssh server, or HOST for port 22
-	Dir     string // absolute; see Machine
-	Binary  string // path of our binary
-	Access  Access
-	Within  time.Duration // limits each step, and each pause in the copy of our binary; zero means 20 s
-	// Copying is called with the size of our binary when the copy begins. It may be nil.
-	Copying func(bytes int64)
+	Name        string // used in errors
+	User        string // if empty, our local user name
+	Address     string // HOST:PORT of the machine's ssh server, or HOST for port 22
+	Dir         string // absolute; see Machine
+	Binary      string // path of our binary
+	Access      Access
+	StepTimeout time.Duration // limits each step, and each pause in the copy of our binary; zero means 20 s
+	// OnCopy is called with the size of our binary when the copy begins. It may be nil.
+	OnCopy func(bytes int64)
 }
 
-// login returns the user name on the machine.
-func (t *Target) login() (string, error) {
+// loginName returns the user name on the machine.
+func (t *Target) loginName() (string, error) {
 	if t.User != "" {
 		return t.User, nil
 	}

@@ -24,9 +24,9 @@ type contents struct {
 	// The field `now` is the image of the file at the start of the last sync. While a sync is
 	// running, `now` belongs to the running sync, and `syncing` is the image at the start of the
 	// previous sync. Otherwise, `syncing` is nil.
-	now     image
-	syncing *image
-	changed bool // whether the file has changed since the start of the last sync
+	syncedImage image
+	syncing     *image
+	changed     bool // whether the file has changed since the start of the last sync
 
 	sync sync.Mutex // held during a sync; must be locked before mu
 
@@ -43,7 +43,7 @@ func newContents(fd int) (*contents, error) {
 		return nil, err
 	}
 	c := &contents{fd: own}
-	if c.now.size, err = sizeOf(own); err != nil {
+	if c.syncedImage.size, err = sizeOf(own); err != nil {
 		_ = unix.Close(own)
 		return nil, err
 	}
@@ -64,23 +64,23 @@ func sizeOf(fd int) (int64, error) {
 	return st.Size, err
 }
 
-// keep saves the bytes in [start, end) before they are overwritten. The caller must hold mu.
-func (c *contents) keep(start, end int64) error {
+// saveBlocks saves the bytes in [start, end) before they are overwritten. The caller must hold mu.
+func (c *contents) saveBlocks(start, end int64) error {
 	c.changed = true
-	end = min(end, c.now.size)
+	end = min(end, c.syncedImage.size)
 	for b := start / blockSize; b*blockSize < end; b++ {
-		if _, ok := c.now.blocks[b]; ok {
+		if _, ok := c.syncedImage.blocks[b]; ok {
 			continue
 		}
-		old := make([]byte, min(blockSize, c.now.size-b*blockSize))
+		old := make([]byte, min(blockSize, c.syncedImage.size-b*blockSize))
 		n, err := readFull(c.fd, old, b*blockSize)
 		if err != nil {
 			return err
 		}
-		if c.now.blocks == nil {
-			c.now.blocks = map[int64][]byte{}
+		if c.syncedImage.blocks == nil {
+			c.syncedImage.blocks = map[int64][]byte{}
 		}
-		c.now.blocks[b] = old[:n] // if the file is shorter now, the missing bytes were saved when it was truncated
+		c.syncedImage.blocks[b] = old[:n] // if the file is shorter now, the missing bytes were saved when it was truncated
 	}
 	return nil
 }
@@ -90,21 +90,21 @@ func (c *contents) keep(start, end int64) error {
 func (c *contents) change(start, end int64, overwrite func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.keep(start, end); err != nil {
+	if err := c.saveBlocks(start, end); err != nil {
 		return err
 	}
 	return overwrite()
 }
 
-// grows reports whether a write that ends at offset end makes the file longer.
-func (c *contents) grows(end int64) bool {
+// extendsFile reports whether a write that ends at offset end makes the file longer.
+func (c *contents) extendsFile(end int64) bool {
 	size, err := sizeOf(c.fd)
 	return err == nil && end > size
 }
 
-// synced calls the function `sync`, which syncs the file. If the sync succeeds, synced discards the
+// syncFile calls the function `sync`, which syncs the file. If the sync succeeds, synced discards the
 // data that was saved before the sync began.
-func (c *contents) synced(sync func() error) error {
+func (c *contents) syncFile(sync func() error) error {
 	c.sync.Lock()
 	defer c.sync.Unlock()
 	c.mu.Lock()
@@ -113,15 +113,15 @@ func (c *contents) synced(sync func() error) error {
 		c.mu.Unlock()
 		return err
 	}
-	before, changed := c.now, c.changed
-	c.syncing, c.now, c.changed = &before, image{size: size}, false
+	before, changed := c.syncedImage, c.changed
+	c.syncing, c.syncedImage, c.changed = &before, image{size: size}, false
 	c.mu.Unlock()
 	err = sync()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.syncing = nil
 	if err != nil {
-		for b, old := range c.now.blocks {
+		for b, old := range c.syncedImage.blocks {
 			if _, ok := before.blocks[b]; !ok && b*blockSize < before.size {
 				if before.blocks == nil {
 					before.blocks = map[int64][]byte{}
@@ -129,34 +129,34 @@ func (c *contents) synced(sync func() error) error {
 				before.blocks[b] = old[:min(int64(len(old)), before.size-b*blockSize)]
 			}
 		}
-		c.now, c.changed = before, c.changed || changed
+		c.syncedImage, c.changed = before, c.changed || changed
 	}
 	return err
 }
 
-// writtenBack records that the file's current state survives a power loss. No sync may be running.
-func (c *contents) writtenBack() error {
+// markDurable records that the file's current state survives a power loss. No sync may be running.
+func (c *contents) markDurable() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size, err := sizeOf(c.fd)
 	if err == nil {
-		c.now, c.changed = image{size: size}, false
+		c.syncedImage, c.changed = image{size: size}, false
 	}
 	return err
 }
 
-// dirty reports whether a power loss would change the file.
-func (c *contents) dirty() bool {
+// hasUnsynced reports whether a power loss would change the file.
+func (c *contents) hasUnsynced() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed || c.syncing != nil
 }
 
-// lose restores the file to its state at the start of its last successful sync.
-func (c *contents) lose() error {
+// revertUnsynced restores the file to its state at the start of its last successful sync.
+func (c *contents) revertUnsynced() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.now.restore(c.fd)
+	err := c.syncedImage.restore(c.fd)
 	if c.syncing != nil { // the power loss interrupts a sync, whose result the requesting process never receives
 		err = errors.Join(err, c.syncing.restore(c.fd))
 	}

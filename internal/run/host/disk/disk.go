@@ -87,6 +87,6 @@ func (d *disk) do(r *request) helper.Answer {
 	}
 	lost, err := d.powerLoss()
 	a := helper.NewAnswer(err)
-	a.Lost = lost
+	a.DamagedFiles = lost
 	return a
 }

@@ -20,9 +20,9 @@ import (
 
 // disk is a folder on which our file system is mounted.
 type disk struct {
-	at, files string // the mount point, and the backing folder
-	faults    atomic.Pointer[Faults]
-	server    *fuse.Server
+	mountPoint, backingDir string // the mount point, and the backing folder
+	faults                 atomic.Pointer[Faults]
+	server                 *fuse.Server
 
 	// power is read-locked while files are changed, and write-locked during a power loss.
 	power sync.RWMutex
@@ -36,10 +36,10 @@ type disk struct {
 // mount mounts a disk on the folder mountPoint and stores the disk's files in subfolders of
 // backing.
 func mount(mountPoint, backing string) (*disk, error) {
-	d := &disk{at: mountPoint, files: filepath.Join(backing, "files"), contents: map[fs.StableAttr]*contents{}}
+	d := &disk{mountPoint: mountPoint, backingDir: filepath.Join(backing, "files"), contents: map[fs.StableAttr]*contents{}}
 	d.names.trash = filepath.Join(backing, "removed")
 	d.faults.Store(&Faults{})
-	for _, dir := range [...]string{d.files, d.names.trash} {
+	for _, dir := range [...]string{d.backingDir, d.names.trash} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -49,20 +49,20 @@ func mount(mountPoint, backing string) (*disk, error) {
 
 // start mounts the disk.
 func (d *disk) start() error {
-	root, err := fs.NewLoopbackRoot(d.files)
+	root, err := fs.NewLoopbackRoot(d.backingDir)
 	if err != nil {
 		return err
 	}
-	none := time.Duration(0) // the kernel caches nothing, so that a power loss is visible immediately
-	d.server, err = fs.Mount(d.at, &node{root.(*fs.LoopbackNode), d}, &fs.Options{
+	noCaching := time.Duration(0) // the kernel caches nothing, so that a power loss is visible immediately
+	d.server, err = fs.Mount(d.mountPoint, &node{root.(*fs.LoopbackNode), d}, &fs.Options{
 		MountOptions: fuse.MountOptions{
 			FsName: "quorumbench", Name: "quorumbench", DirectMount: true, MaxWrite: 1 << 20,
 			Logger: log.New(io.Discard, "", 0),
 		},
-		AttrTimeout: &none, EntryTimeout: &none, NullPermissions: true,
+		AttrTimeout: &noCaching, EntryTimeout: &noCaching, NullPermissions: true,
 	})
 	if err != nil {
-		return fmt.Errorf("cannot mount a file system for disk faults at %s, which requires /dev/fuse and either root or the program fusermount3: %w", d.at, err)
+		return fmt.Errorf("cannot mount a file system for disk faults at %s, which requires /dev/fuse and either root or the program fusermount3: %w", d.mountPoint, err)
 	}
 	return nil
 }
@@ -74,15 +74,15 @@ func (d *disk) unmount() error {
 	if err == nil {
 		return nil
 	}
-	if lazily := unix.Unmount(d.at, unix.MNT_DETACH|unix.MNT_FORCE); lazily != nil {
-		return fmt.Errorf("cannot unmount the disk at %s: %w", d.at, errors.Join(err, lazily))
+	if lazily := unix.Unmount(d.mountPoint, unix.MNT_DETACH|unix.MNT_FORCE); lazily != nil {
+		return fmt.Errorf("cannot unmount the disk at %s: %w", d.mountPoint, errors.Join(err, lazily))
 	}
 	return nil
 }
 
 // powerLoss drops all data that was not synced. It returns the number of files that lost data. No
 // process may use the disk.
-func (d *disk) powerLoss() (lost int, err error) {
+func (d *disk) powerLoss() (damagedFiles int, err error) {
 	if err := d.unmount(); err != nil { // unmounting also drops the kernel's cache
 		return 0, err
 	}
@@ -90,18 +90,18 @@ func (d *disk) powerLoss() (lost int, err error) {
 	defer d.power.Unlock()
 	var errs []error
 	for key, c := range d.contents {
-		if c.dirty() {
-			lost++
-			errs = append(errs, c.lose())
+		if c.hasUnsynced() {
+			damagedFiles++
+			errs = append(errs, c.revertUnsynced())
 		}
 		c.close() // a process that still has the file open gets EBADF
 		delete(d.contents, key)
 	}
-	errs = append(errs, d.names.lose(), d.start())
+	errs = append(errs, d.names.undoUnsynced(), d.start())
 	if err := errors.Join(errs...); err != nil {
-		return lost, fmt.Errorf("the simulated power loss of the disk at %s failed, so its contents are undefined: %w", d.at, err)
+		return damagedFiles, fmt.Errorf("the simulated power loss of the disk at %s failed, so its contents are undefined: %w", d.mountPoint, err)
 	}
-	return lost, nil
+	return damagedFiles, nil
 }
 
 // writeBack ensures that all data written so far survives a power loss, including data that was not
@@ -114,15 +114,15 @@ func (d *disk) writeBack() error {
 	defer d.mu.Unlock()
 	var errs []error
 	for key, c := range d.contents {
-		errs = append(errs, c.writtenBack())
-		d.drop(key, c)
+		errs = append(errs, c.markDurable())
+		d.untrack(key, c)
 	}
 	return errors.Join(append(errs, d.names.sync(d.names.count()))...)
 }
 
-// opened returns the contents of a file that was opened for writing. The caller must call closed
+// trackOpen returns the contents of a file that was opened for writing. The caller must call closed
 // when the file is closed.
-func (d *disk) opened(key fs.StableAttr, fd int) (*contents, error) {
+func (d *disk) trackOpen(key fs.StableAttr, fd int) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := d.contents[key]
@@ -137,17 +137,17 @@ func (d *disk) opened(key fs.StableAttr, fd int) (*contents, error) {
 	return c, nil
 }
 
-func (d *disk) closed(key fs.StableAttr, c *contents) {
+func (d *disk) trackClose(key fs.StableAttr, c *contents) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c.handles--
-	d.drop(key, c)
+	d.untrack(key, c)
 }
 
-// drop stops tracking a file if it is not open for writing and all of its data is synced. The
+// untrack stops tracking a file if it is not open for writing and all of its data is synced. The
 // caller must hold mu.
-func (d *disk) drop(key fs.StableAttr, c *contents) {
-	if c.handles == 0 && (c.removed || !c.dirty()) && d.contents[key] == c {
+func (d *disk) untrack(key fs.StableAttr, c *contents) {
+	if c.handles == 0 && (c.removed || !c.hasUnsynced()) && d.contents[key] == c {
 		c.close()
 		delete(d.contents, key)
 	}
@@ -159,14 +159,14 @@ func (d *disk) onRemoved(key fs.StableAttr) func() {
 	return func() {
 		if c := d.contents[key]; c != nil {
 			c.removed = true
-			d.drop(key, c)
+			d.untrack(key, c)
 		}
 	}
 }
 
-// named calls the function `change`, which changes the names of files. During the call, named
+// changeNames calls the function `change`, which changes the names of files. During the call, named
 // prevents a power loss and other changes of names.
-func (d *disk) named(change func() syscall.Errno) syscall.Errno {
+func (d *disk) changeNames(change func() syscall.Errno) syscall.Errno {
 	d.power.RLock()
 	defer d.power.RUnlock()
 	d.mu.Lock()
@@ -195,9 +195,9 @@ func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno)
 	d.power.RLock()
 	defer d.power.RUnlock()
 	d.mu.Lock()
-	upTo := d.names.count()
+	changeCount := d.names.count()
 	d.mu.Unlock()
-	really := func() error {
+	syncNow := func() error {
 		if e := sync(); e != 0 {
 			return e
 		}
@@ -205,20 +205,20 @@ func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno)
 	}
 	var err error
 	if c != nil {
-		err = c.synced(really)
+		err = c.syncFile(syncNow)
 	} else {
-		err = really()
+		err = syncNow()
 	}
 	if err != nil {
 		return fs.ToErrno(err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return fs.ToErrno(d.names.sync(upTo))
+	return fs.ToErrno(d.names.sync(changeCount))
 }
 
-// refuse returns the error with which a write must fail because of the disk's faults, or 0.
-func (d *disk) refuse(needsRoom bool) syscall.Errno {
+// writeError returns the error with which a write must fail because of the disk's faults, or 0.
+func (d *disk) writeError(needsRoom bool) syscall.Errno {
 	switch f := d.faults.Load(); {
 	case f.Failing:
 		return syscall.EIO

@@ -134,10 +134,10 @@ func TestPowerLossKeepsSyncedData(t *testing.T) {
 					}
 					m.writeBack()
 				}
-				what := m.step(t, r, d.at)
+				what := m.step(t, r, d.mountPoint)
 				if step%25 == 24 {
-					if !maps.Equal(tree(t, d.at), m.tree()) {
-						t.Fatalf("before power loss, step %d, %s: %s", step, what, differing(tree(t, d.at), m.tree()))
+					if !maps.Equal(tree(t, d.mountPoint), m.tree()) {
+						t.Fatalf("before power loss, step %d, %s: %s", step, what, differing(tree(t, d.mountPoint), m.tree()))
 					}
 				}
 				if step%50 == 49 {
@@ -145,12 +145,12 @@ func TestPowerLossKeepsSyncedData(t *testing.T) {
 					must(t, err)
 					m.powerLoss()
 					d.do(&request{Set: &Faults{}})
-					if got := tree(t, d.at); !maps.Equal(got, m.tree()) {
+					if got := tree(t, d.mountPoint); !maps.Equal(got, m.tree()) {
 						t.Fatalf("after power loss at step %d: %s", step, differing(got, m.tree()))
 					}
 				}
 			}
-			if left := slices.Collect(maps.Keys(tree(t, d.names.trash))); len(d.names.open) == 0 && len(left) > 0 {
+			if left := slices.Collect(maps.Keys(tree(t, d.names.trash))); len(d.names.pending) == 0 && len(left) > 0 {
 				t.Errorf("removed files are still in the trash: %q", left)
 			}
 		})
@@ -248,7 +248,7 @@ func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 // the file.
 func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	d := mounted(t)
-	f, err := os.Create(filepath.Join(d.at, "db"))
+	f, err := os.Create(filepath.Join(d.mountPoint, "db"))
 	must(t, err)
 	defer func() { _ = f.Close() }()
 	must(t, unix.Fallocate(int(f.Fd()), 0, 0, 1<<16))
@@ -270,7 +270,7 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 // writes. Both disks work normally after the fault has ended.
 func TestFullAndFailingDisks(t *testing.T) {
 	d := mounted(t)
-	f, err := os.Create(filepath.Join(d.at, "f"))
+	f, err := os.Create(filepath.Join(d.mountPoint, "f"))
 	must(t, err)
 	defer func() { _ = f.Close() }()
 	write := func(at int64) error { _, err := f.WriteAt([]byte("text"), at); return err }
@@ -286,7 +286,7 @@ func TestFullAndFailingDisks(t *testing.T) {
 		d.do(&request{Set: &c.faults})
 		size, err := f.Stat()
 		must(t, err)
-		other := filepath.Join(d.at, name)
+		other := filepath.Join(d.mountPoint, name)
 		got := [...]error{write(0), write(size.Size()), f.Sync(), os.Mkdir(other, 0o700)}
 		for i, want := range [...]error{c.replace, c.grow, c.sync, c.make} {
 			if !errors.Is(got[i], want) {
@@ -301,7 +301,7 @@ func TestFullAndFailingDisks(t *testing.T) {
 // SyncDelay delays syncs but not writes.
 func TestSlowSyncs(t *testing.T) {
 	d := mounted(t)
-	f, err := os.Create(filepath.Join(d.at, "f"))
+	f, err := os.Create(filepath.Join(d.mountPoint, "f"))
 	must(t, err)
 	defer func() { _ = f.Close() }()
 	d.do(&request{Set: &Faults{SyncDelay: 100 * time.Millisecond}})
@@ -344,7 +344,7 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	d := mounted(t)
 	const writers, part = 4, 6000 // neighboring parts share a block
 	for round := range 5 {
-		f, err := os.OpenFile(filepath.Join(d.at, "f"), os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := os.OpenFile(filepath.Join(d.mountPoint, "f"), os.O_RDWR|os.O_CREATE, 0o600)
 		must(t, err)
 		var acknowledged [writers]byte
 		var all sync.WaitGroup
@@ -369,7 +369,7 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 		if err != nil || lost > 1 {
 			t.Fatalf("%d files lost data: %v", lost, err)
 		}
-		b, err := os.ReadFile(filepath.Join(d.at, "f"))
+		b, err := os.ReadFile(filepath.Join(d.mountPoint, "f"))
 		must(t, err)
 		if len(b) != writers*part {
 			t.Fatalf("round %d: %d bytes are left", round, len(b))
@@ -388,7 +388,7 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 // change the files on the disk when it is mounted again.
 func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 	d := mounted(t)
-	f, err := os.Create(filepath.Join(d.at, "f"))
+	f, err := os.Create(filepath.Join(d.mountPoint, "f"))
 	must(t, err)
 	_, err = f.WriteString("synced")
 	must(t, err)
@@ -403,7 +403,7 @@ func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 		t.Error("a file that was open before can still be written to")
 	}
 	_ = f.Close()
-	if got := tree(t, d.at); got["f"] != "synced" {
+	if got := tree(t, d.mountPoint); got["f"] != "synced" {
 		t.Errorf("%q is left", got["f"])
 	}
 }

@@ -18,7 +18,7 @@ func (*disk) unmount() error          { return nil }
 func (*disk) writeBack() error        { return nil }
 func (*disk) powerLoss() (int, error) { return 0, nil }
 
-func forget(string) bool { return false }
+func unmountStale(string) bool { return false }
 
-// ForgetBelow returns 0, because this system has no such disks.
-func ForgetBelow(string) int { return 0 }
+// UnmountStaleBelow returns 0, because this system has no such disks.
+func UnmountStaleBelow(string) int { return 0 }

@@ -11,38 +11,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// kind is the file system type with which our disks are listed in the mount table.
-const kind = "fuse.quorumbench"
+// fileSystemType is the file system type with which our disks are listed in the mount table.
+const fileSystemType = "fuse.quorumbench"
 
-// ForgetBelow unmounts those disks below dir whose server has exited, and returns their number. dir
+// UnmountStaleBelow unmounts those disks below dir whose server has exited, and returns their number. dir
 // must not contain symbolic links.
-func ForgetBelow(dir string) (n int) {
+func UnmountStaleBelow(dir string) (n int) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return 0
 	}
-	for _, at := range mountedBelow(dir, string(mounts)) {
-		if forget(at) {
+	for _, at := range findMountsBelow(dir, string(mounts)) {
+		if unmountStale(at) {
 			n++
 		}
 	}
 	return n
 }
 
-// mountedBelow returns the mount points of our disks below dir. The parameter `mounts` is the
+// findMountsBelow returns the mount points of our disks below dir. The parameter `mounts` is the
 // content of /proc/self/mountinfo (proc_pid_mountinfo(5)).
-func mountedBelow(dir, mounts string) (at []string) {
+func findMountsBelow(dir, mounts string) (mountPoints []string) {
 	for line := range strings.Lines(mounts) {
 		about, system, _ := strings.Cut(line, " - ")
 		fields, of := strings.Fields(about), strings.Fields(system)
-		if len(fields) < 5 || len(of) == 0 || of[0] != kind {
+		if len(fields) < 5 || len(of) == 0 || of[0] != fileSystemType {
 			continue
 		}
 		if path := unescape(fields[4]); strings.HasPrefix(path, dir+"/") {
-			at = append(at, path)
+			mountPoints = append(mountPoints, path)
 		}
 	}
-	return at
+	return mountPoints
 }
 
 // unescape decodes a path from the mount table. The kernel writes spaces, line breaks and
@@ -62,19 +62,19 @@ func unescape(path string) string {
 	return b.String()
 }
 
-// forget unmounts the disk at the given mount point if its server has exited. It reports whether it
+// unmountStale unmounts the disk at the given mount point if its server has exited. It reports whether it
 // unmounted the disk.
-func forget(at string) bool {
+func unmountStale(mountPoint string) bool {
 	var st unix.Stat_t
-	if unix.Stat(at, &st) != unix.ENOTCONN {
+	if unix.Stat(mountPoint, &st) != unix.ENOTCONN {
 		return false
 	}
-	if unix.Unmount(at, unix.MNT_DETACH) == nil {
+	if unix.Unmount(mountPoint, unix.MNT_DETACH) == nil {
 		return true
 	}
 	// A user other than root must unmount the disk with the same setuid program that mounted it.
 	for _, program := range []string{"fusermount3", "fusermount"} {
-		c := exec.Command(program, "-u", "-z", "-q", "--", at)
+		c := exec.Command(program, "-u", "-z", "-q", "--", mountPoint)
 		c.Env = files.CleanEnviron()
 		if c.Run() == nil {
 			return true

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// mountedBelow finds only mounts of our file system below the folder. Their paths may contain any
+// findMountsBelow finds only mounts of our file system below the folder. Their paths may contain any
 // characters.
 func TestMountedBelow(t *testing.T) {
 	const mounts = `22 1 0:20 / /proc rw,nosuid shared:5 - proc proc rw
@@ -17,7 +17,7 @@ func TestMountedBelow(t *testing.T) {
 47 27 0:44 / /d/data/tmp rw - tmpfs quorumbench rw
 broken
 `
-	if got, want := mountedBelow("/d/data", mounts), []string{"/d/data/m1/data", `/d/data/m 2\/data`}; !slices.Equal(got, want) {
+	if got, want := findMountsBelow("/d/data", mounts), []string{"/d/data/m1/data", `/d/data/m 2\/data`}; !slices.Equal(got, want) {
 		t.Errorf("found %q, not %q", got, want)
 	}
 }

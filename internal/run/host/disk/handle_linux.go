@@ -11,10 +11,10 @@ import (
 // handle is an open file.
 type handle struct {
 	*fs.LoopbackFile
-	disk     *disk
-	key      fs.StableAttr
-	contents *contents // nil if the file is open for reading only
-	syncs    bool      // set if every write is a sync (O_SYNC or O_DSYNC)
+	disk         *disk
+	key          fs.StableAttr
+	contents     *contents // nil if the file is open for reading only
+	syncsOnWrite bool      // set if every write is a sync (O_SYNC or O_DSYNC)
 }
 
 var (
@@ -32,7 +32,7 @@ func (h *handle) PassthroughFd() (int, bool) { return 0, false }
 // Write implements fs.FileWriter.
 func (h *handle) Write(ctx context.Context, data []byte, at int64) (written uint32, e syscall.Errno) {
 	end := at + int64(len(data))
-	if e := h.disk.refuse(h.contents.grows(end)); e != 0 {
+	if e := h.disk.writeError(h.contents.extendsFile(end)); e != 0 {
 		return 0, e
 	}
 	h.disk.power.RLock()
@@ -44,7 +44,7 @@ func (h *handle) Write(ctx context.Context, data []byte, at int64) (written uint
 	if err != nil {
 		return 0, fs.ToErrno(err)
 	}
-	if e == 0 && h.syncs {
+	if e == 0 && h.syncsOnWrite {
 		e = h.Fsync(ctx, fdatasync)
 	}
 	return written, e
@@ -74,7 +74,7 @@ func (h *handle) Allocate(ctx context.Context, at, size uint64, mode uint32) (e 
 		return syscall.EOPNOTSUPP
 	}
 	from, to := int64(at), int64(at+size)
-	if e := h.disk.refuse(mode&unix.FALLOC_FL_PUNCH_HOLE == 0 && h.contents.grows(to)); e != 0 {
+	if e := h.disk.writeError(mode&unix.FALLOC_FL_PUNCH_HOLE == 0 && h.contents.extendsFile(to)); e != 0 {
 		return e
 	}
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
@@ -95,7 +95,7 @@ func (h *handle) Allocate(ctx context.Context, at, size uint64, mode uint32) (e 
 // Release implements fs.FileReleaser.
 func (h *handle) Release(ctx context.Context) syscall.Errno {
 	if h.contents != nil {
-		h.disk.closed(h.key, h.contents)
+		h.disk.trackClose(h.key, h.contents)
 	}
 	return h.LoopbackFile.Release(ctx)
 }

@@ -9,61 +9,61 @@ import (
 
 // names records the changes of names since the last sync of any file or folder.
 type names struct {
-	trash string // folder that contains removed files until their removal is synced
-	kept  int    // number of names that were used in trash so far
-	done  int    // number of synced changes
-	open  []change
+	trash       string // folder that contains removed files until their removal is synced
+	trashCount  int    // number of names that were used in trash so far
+	syncedCount int    // number of synced changes
+	pending     []change
 }
 
 // change is one change of a name, such as a rename.
 type change struct {
 	undo func() error
-	// synced is called when the change is synced and can no longer be undone. It may be nil.
-	synced func() error
+	// onSynced is called when the change is synced and can no longer be undone. It may be nil.
+	onSynced func() error
 }
 
-func (n *names) add(undo, synced func() error) { n.open = append(n.open, change{undo, synced}) }
+func (n *names) add(undo, synced func() error) { n.pending = append(n.pending, change{undo, synced}) }
 
 // count returns the total number of changes so far.
-func (n *names) count() int { return n.done + len(n.open) }
+func (n *names) count() int { return n.syncedCount + len(n.pending) }
 
 // sync marks the changes up to number count as synced. Changes are numbered from 1, as in the
 // result of count.
 func (n *names) sync(count int) error {
 	var errs []error
-	for n.done < count {
-		if done := n.open[0].synced; done != nil {
+	for n.syncedCount < count {
+		if done := n.pending[0].onSynced; done != nil {
 			errs = append(errs, done())
 		}
-		n.open, n.done = n.open[1:], n.done+1
+		n.pending, n.syncedCount = n.pending[1:], n.syncedCount+1
 	}
 	return errors.Join(errs...)
 }
 
-// lose undoes the changes that were not synced, in reverse order.
-func (n *names) lose() error {
+// undoUnsynced undoes the changes that were not synced, in reverse order.
+func (n *names) undoUnsynced() error {
 	var errs []error
-	for i := len(n.open) - 1; i >= 0; i-- {
-		errs = append(errs, n.open[i].undo())
+	for i := len(n.pending) - 1; i >= 0; i-- {
+		errs = append(errs, n.pending[i].undo())
 	}
-	n.open = nil
+	n.pending = nil
 	return errors.Join(errs...)
 }
 
-// recordMade records that a file or an empty folder was created at path.
-func (n *names) recordMade(path string) { n.add(func() error { return os.Remove(path) }, nil) }
+// recordCreation records that a file or an empty folder was created at path.
+func (n *names) recordCreation(path string) { n.add(func() error { return os.Remove(path) }, nil) }
 
-// keep returns an unused path in the trash.
-func (n *names) keep() string {
-	n.kept++
-	return filepath.Join(n.trash, fmt.Sprint(n.kept))
+// nextTrashPath returns an unused path in the trash.
+func (n *names) nextTrashPath() string {
+	n.trashCount++
+	return filepath.Join(n.trash, fmt.Sprint(n.trashCount))
 }
 
-// removed must be called when the file at `path` was moved to the path `kept` in the trash. When
+// recordRemoval must be called when the file at `path` was moved to the path `kept` in the trash. When
 // this removal is synced, the function `gone` is called, and the file in the trash is deleted.
-func (n *names) removed(path, kept string, gone func()) {
-	n.add(func() error { return os.Rename(kept, path) }, func() error {
-		gone()
-		return os.Remove(kept)
+func (n *names) recordRemoval(path, trashPath string, onSynced func()) {
+	n.add(func() error { return os.Rename(trashPath, path) }, func() error {
+		onSynced()
+		return os.Remove(trashPath)
 	})
 }

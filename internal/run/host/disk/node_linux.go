@@ -43,7 +43,7 @@ func (n *node) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbe
 // path returns the node's path in the backing folder.
 func (n *node) path() string {
 	in := n.EmbeddedInode()
-	return filepath.Join(n.disk.files, in.Path(in.Root()))
+	return filepath.Join(n.disk.backingDir, in.Path(in.Root()))
 }
 
 // backing returns the flags with which the backing file is opened. The file is always opened for
@@ -100,11 +100,11 @@ func (n *node) Tmpfile(context.Context, uint32, uint32, *fuse.EntryOut) (*fs.Ino
 
 // handle wraps an open file.
 func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags uint32) (fs.FileHandle, syscall.Errno) {
-	h := &handle{LoopbackFile: fh.(*fs.LoopbackFile), disk: n.disk, key: key, syncs: flags&unix.O_DSYNC != 0}
+	h := &handle{LoopbackFile: fh.(*fs.LoopbackFile), disk: n.disk, key: key, syncsOnWrite: flags&unix.O_DSYNC != 0}
 	if writes {
 		fd, _ := h.LoopbackFile.PassthroughFd()
 		var err error
-		if h.contents, err = n.disk.opened(key, fd); err != nil {
+		if h.contents, err = n.disk.trackOpen(key, fd); err != nil {
 			_ = h.LoopbackFile.Release(context.Background())
 			return nil, fs.ToErrno(err)
 		}
@@ -115,13 +115,13 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 // createEntry calls create, which creates an entry of this folder, and records the creation of its
 // name.
 func (n *node) createEntry(name string, create func() syscall.Errno) syscall.Errno {
-	if e := n.disk.refuse(true); e != 0 {
+	if e := n.disk.writeError(true); e != 0 {
 		return e
 	}
-	return n.disk.named(func() syscall.Errno {
+	return n.disk.changeNames(func() syscall.Errno {
 		e := create()
 		if e == 0 {
-			n.disk.names.recordMade(filepath.Join(n.path(), name))
+			n.disk.names.recordCreation(filepath.Join(n.path(), name))
 		}
 		return e
 	})
@@ -153,12 +153,12 @@ func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, o
 
 // Unlink implements fs.NodeUnlinker.
 func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
-	return n.disk.named(func() syscall.Errno {
-		path, kept := filepath.Join(n.path(), name), n.disk.names.keep()
+	return n.disk.changeNames(func() syscall.Errno {
+		path, kept := filepath.Join(n.path(), name), n.disk.names.nextTrashPath()
 		if err := os.Rename(path, kept); err != nil {
 			return fs.ToErrno(err)
 		}
-		n.disk.names.removed(path, kept, n.onRemoved(name))
+		n.disk.names.recordRemoval(path, kept, n.onRemoved(name))
 		return 0
 	})
 }
@@ -176,7 +176,7 @@ func (n *node) onRemoved(name string) func() {
 
 // Rmdir implements fs.NodeRmdirer.
 func (n *node) Rmdir(_ context.Context, name string) syscall.Errno {
-	return n.disk.named(func() syscall.Errno {
+	return n.disk.changeNames(func() syscall.Errno {
 		path := filepath.Join(n.path(), name)
 		var st unix.Stat_t
 		if err := unix.Lstat(path, &st); err != nil {
@@ -200,16 +200,16 @@ func remake(path string, st *unix.Stat_t) error {
 
 // Rename implements fs.NodeRenamer.
 func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
-	to, ok := newParent.(*node)
+	target, ok := newParent.(*node)
 	if !ok || flags&^unix.RENAME_NOREPLACE != 0 {
 		return syscall.EINVAL
 	}
-	return n.disk.named(func() syscall.Errno {
-		from, into := filepath.Join(n.path(), name), filepath.Join(to.path(), newName)
+	return n.disk.changeNames(func() syscall.Errno {
+		oldPath, newPath := filepath.Join(n.path(), name), filepath.Join(target.path(), newName)
 		names := &n.disk.names
-		back := func() error { return os.Rename(into, from) }
+		undo := func() error { return os.Rename(newPath, oldPath) }
 		var replaced unix.Stat_t
-		err := unix.Lstat(into, &replaced)
+		err := unix.Lstat(newPath, &replaced)
 		switch {
 		case err == unix.ENOENT:
 		case err != nil:
@@ -217,36 +217,36 @@ func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder
 		case flags&unix.RENAME_NOREPLACE != 0:
 			return syscall.EEXIST
 		case replaced.Mode&unix.S_IFMT == unix.S_IFDIR:
-			if err := unix.Rename(from, into); err != nil {
+			if err := unix.Rename(oldPath, newPath); err != nil {
 				return fs.ToErrno(err)
 			}
-			names.add(func() error { return remake(into, &replaced) }, nil)
-			names.add(back, nil)
+			names.add(func() error { return remake(newPath, &replaced) }, nil)
+			names.add(undo, nil)
 			return 0
 		default:
 			var moved unix.Stat_t
-			if err := unix.Lstat(from, &moved); err != nil {
+			if err := unix.Lstat(oldPath, &moved); err != nil {
 				return fs.ToErrno(err)
 			}
 			if moved.Ino == replaced.Ino {
 				return 0 // rename(2) does nothing if both names are links to the same file
 			}
-			kept := names.keep()
-			if err := os.Link(into, kept); err != nil {
+			trashPath := names.nextTrashPath()
+			if err := os.Link(newPath, trashPath); err != nil {
 				return fs.ToErrno(err)
 			}
-			if err := unix.Rename(from, into); err != nil {
-				_ = os.Remove(kept)
+			if err := unix.Rename(oldPath, newPath); err != nil {
+				_ = os.Remove(trashPath)
 				return fs.ToErrno(err)
 			}
-			names.removed(into, kept, to.onRemoved(newName))
-			names.add(back, nil)
+			names.recordRemoval(newPath, trashPath, target.onRemoved(newName))
+			names.add(undo, nil)
 			return 0
 		}
-		if err := unix.Rename(from, into); err != nil {
+		if err := unix.Rename(oldPath, newPath); err != nil {
 			return fs.ToErrno(err)
 		}
-		names.add(back, nil)
+		names.add(undo, nil)
 		return 0
 	})
 }
@@ -274,12 +274,12 @@ func (n *node) truncate(size int64) syscall.Errno {
 	defer func() { _ = unix.Close(fd) }()
 	n.disk.power.RLock()
 	defer n.disk.power.RUnlock()
-	c, err := n.disk.opened(n.StableAttr(), fd)
+	c, err := n.disk.trackOpen(n.StableAttr(), fd)
 	if err != nil {
 		return fs.ToErrno(err)
 	}
-	defer n.disk.closed(n.StableAttr(), c)
-	if e := n.disk.refuse(c.grows(size)); e != 0 {
+	defer n.disk.trackClose(n.StableAttr(), c)
+	if e := n.disk.writeError(c.extendsFile(size)); e != 0 {
 		return e
 	}
 	return fs.ToErrno(c.change(size, maxOffset, func() error { return unix.Ftruncate(fd, size) }))

@@ -16,8 +16,8 @@ func FilesDir(mountPoint string) string { return mountPoint + ".disk" }
 // Disk is a folder that simulates a bad disk on request. A separate process serves the disk and
 // unmounts the folder when it exits. A Disk is not safe for concurrent use.
 type Disk struct {
-	at     string
-	server *helper.Process
+	mountPoint string
+	server     *helper.Process
 }
 
 // Start mounts a disk on the folder mountPoint, which must exist and be empty. The quorumbench
@@ -26,10 +26,10 @@ type Disk struct {
 func Start(ctx context.Context, self, mountPoint string) (*Disk, error) {
 	server, err := helper.Start(ctx, self, "the disk at "+mountPoint, nil, Command, mountPoint, FilesDir(mountPoint))
 	if err != nil {
-		forget(mountPoint)
+		unmountStale(mountPoint)
 		return nil, err
 	}
-	return &Disk{at: mountPoint, server: server}, nil
+	return &Disk{mountPoint: mountPoint, server: server}, nil
 }
 
 // PID returns the ID of the process that serves the disk.
@@ -50,14 +50,14 @@ func (d *Disk) WriteBack(ctx context.Context) error {
 
 // PowerLoss drops all data that was not synced. It returns the number of files that lost data. All
 // processes that used the disk must have exited.
-func (d *Disk) PowerLoss(ctx context.Context) (lost int, err error) {
+func (d *Disk) PowerLoss(ctx context.Context) (damagedFiles int, err error) {
 	a, err := d.server.Ask(ctx, &request{PowerLoss: true})
-	return a.Lost, err
+	return a.DamagedFiles, err
 }
 
 // Close unmounts the disk and waits until it is unmounted. The disk's files remain in the folder
 // that FilesDir returns. Close may be called more than once.
 func (d *Disk) Close() {
 	d.server.Close()
-	forget(d.at) // unmounts the disk if the server was killed and could not unmount it
+	unmountStale(d.mountPoint) // unmounts the disk if the server was killed and could not unmount it
 }

@@ -19,21 +19,21 @@ import (
 
 // Process is a helper process. It is not safe for concurrent use.
 type Process struct {
-	what    string
-	pid     int
-	in      io.WriteCloser
-	out     *os.File
-	answers *json.Decoder
-	ended   chan struct{}
-	failed  error // set before ended is closed
+	description string
+	pid         int
+	in          io.WriteCloser
+	out         *os.File
+	answers     *json.Decoder
+	exited      chan struct{}
+	exitErr     error // set before ended is closed
 }
 
 // Answer is the helper process's reply to a request, encoded as one line of JSON. The helper
 // process also sends an Answer when it is ready for requests.
 type Answer struct {
 	Error string `json:"error,omitempty"`
-	// Lost is the number of files that lost data in a simulated power loss.
-	Lost int `json:"lost,omitempty"`
+	// DamagedFiles is the number of files that lost data in a simulated power loss.
+	DamagedFiles int `json:"lost,omitempty"`
 }
 
 // NewAnswer returns an Answer that contains the text of err, or no text if err is nil.
@@ -56,7 +56,7 @@ func (a *Answer) failure() error {
 // the new process has reported that it is ready. The new process inherits the files in `inherited`
 // as file descriptors 3 and higher. The parameter `what` describes the process in errors, for
 // example "the disk at /d".
-func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
+func Start(ctx context.Context, self, description string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()
 	cmd.ExtraFiles = inherited
@@ -67,25 +67,25 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	}
 	// Do not use a pipe from cmd.StdoutPipe, because cmd.Wait would close it while we are still
 	// reading answers.
-	out, to, err := os.Pipe()
+	out, writeEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdout = to
-	said := &strings.Builder{}
-	cmd.Stderr = said
+	cmd.Stdout = writeEnd
+	stderrText := &strings.Builder{}
+	cmd.Stderr = stderrText
 	err = cmd.Start()
-	_ = to.Close()
+	_ = writeEnd.Close()
 	if err != nil {
 		_ = out.Close()
-		return nil, fmt.Errorf("cannot start %s: %w", what, err)
+		return nil, fmt.Errorf("cannot start %s: %w", description, err)
 	}
-	p := &Process{what: what, pid: cmd.Process.Pid, in: in, out: out, answers: json.NewDecoder(out), ended: make(chan struct{})}
+	p := &Process{description: description, pid: cmd.Process.Pid, in: in, out: out, answers: json.NewDecoder(out), exited: make(chan struct{})}
 	go func() {
 		if err := cmd.Wait(); err != nil {
-			p.failed = fmt.Errorf("the process for %s exited: %w: %s", what, err, strings.TrimSpace(said.String()))
+			p.exitErr = fmt.Errorf("the process for %s exited: %w: %s", description, err, strings.TrimSpace(stderrText.String()))
 		}
-		close(p.ended)
+		close(p.exited)
 	}()
 	if _, err := p.answer(ctx); err != nil {
 		p.Close()
@@ -100,7 +100,7 @@ func (p *Process) PID() int { return p.pid }
 // Ask sends a request as one line of JSON and returns the answer.
 func (p *Process) Ask(ctx context.Context, request any) (Answer, error) {
 	if err := json.NewEncoder(p.in).Encode(request); err != nil {
-		return Answer{}, p.lost(err)
+		return Answer{}, p.stopUnresponsive(err)
 	}
 	return p.answer(ctx)
 }
@@ -114,24 +114,24 @@ func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 		if ctx.Err() != nil {
 			return Answer{}, ctx.Err()
 		}
-		return Answer{}, p.lost(err)
+		return Answer{}, p.stopUnresponsive(err)
 	}
 	return a, a.failure()
 }
 
-// lost stops a process that does not answer, and returns the reason why it does not.
-func (p *Process) lost(err error) error {
+// stopUnresponsive stops a process that does not answer, and returns the reason why it does not.
+func (p *Process) stopUnresponsive(err error) error {
 	_ = p.in.Close()
-	<-p.ended
-	if p.failed != nil {
-		return p.failed
+	<-p.exited
+	if p.exitErr != nil {
+		return p.exitErr
 	}
-	return fmt.Errorf("the process for %s does not respond: %w", p.what, err)
+	return fmt.Errorf("the process for %s does not respond: %w", p.description, err)
 }
 
 // Close stops the process and waits until it has exited. Close may be called more than once.
 func (p *Process) Close() {
 	_ = p.in.Close()
-	<-p.ended
+	<-p.exited
 	_ = p.out.Close()
 }

@@ -57,13 +57,13 @@ const ownNetwork = "/proc/thread-self/ns/net"
 
 // runInNamespace calls the function `leave`, which moves the thread to another namespace. It then
 // calls the function `do` there, and moves the thread back.
-func runInNamespace(leave, do func() error) error {
+func runInNamespace(enter, do func() error) error {
 	own, err := os.Open(ownNetwork)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = own.Close() }()
-	if err := leave(); err != nil {
+	if err := enter(); err != nil {
 		return err
 	}
 	err = do()
@@ -74,15 +74,15 @@ func runInNamespace(leave, do func() error) error {
 	return err
 }
 
-// made contains the devices of a network: the device of this machine and the device in each
+// deviceSet contains the devices of a network: the device of this machine and the device in each
 // member's namespace.
-type made struct {
+type deviceSet struct {
 	subnet string
 	files  []*os.File // one for each device; the first is this machine's device
 	spaces []*Space
 }
 
-func (m *made) closeFiles() {
+func (m *deviceSet) closeFiles() {
 	for _, f := range m.files {
 		_ = f.Close()
 	}
@@ -93,8 +93,8 @@ func (m *made) closeFiles() {
 const attempts = 50
 
 // newDevices creates the devices of a network with the given number of members.
-func newDevices(members int) (*made, error) {
-	m := &made{}
+func newDevices(members int) (*deviceSet, error) {
+	m := &deviceSet{}
 	if err := m.create(members); err != nil {
 		m.closeFiles()
 		(&Network{spaces: m.spaces}).closeSpaces()
@@ -104,14 +104,14 @@ func newDevices(members int) (*made, error) {
 }
 
 // create creates the devices. If it fails, m contains the devices that were already created.
-func (m *made) create(members int) error {
-	subnet, err := m.join(rand.IntN)
+func (m *deviceSet) create(members int) error {
+	subnet, err := m.createHostDevice(rand.IntN)
 	if err != nil {
 		return err
 	}
 	m.subnet = subnet.String()
 	for i := range members {
-		s := &Space{address: place(subnet, i+1)}
+		s := &Space{address: addressAt(subnet, i+1)}
 		var device *os.File
 		RunOnThread(func() {
 			err = runInNamespace(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() (err error) {
@@ -136,8 +136,8 @@ func (m *made) create(members int) error {
 	return nil
 }
 
-// join creates this machine's device in a subnet that this machine does not use yet.
-func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
+// createHostDevice creates this machine's device in a subnet that this machine does not use yet.
+func (m *deviceSet) createHostDevice(pick func(n int) int) (netip.Prefix, error) {
 	for range attempts {
 		n := pick(512) // the number of /24 subnets in 198.18.0.0/15
 		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, byte(18 + n/256), byte(n), 0}), 24)
@@ -147,7 +147,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			}
 			continue
 		}
-		device, index, err := newDevice("quorumbench%d", place(subnet, ourPlace))
+		device, index, err := newDevice("quorumbench%d", addressAt(subnet, hostByte))
 		if err != nil {
 			return subnet, err
 		}
@@ -164,8 +164,8 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 	return netip.Prefix{}, errors.New("the members' network requires a /24 subnet in 198.18.0.0/15 that this machine does not use, but no such subnet was found")
 }
 
-// place returns the address in the subnet with the given last byte.
-func place(subnet netip.Prefix, last int) netip.Addr {
+// addressAt returns the address in the subnet with the given last byte.
+func addressAt(subnet netip.Prefix, last int) netip.Addr {
 	a := subnet.Addr().As4()
 	a[3] = byte(last)
 	return netip.AddrFrom4(a)

@@ -24,7 +24,7 @@ type delivery struct {
 
 var subnet = [3]byte{198, 18, 7}
 
-func newSimulated(faults ...faultAt) *simulated {
+func newSimulated(faults ...numberedFault) *simulated {
 	s := &simulated{}
 	s.fabric = newFabric(subnet, 3, rand.New(rand.NewPCG(1, 2)), func(to int, p []byte) {
 		s.sent = append(s.sent, delivery{time.Duration(s.now), int(p[15]), to, binary.BigEndian.Uint32(p[20:])})
@@ -40,7 +40,7 @@ func (s *simulated) send(at time.Duration, from, to int, number uint32, size int
 	s.advance(int64(at))
 	last := func(end int) byte {
 		if end == 0 {
-			return ourPlace
+			return hostByte
 		}
 		return byte(end)
 	}
@@ -64,7 +64,7 @@ func (s *simulated) advance(now int64) {
 	s.now = now
 }
 
-func linkFault(from, to int, l Link) faultAt { return faultAt{from, to, l} }
+func linkFault(from, to int, l Link) numberedFault { return numberedFault{from, to, l} }
 
 func TestLinksInOrderForwardAtOnce(t *testing.T) {
 	s := newSimulated()
@@ -134,7 +134,7 @@ func TestReorder(t *testing.T) {
 	s.advance(int64(time.Hour))
 	held, overtaken, highest := 0, 0, uint32(0)
 	for _, d := range s.sent {
-		if late := d.at - time.Duration(d.number)*time.Millisecond; late == HeldBack {
+		if late := d.at - time.Duration(d.number)*time.Millisecond; late == ReorderDelay {
 			held++
 		} else if late != 0 {
 			t.Fatalf("%+v arrived %s late", d, late)
@@ -170,8 +170,8 @@ func TestRate(t *testing.T) {
 	if !slices.IsSortedFunc(s.sent, func(a, b delivery) int { return int(a.number) - int(b.number) }) {
 		t.Error("a slow link changes the order")
 	}
-	if waited := len(s.sent) - inTime; waited < Queue/size-2 || waited > Queue/size+2 {
-		t.Errorf("%d packets waited, and %d have room", waited, Queue/size)
+	if waited := len(s.sent) - inTime; waited < MaxLinkQueueBytes/size-2 || waited > MaxLinkQueueBytes/size+2 {
+		t.Errorf("%d packets waited, and %d have room", waited, MaxLinkQueueBytes/size)
 	}
 	// An idle link delays a packet only by the time that the packet's transmission takes.
 	s.send(2*time.Hour, 1, 2, 9, size)
@@ -191,7 +191,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 	if len(s.sent) != 0 {
 		t.Fatalf("%+v arrived", s.sent)
 	}
-	if err := s.set([]faultAt{linkFault(1, 3, Link{Cut: true})}); err != nil {
+	if err := s.set([]numberedFault{linkFault(1, 3, Link{Cut: true})}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.sent) != 5 {
@@ -205,19 +205,19 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 	if _, ok := s.next(); ok || s.bytes != 0 {
 		t.Errorf("%d bytes still wait", s.bytes)
 	}
-	if s.set([]faultAt{linkFault(1, 4, late)}) == nil || s.set([]faultAt{linkFault(-1, 2, late)}) == nil {
+	if s.set([]numberedFault{linkFault(1, 4, late)}) == nil || s.set([]numberedFault{linkFault(-1, 2, late)}) == nil {
 		t.Error("a link to an unknown end was accepted")
 	}
 }
 
-// MostWaiting limits the total size of waiting packets.
+// MaxWaitingBytes limits the total size of waiting packets.
 func TestWaitingPacketsAreBounded(t *testing.T) {
 	const size = 60_000
 	s := newSimulated(linkFault(1, 2, Link{Delay: time.Hour}))
-	for i := range uint32(2 * MostWaiting / size) {
+	for i := range uint32(2 * MaxWaitingBytes / size) {
 		s.send(time.Duration(i), 1, 2, i, size)
 	}
-	if s.bytes > MostWaiting || s.bytes < MostWaiting-size {
+	if s.bytes > MaxWaitingBytes || s.bytes < MaxWaitingBytes-size {
 		t.Errorf("%d bytes wait", s.bytes)
 	}
 }
@@ -229,7 +229,7 @@ func FuzzForward(f *testing.F) {
 	whole[0] = 0x45
 	copy(whole[16:], []byte{198, 18, 7, 2})
 	ours := slices.Clone(whole)
-	ours[19] = ourPlace
+	ours[19] = hostByte
 	f.Add([]byte{}, uint8(0), int64(0))
 	f.Add(whole, uint8(1), int64(5))
 	f.Add(ours, uint8(2), int64(1e9))
@@ -243,13 +243,13 @@ func FuzzForward(f *testing.F) {
 			}
 			to = append(to, end)
 		})
-		if err := f.set([]faultAt{linkFault(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
+		if err := f.set([]numberedFault{linkFault(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
 			t.Fatal(err)
 		}
 		now = max(now, 0) % int64(time.Hour)
 		f.forward(now, int(from)%4, p)
 		f.release(now + int64(24*365*time.Hour))
-		if len(to) > 1 || len(to) == 1 && (to[0] < 0 || to[0] > 3 || p[19] != ourPlace && int(p[19]) != to[0]) {
+		if len(to) > 1 || len(to) == 1 && (to[0] < 0 || to[0] > 3 || p[19] != hostByte && int(p[19]) != to[0]) {
 			t.Errorf("%x was sent to %v", p, to)
 		}
 	})

@@ -30,19 +30,19 @@ type Link struct {
 	Cut     bool          `json:"cut,omitempty"`              // drops all packets
 	Delay   time.Duration `json:"delay_ns,omitempty"`         // additional delay of each packet; at least 0
 	Loss    float64       `json:"loss,omitempty"`             // share of packets that are dropped, from 0 to 1
-	Reorder float64       `json:"reorder,omitempty"`          // share of packets that are delayed by HeldBack, from 0 to 1
+	Reorder float64       `json:"reorder,omitempty"`          // share of packets that are delayed by ReorderDelay, from 0 to 1
 	Rate    int64         `json:"bytes_per_second,omitempty"` // maximum rate, or 0 for no limit
 }
 
-// HeldBack is the delay of the packets that Reorder selects. It lets later packets overtake them.
-const HeldBack = 10 * time.Millisecond
+// ReorderDelay is the delay of the packets that Reorder selects. It lets later packets overtake them.
+const ReorderDelay = 10 * time.Millisecond
 
 // Queue is the number of bytes that can wait at a link with a Rate. The link drops packets that
-// arrive when this queue is full. MostWaiting is the maximum number of bytes that wait in the whole
+// arrive when this queue is full. MaxWaitingBytes is the maximum number of bytes that wait in the whole
 // network.
 const (
-	Queue       = 256 << 10
-	MostWaiting = 64 << 20
+	MaxLinkQueueBytes = 256 << 10
+	MaxWaitingBytes   = 64 << 20
 )
 
 // Fault describes the faults on the link from one end to another.
@@ -51,8 +51,8 @@ type Fault struct {
 	Link
 }
 
-// faultAt is a Fault in which numbers instead of names identify the ends.
-type faultAt struct {
+// numberedFault is a Fault in which numbers instead of names identify the ends.
+type numberedFault struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 	Link
@@ -60,15 +60,15 @@ type faultAt struct {
 
 // request is a command to the forwarding process. It is sent as one line of JSON.
 type request struct {
-	Faults []faultAt `json:"faults"`
+	Faults []numberedFault `json:"faults"`
 }
 
 // Network connects members' networks with each other and with this machine's. It is not safe for
 // concurrent use.
 type Network struct {
-	ends   []string // Clients, then the members
-	spaces []*Space // the members' namespaces
-	server *helper.Process
+	endNames []string // Clients, then the members
+	spaces   []*Space // the members' namespaces
+	server   *helper.Process
 }
 
 // Command is the name of the quorumbench command that forwards packets. The command's arguments are
@@ -83,13 +83,13 @@ const firstDevice = 3
 // path self, which forwards packets between the networks. If this machine does not support or
 // permit such networks, the error gives the reason in one sentence.
 func Start(ctx context.Context, self string, members []string) (*Network, error) {
-	made, err := newDevices(len(members))
+	devices, err := newDevices(len(members))
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{ends: append([]string{Clients}, members...), spaces: made.spaces}
-	n.server, err = helper.Start(ctx, self, "the members' network", made.files, Command, made.subnet, strconv.Itoa(len(members)))
-	made.closeFiles() // the forwarding process has inherited the files
+	n := &Network{endNames: append([]string{Clients}, members...), spaces: devices.spaces}
+	n.server, err = helper.Start(ctx, self, "the members' network", devices.files, Command, devices.subnet, strconv.Itoa(len(members)))
+	devices.closeFiles() // the forwarding process has inherited the files
 	if err != nil {
 		n.closeSpaces()
 		return nil, err
@@ -118,7 +118,7 @@ func (n *Network) PID() int { return n.server.PID() }
 // Set injects the given faults on the links. They replace all faults that were set before. Waiting
 // packets are sent immediately, except on links that are cut now.
 func (n *Network) Set(ctx context.Context, all []Fault) error {
-	r := request{Faults: []faultAt{}}
+	r := request{Faults: []numberedFault{}}
 	for _, f := range all {
 		from, err := n.end(f.From)
 		if err != nil {
@@ -128,17 +128,17 @@ func (n *Network) Set(ctx context.Context, all []Fault) error {
 		if err != nil {
 			return err
 		}
-		r.Faults = append(r.Faults, faultAt{from, to, f.Link})
+		r.Faults = append(r.Faults, numberedFault{from, to, f.Link})
 	}
 	_, err := n.server.Ask(ctx, &r)
 	return err
 }
 
 func (n *Network) end(name string) (int, error) {
-	if i := slices.Index(n.ends, name); i >= 0 {
+	if i := slices.Index(n.endNames, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("the members' network has no end named %q; its ends are %s", name, strings.Join(n.ends, ", "))
+	return 0, fmt.Errorf("the members' network has no end named %q; its ends are %s", name, strings.Join(n.endNames, ", "))
 }
 
 // Close removes the networks. The members' processes must have exited. Close may be called more

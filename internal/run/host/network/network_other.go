@@ -29,15 +29,15 @@ func RunOnThread(do func()) {
 	do()
 }
 
-type made struct {
+type deviceSet struct {
 	subnet string
 	files  []*os.File
 	spaces []*Space
 }
 
-func (*made) closeFiles() {}
+func (*deviceSet) closeFiles() {}
 
-func newDevices(int) (*made, error) { return nil, errNoNetworks }
+func newDevices(int) (*deviceSet, error) { return nil, errNoNetworks }
 
 // Serve returns an error, because members' networks require Linux.
 func Serve(string, int, *os.File, *os.File) error { return errNoNetworks }

@@ -17,12 +17,12 @@ import (
 // forwarder forwards packets between devices on one thread. The thread sleeps until a packet or a
 // request arrives, or until a waiting packet must be sent.
 type forwarder struct {
-	fabric  *fabric
-	polled  []unix.PollFd // the entry at index 0 is the input for requests; the others are the devices
-	asked   []byte        // the beginning of an incomplete request
-	answers *json.Encoder
-	began   time.Time
-	packet  [1 << 16]byte
+	fabric         *fabric
+	pollFDs        []unix.PollFd // the entry at index 0 is the input for requests; the others are the devices
+	partialRequest []byte        // the beginning of an incomplete request
+	answers        *json.Encoder
+	startTime      time.Time
+	packet         [1 << 16]byte
 }
 
 // batch is the maximum number of packets that are read from one device before the next device is
@@ -34,23 +34,23 @@ const batch = 64
 // requests from in, and returns at the end of in.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
-	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
-		return fmt.Errorf("%q with %d members is not a valid network; specify an IPv4 subnet such as 198.18.7.0/24 and at most %d members", subnet, members, ourPlace-1)
+	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= hostByte {
+		return fmt.Errorf("%q with %d members is not a valid network; specify an IPv4 subnet such as 198.18.7.0/24 and at most %d members", subnet, members, hostByte-1)
 	}
 	address := prefix.Addr().As4()
-	s := &forwarder{answers: json.NewEncoder(out), began: time.Now()}
+	s := &forwarder{answers: json.NewEncoder(out), startTime: time.Now()}
 	s.fabric = newFabric([3]byte(address[:3]), members, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), s.send)
 	for _, fd := range append([]int{int(in.Fd())}, devices(members)...) {
 		if err := unix.SetNonblock(fd, true); err != nil {
 			return fmt.Errorf("cannot use file descriptor %d for the members' network: %w", fd, err)
 		}
-		s.polled = append(s.polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		s.pollFDs = append(s.pollFDs, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	if err := s.answers.Encode(helper.Answer{}); err != nil {
 		return err
 	}
 	for {
-		if more, err := s.turn(); !more || err != nil {
+		if more, err := s.handleEvents(); !more || err != nil {
 			return err
 		}
 	}
@@ -64,28 +64,28 @@ func devices(members int) (all []int) {
 	return all
 }
 
-func (s *forwarder) now() int64 { return int64(time.Since(s.began)) }
+func (s *forwarder) now() int64 { return int64(time.Since(s.startTime)) }
 
-// turn waits until a packet or request arrives or a waiting packet is due, and then handles all of
+// handleEvents waits until a packet or request arrives or a waiting packet is due, and then handles all of
 // them. more is false at the end of the requests.
-func (s *forwarder) turn() (more bool, err error) {
-	var patience *unix.Timespec
+func (s *forwarder) handleEvents() (more bool, err error) {
+	var timeout *unix.Timespec
 	if at, waits := s.fabric.next(); waits {
 		t := unix.NsecToTimespec(max(at-s.now(), 0))
-		patience = &t
+		timeout = &t
 	}
-	if _, err := unix.Ppoll(s.polled, patience, nil); err != nil && err != unix.EINTR {
+	if _, err := unix.Ppoll(s.pollFDs, timeout, nil); err != nil && err != unix.EINTR {
 		return false, fmt.Errorf("the members' network cannot wait for packets: %w", err)
 	} else if err != nil {
 		return true, nil // the kernel does not set Revents if it returns EINTR
 	}
-	for i := range s.polled[1:] {
-		if s.polled[1+i].Revents != 0 {
+	for i := range s.pollFDs[1:] {
+		if s.pollFDs[1+i].Revents != 0 {
 			s.forwardFrom(i)
 		}
 	}
 	s.fabric.release(s.now())
-	if s.polled[0].Revents == 0 {
+	if s.pollFDs[0].Revents == 0 {
 		return true, nil
 	}
 	return s.handleRequests()
@@ -93,7 +93,7 @@ func (s *forwarder) turn() (more bool, err error) {
 
 // forwardFrom forwards up to batch packets from one end.
 func (s *forwarder) forwardFrom(from int) {
-	device := &s.polled[1+from]
+	device := &s.pollFDs[1+from]
 	for range batch {
 		n, err := unix.Read(int(device.Fd), s.packet[:])
 		switch {
@@ -111,11 +111,11 @@ func (s *forwarder) forwardFrom(from int) {
 
 // send writes a packet to a device. If the device rejects the packet, the packet is lost, as in any
 // network.
-func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
+func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.pollFDs[1+to].Fd), p) }
 
 // handleRequests executes the requests that have arrived.
 func (s *forwarder) handleRequests() (more bool, err error) {
-	n, err := unix.Read(int(s.polled[0].Fd), s.packet[:])
+	n, err := unix.Read(int(s.pollFDs[0].Fd), s.packet[:])
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return true, nil
@@ -124,13 +124,13 @@ func (s *forwarder) handleRequests() (more bool, err error) {
 	case n == 0:
 		return false, nil
 	}
-	s.asked = append(s.asked, s.packet[:n]...)
+	s.partialRequest = append(s.partialRequest, s.packet[:n]...)
 	for {
-		line, rest, whole := bytes.Cut(s.asked, []byte{'\n'})
-		if !whole {
+		line, rest, complete := bytes.Cut(s.partialRequest, []byte{'\n'})
+		if !complete {
 			return true, nil
 		}
-		s.asked = rest
+		s.partialRequest = rest
 		var r request
 		err := json.Unmarshal(line, &r)
 		if err == nil {

@@ -16,7 +16,7 @@ func Append(b []byte, p *call.Part) []byte {
 }
 
 func appendField(b []byte, f *field, p *call.Part) []byte {
-	switch f.holds {
+	switch f.source {
 	case key:
 		return appendKey(b, f.number, p)
 	case end:
@@ -30,7 +30,7 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 	case lease:
 		return AppendNumber(b, f.number, uint64(p.Lease))
 	case oldest:
-		return AppendNumber(b, f.number, uint64(p.Oldest))
+		return AppendNumber(b, f.number, uint64(p.MaxCreateRevision))
 	case relation:
 		return AppendNumber(b, f.number, uint64(p.Relation))
 	case target:
@@ -81,9 +81,9 @@ func appendEnd(b []byte, n protowire.Number, p *call.Part) []byte {
 	switch p.Scope {
 	case call.Prefix:
 		b = appendPrefixEnd(b, p.Key)
-	case call.Rest:
+	case call.LaterPage:
 		b = appendPrefixEnd(b, p.End)
-	case call.From:
+	case call.FromKey:
 		b = append(b, 0)
 	default:
 		b = append(b, p.End...)
@@ -113,19 +113,19 @@ func appendCompared(b []byte, f *field, p *call.Part) []byte {
 		return b
 	}
 	switch f.target {
-	case call.ValueIs:
+	case call.ValueTarget:
 		return protowire.AppendBytes(appendTag(b, f.number, protowire.BytesType), p.Value.Text)
-	case call.LeaseIs:
+	case call.LeaseTarget:
 		return AppendVarint(b, f.number, uint64(p.Lease))
 	}
 	return AppendVarint(b, f.number, uint64(p.Number))
 }
 
 func appendFilters(b []byte, n protowire.Number, flags call.Flags) []byte {
-	if flags&call.NoWrites != 0 {
+	if flags&call.SkipWrites != 0 {
 		b = AppendVarint(b, n, filterNoWrites)
 	}
-	if flags&call.NoRemovals != 0 {
+	if flags&call.SkipRemovals != 0 {
 		b = AppendVarint(b, n, filterNoRemovals)
 	}
 	return b
@@ -226,18 +226,18 @@ func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
 }
 
 // Wrap turns b[at:] into the value of a field: it inserts the field's tag and size in front of it.
-func Wrap(b []byte, at int, n protowire.Number) []byte {
-	size := len(b) - at
+func Wrap(b []byte, start int, n protowire.Number) []byte {
+	size := len(b) - start
 	if size < 1<<7 { // nearly always
 		b = append(b, 0, 0)
-		copy(b[at+2:], b[at:])
-		b[at], b[at+1] = byte(n)<<3|byte(protowire.BytesType), byte(size)
+		copy(b[start+2:], b[start:])
+		b[start], b[start+1] = byte(n)<<3|byte(protowire.BytesType), byte(size)
 		return b
 	}
 	head := 1 + protowire.SizeVarint(uint64(size))
 	var room [11]byte
 	b = append(b, room[:head]...)
-	copy(b[at+head:], b[at:at+size])
-	protowire.AppendVarint(appendTag(b[:at], n, protowire.BytesType), uint64(size))
+	copy(b[start+head:], b[start:start+size])
+	protowire.AppendVarint(appendTag(b[:start], n, protowire.BytesType), uint64(size))
 	return b
 }

@@ -38,34 +38,34 @@ const (
 	sortAscending, sortDescending           uint64           = 1, 2       // RangeRequest.SortOrder
 	sortByCreation, sortByChange            uint64           = 2, 3       // RangeRequest.SortTarget
 	filterNoWrites, filterNoRemovals        uint64           = 0, 1       // WatchCreateRequest.FilterType
-	mostRelation                                             = uint64(call.NotEqual)
-	mostTarget                                               = uint64(call.LeaseIs)
+	maxRelation                                              = uint64(call.NotEqual)
+	maxTarget                                                = uint64(call.LeaseTarget)
 )
 
-// member identifies the field of call.Part that has the same value as a given field of a request.
-type member uint8
+// partField identifies the field of call.Part that has the same value as a given field of a request.
+type partField uint8
 
 const (
-	key      member = iota // Key
-	end                    // End, depending on Scope
-	value                  // Value
-	number                 // Number
-	limit                  // Limit
-	lease                  // Lease
-	oldest                 // Oldest
-	flag                   // one of the Flags
-	order                  // the flags Sorted and Descending
-	orderBy                // the property by which a Sorted read is sorted
-	filters                // the flags NoWrites and NoRemovals
-	relation               // Relation
-	target                 // Target
-	compared               // the value to compare with, if the target of the Compare is field.target
+	key      partField = iota // Key
+	end                       // End, depending on Scope
+	value                     // Value
+	number                    // Number
+	limit                     // Limit
+	lease                     // Lease
+	oldest                    // Oldest
+	flag                      // one of the Flags
+	order                     // the flags Sorted and Descending
+	orderBy                   // the property by which a Sorted read is sorted
+	filters                   // the flags SkipWrites and SkipRemovals
+	relation                  // Relation
+	target                    // Target
+	compared                  // the value to compare with, if the target of the Compare is field.target
 )
 
 // field describes one field of a request.
 type field struct {
 	number protowire.Number
-	holds  member
+	source partField
 	flag   call.Flags
 	target call.Target
 }
@@ -74,55 +74,55 @@ type field struct {
 // request represents.
 var requests = [...][]field{
 	call.Read: { // RangeRequest
-		{number: RangeKey, holds: key},
-		{number: RangeEnd, holds: end},
-		{number: RangeLimit, holds: limit},
-		{number: RangeRevision, holds: number},
-		{number: 5, holds: order},
-		{number: 6, holds: orderBy},
-		{number: RangeSerializable, holds: flag, flag: call.Local},
-		{number: RangeKeysOnly, holds: flag, flag: call.KeysOnly},
-		{number: RangeCountOnly, holds: flag, flag: call.CountOnly},
-		{number: 13, holds: oldest},
+		{number: RangeKey, source: key},
+		{number: RangeEnd, source: end},
+		{number: RangeLimit, source: limit},
+		{number: RangeRevision, source: number},
+		{number: 5, source: order},
+		{number: 6, source: orderBy},
+		{number: RangeSerializable, source: flag, flag: call.Local},
+		{number: RangeKeysOnly, source: flag, flag: call.KeysOnly},
+		{number: RangeCountOnly, source: flag, flag: call.CountOnly},
+		{number: 13, source: oldest},
 	},
 	call.Write: { // PutRequest
-		{number: PutKey, holds: key},
-		{number: PutValue, holds: value},
-		{number: 3, holds: lease},
-		{number: 4, holds: flag, flag: call.Before},
-		{number: 5, holds: flag, flag: call.KeepValue},
-		{number: 6, holds: flag, flag: call.KeepLease},
+		{number: PutKey, source: key},
+		{number: PutValue, source: value},
+		{number: 3, source: lease},
+		{number: 4, source: flag, flag: call.PreviousValue},
+		{number: 5, source: flag, flag: call.KeepValue},
+		{number: 6, source: flag, flag: call.KeepLease},
 	},
 	call.Remove: { // DeleteRangeRequest
-		{number: 1, holds: key},
-		{number: 2, holds: end},
-		{number: 3, holds: flag, flag: call.Before},
+		{number: 1, source: key},
+		{number: 2, source: end},
+		{number: 3, source: flag, flag: call.PreviousValue},
 	},
 	call.Compare: { // Compare
-		{number: 1, holds: relation},
-		{number: compareTarget, holds: target},
-		{number: compareKey, holds: key},
-		{number: 4, holds: compared, target: call.Version},
-		{number: 5, holds: compared, target: call.Created},
-		{number: compareModified, holds: compared, target: call.Modified},
-		{number: 7, holds: compared, target: call.ValueIs},
-		{number: 8, holds: compared, target: call.LeaseIs},
+		{number: 1, source: relation},
+		{number: compareTarget, source: target},
+		{number: compareKey, source: key},
+		{number: 4, source: compared, target: call.Version},
+		{number: 5, source: compared, target: call.Created},
+		{number: compareModified, source: compared, target: call.Modified},
+		{number: 7, source: compared, target: call.ValueTarget},
+		{number: 8, source: compared, target: call.LeaseTarget},
 	},
 	call.Watch: { // WatchCreateRequest
-		{number: 1, holds: key},
-		{number: 2, holds: end},
-		{number: 3, holds: number},
-		{number: 4, holds: flag, flag: call.Progress},
-		{number: 5, holds: filters},
-		{number: 6, holds: flag, flag: call.Before},
-		{number: 8, holds: flag, flag: call.Fragment},
+		{number: 1, source: key},
+		{number: 2, source: end},
+		{number: 3, source: number},
+		{number: 4, source: flag, flag: call.Progress},
+		{number: 5, source: filters},
+		{number: 6, source: flag, flag: call.PreviousValue},
+		{number: 8, source: flag, flag: call.Fragment},
 	},
 	call.Grant: { // LeaseGrantRequest
-		{number: 1, holds: number},
-		{number: 2, holds: lease},
+		{number: 1, source: number},
+		{number: 2, source: lease},
 	},
-	call.Revoke:     {{number: 1, holds: lease}},  // LeaseRevokeRequest
-	call.KeepAlive:  {{number: 1, holds: lease}},  // LeaseKeepAliveRequest
-	call.Compaction: {{number: 1, holds: number}}, // CompactionRequest
-	call.AskStatus:  nil,                          // StatusRequest
+	call.Revoke:     {{number: 1, source: lease}},  // LeaseRevokeRequest
+	call.KeepAlive:  {{number: 1, source: lease}},  // LeaseKeepAliveRequest
+	call.Compaction: {{number: 1, source: number}}, // CompactionRequest
+	call.AskStatus:  nil,                           // StatusRequest
 }

@@ -64,7 +64,7 @@ func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
 	switch a {
 	case call.Read, call.Write, call.Remove, call.Watch:
 		if len(r.end) == 1 && r.end[0] == 0 { // all keys from r.key on
-			p.Scope, p.Key = call.From, r.Redactor.RedactKey(r.key)
+			p.Scope, p.Key = call.FromKey, r.Redactor.RedactKey(r.key)
 			break
 		}
 		r.Redactor.SetInterval(p, r.key, r.end)
@@ -87,25 +87,25 @@ func (r *Reader) part(a call.Action, b call.Branch) *call.Part {
 // type.
 func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	switch text := f.Bytes != nil; {
-	case known.holds == filters:
+	case known.source == filters:
 		takeFilters(p, f)
 		return
-	case known.holds == compared && known.target == call.ValueIs && text:
+	case known.source == compared && known.target == call.ValueTarget && text:
 		p.Value = r.Redactor.RedactValue(f.Bytes)
 		return
-	case text && known.holds == key:
+	case text && known.source == key:
 		r.key = f.Bytes
 		return
-	case text && known.holds == end:
+	case text && known.source == end:
 		r.end = f.Bytes
 		return
-	case text && known.holds == value:
+	case text && known.source == value:
 		r.value = f.Bytes
 		return
 	case text:
 		return
 	}
-	switch n := int64(f.Varint); known.holds {
+	switch n := int64(f.Varint); known.source {
 	case number:
 		p.Number = n
 	case limit:
@@ -116,7 +116,7 @@ func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 		switch known.target {
 		case call.Version, call.Created, call.Modified:
 			p.Number = n
-		case call.LeaseIs:
+		case call.LeaseTarget:
 			p.Lease = n
 		}
 	case flag:
@@ -126,19 +126,19 @@ func (r *Reader) storeField(p *call.Part, known *field, f *Field) {
 	case orderBy:
 		p.Flags |= flagIf(n != 0, call.Sorted)
 	case relation:
-		p.Relation = call.Relation(min(f.Varint, mostRelation))
+		p.Relation = call.Relation(min(f.Varint, maxRelation))
 	case target:
-		p.Target = call.Target(min(f.Varint, mostTarget))
+		p.Target = call.Target(min(f.Varint, maxTarget))
 	}
 }
 
 // takeFilters stores a watcher's filters. f is either a single filter or a packed list of filters.
 func takeFilters(p *call.Part, f *Field) {
 	if f.Bytes == nil {
-		p.Flags |= flagIf(f.Varint == filterNoWrites, call.NoWrites) | flagIf(f.Varint == filterNoRemovals, call.NoRemovals)
+		p.Flags |= flagIf(f.Varint == filterNoWrites, call.SkipWrites) | flagIf(f.Varint == filterNoRemovals, call.SkipRemovals)
 	}
 	for _, n := range f.Bytes {
-		p.Flags |= flagIf(uint64(n) == filterNoWrites, call.NoWrites) | flagIf(uint64(n) == filterNoRemovals, call.NoRemovals)
+		p.Flags |= flagIf(uint64(n) == filterNoWrites, call.SkipWrites) | flagIf(uint64(n) == filterNoRemovals, call.SkipRemovals)
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 		case f.Number == opDelete:
 			return r.read(call.Remove, branch, f.Bytes)
 		case f.Number == opTxn:
-			r.part(call.Other, branch)
+			r.part(call.OtherAction, branch)
 		}
 		return true
 	})
@@ -200,7 +200,7 @@ func (r *Reader) ReadWatch(b []byte) bool {
 		return true
 	})
 	if len(r.Call.Parts) == before { // the request is for a progress notification, or is unknown
-		r.part(call.Other, call.Always)
+		r.part(call.OtherAction, call.Always)
 	}
 	return ok
 }
@@ -218,8 +218,8 @@ func forEachField(b []byte, do func(Field) bool) bool {
 	return true
 }
 
-func flagIf(is bool, f call.Flags) call.Flags {
-	if is {
+func flagIf(set bool, f call.Flags) call.Flags {
+	if set {
 		return f
 	}
 	return 0

@@ -20,7 +20,7 @@ func putPrefix(b []byte, size int) {
 // call replies to a complete request, or schedules its reply if the script delays it.
 func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	if !c.method.scripted {
-		s.reply(id, c.method, extra, request, null.Answer)
+		s.reply(id, c.method, extra, request, null.CorrectResponse)
 		return
 	}
 	if err := s.member.admits(c.token); err != nil {
@@ -28,7 +28,7 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 		return
 	}
 	if s.arrive == nil {
-		s.reply(id, c.method, extra, request, null.Answer)
+		s.reply(id, c.method, extra, request, null.CorrectResponse)
 		return
 	}
 	a, due := s.arrive(s.now)
@@ -43,7 +43,7 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	}
 	p.place = len(s.waiting)
 	s.waiting = append(s.waiting, p)
-	s.later = append(s.later, null.Item[*pending]{Due: due, What: p})
+	s.later = append(s.later, null.Item[*pending]{Due: due, Value: p})
 }
 
 // reply replies to a request at once. It encodes the message directly into the output. If the
@@ -114,7 +114,7 @@ func resetCode(name string) uint32 {
 func (s *session) perform(p *pending) {
 	switch p.kind {
 	case null.Never:
-		s.held[p.stream] = struct{}{}
+		s.unanswered[p.stream] = struct{}{}
 	case null.Close:
 		s.closing = true
 	case null.Reset:
@@ -129,12 +129,12 @@ func (s *session) perform(p *pending) {
 	case null.HugeFrame:
 		s.out = s.replies.appendStart(s.out, p.stream)
 		s.out = h2.AppendFrameHeader(s.out, 1<<24-1, h2.FrameData, 0, p.stream)
-		s.held[p.stream] = struct{}{}
+		s.unanswered[p.stream] = struct{}{}
 	case null.HugeMessage:
 		s.out = s.replies.appendStart(s.out, p.stream)
 		s.out = h2.AppendFrameHeader(s.out, prefixLen, h2.FrameData, 0, p.stream)
 		s.out = append(s.out, 0, 0xff, 0xff, 0xff, 0xff)
-		s.held[p.stream] = struct{}{}
+		s.unanswered[p.stream] = struct{}{}
 	default:
 		s.deliver(p)
 		return
@@ -161,7 +161,7 @@ func (s *session) deliver(p *pending) {
 // sendReply sends a pending reply that is due.
 func (s *session) sendReply(p *pending) {
 	if p.long {
-		s.dueLong(p)
+		s.sendDueLong(p)
 		return
 	}
 	if p.cancelled {
@@ -174,8 +174,8 @@ func (s *session) sendReply(p *pending) {
 
 // cancel discards the reply on a stream that the client has reset.
 func (s *session) cancel(id uint32) {
-	if _, ok := s.held[id]; ok {
-		delete(s.held, id)
+	if _, ok := s.unanswered[id]; ok {
+		delete(s.unanswered, id)
 		s.ended()
 		return
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// hose sends one request repeatedly and counts the responses. It does not allocate memory.
-type hose struct {
+// floodConn sends one request repeatedly and counts the responses. It does not allocate memory.
+type floodConn struct {
 	c       *rawClient
 	batch   []byte // a batch of batchSize requests
 	length  int    // length of one request in bytes
@@ -30,8 +30,8 @@ type hose struct {
 
 const batchSize = 100
 
-func newHose(b *testing.B, address, path string, m proto.Message) *hose {
-	h := &hose{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
+func newHose(b *testing.B, address, path string, m proto.Message) *floodConn {
+	h := &floodConn{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
 	_ = h.c.net.SetDeadline(time.Time{})
 	// The first request adds entries to the HPACK table; later requests refer to them.
 	var block bytes.Buffer
@@ -60,7 +60,7 @@ func newHose(b *testing.B, address, path string, m proto.Message) *hose {
 }
 
 // send sends n requests. n must be at most batchSize.
-func (h *hose) send(n int) error {
+func (h *floodConn) send(n int) error {
 	for i := range n {
 		at := i * h.length
 		binary.BigEndian.PutUint32(h.batch[at+5:], h.c.next)
@@ -72,7 +72,7 @@ func (h *hose) send(n int) error {
 }
 
 // receive reads from the connection once and returns how many responses this read completed.
-func (h *hose) receive() (ended int, err error) {
+func (h *floodConn) receive() (ended int, err error) {
 	n, err := h.c.net.Read(h.in[h.held:])
 	if err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (h *hose) receive() (ended int, err error) {
 }
 
 // run keeps inFlight requests in flight until n requests have been answered.
-func (h *hose) run(b *testing.B, n, inFlight int) {
+func (h *floodConn) run(b *testing.B, n, inFlight int) {
 	sent, ended := 0, 0
 	for ended < n {
 		if k := min(n-sent, batchSize, inFlight-(sent-ended)); k > 0 && (k >= min(batchSize, inFlight) || n-sent <= k) {
@@ -128,7 +128,7 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 	setup := dial(b, address)
 	setup.put("12345678", string(make([]byte, 256)))
 	setup.sync()
-	hoses := make([]*hose, connections)
+	hoses := make([]*floodConn, connections)
 	for i := range hoses {
 		hoses[i] = newHose(b, address, path, m)
 		hoses[i].run(b, 2*inFlight, inFlight)
@@ -189,7 +189,7 @@ func BenchmarkDelayPrecision(b *testing.B) {
 	address := start(b, 1, options("delay=1ms"), nil)[0]
 	late := make([][]time.Duration, connections)
 	var wg sync.WaitGroup
-	var hoses []*hose
+	var hoses []*floodConn
 	for range connections {
 		hoses = append(hoses, newHose(b, address, pathRange, benchRange))
 	}

@@ -59,7 +59,7 @@ func checkTxn(t *pb.TxnRequest) error {
 			}
 		}
 	}
-	if overlap(t.Success) || overlap(t.Failure) {
+	if hasOverlap(t.Success) || hasOverlap(t.Failure) {
 		return rpctypes.ErrGRPCDuplicateKey
 	}
 	return nil
@@ -79,8 +79,8 @@ func checkOp(op *pb.RequestOp) error {
 	return rpctypes.ErrGRPCKeyNotFound // the operation is empty
 }
 
-// overlap reports whether the operations put a key twice, or put a key and also delete it.
-func overlap(ops []*pb.RequestOp) bool {
+// hasOverlap reports whether the operations put a key twice, or put a key and also delete it.
+func hasOverlap(ops []*pb.RequestOp) bool {
 	for i, op := range ops {
 		put := op.GetRequestPut()
 		if put == nil {
@@ -88,7 +88,7 @@ func overlap(ops []*pb.RequestOp) bool {
 		}
 		for j, other := range ops {
 			again, remove := other.GetRequestPut(), other.GetRequestDeleteRange()
-			if j > i && again != nil && bytes.Equal(put.Key, again.Key) || remove != nil && inside(put.Key, remove) {
+			if j > i && again != nil && bytes.Equal(put.Key, again.Key) || remove != nil && deletesKey(put.Key, remove) {
 				return true
 			}
 		}
@@ -96,9 +96,9 @@ func overlap(ops []*pb.RequestOp) bool {
 	return false
 }
 
-// inside reports whether a request deletes a key. In other requests, etcd interprets an end that is
+// deletesKey reports whether a request deletes a key. In other requests, etcd interprets an end that is
 // a single zero byte as "no end". In this check, it does not.
-func inside(key []byte, d *pb.DeleteRangeRequest) bool {
+func deletesKey(key []byte, d *pb.DeleteRangeRequest) bool {
 	if len(d.RangeEnd) == 0 {
 		return bytes.Equal(key, d.Key)
 	}

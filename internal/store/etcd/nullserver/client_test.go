@@ -53,7 +53,7 @@ func start(t testing.TB, n int, o store.NullOptions, c null.Clock) []string {
 	go func() { done <- s.Serve(ctx, listeners) }()
 	t.Cleanup(func() {
 		cancel()
-		storetest.Ended(t, "the null server", done)
+		storetest.AwaitEnd(t, "the null server", done)
 	})
 	return addresses
 }

@@ -112,11 +112,11 @@ type generator struct {
 	revision int64
 }
 
-// seldom returns true with a probability of 1/n.
-func (g *generator) seldom(n int) bool { return g.IntN(n) == 0 }
+// oneIn returns true with a probability of 1/n.
+func (g *generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
 func (g *generator) key() []byte {
-	if g.seldom(60) {
+	if g.oneIn(60) {
 		return nil
 	}
 	b := make([]byte, 1+g.IntN(2))
@@ -137,7 +137,7 @@ func (g *generator) end() []byte {
 }
 
 func (g *generator) value() []byte {
-	if g.seldom(5) {
+	if g.oneIn(5) {
 		return nil
 	}
 	return fmt.Append(nil, g.IntN(20))
@@ -156,11 +156,11 @@ func (g *generator) request() proto.Message {
 }
 
 func (g *generator) put() *pb.PutRequest {
-	p := &pb.PutRequest{Key: g.key(), Value: g.value(), PrevKv: g.seldom(3), IgnoreValue: g.seldom(10), IgnoreLease: g.seldom(20)}
-	if p.IgnoreValue && !g.seldom(4) {
+	p := &pb.PutRequest{Key: g.key(), Value: g.value(), PrevKv: g.oneIn(3), IgnoreValue: g.oneIn(10), IgnoreLease: g.oneIn(20)}
+	if p.IgnoreValue && !g.oneIn(4) {
 		p.Value = nil
 	}
-	if g.seldom(40) {
+	if g.oneIn(40) {
 		p.Lease = 7
 	}
 	return p
@@ -168,13 +168,13 @@ func (g *generator) put() *pb.PutRequest {
 
 func (g *generator) get() *pb.RangeRequest {
 	r := &pb.RangeRequest{
-		Key: g.key(), RangeEnd: g.end(), Limit: int64(max(0, g.IntN(8)-4)), Serializable: g.seldom(2),
-		KeysOnly: g.seldom(5), CountOnly: g.seldom(8),
+		Key: g.key(), RangeEnd: g.end(), Limit: int64(max(0, g.IntN(8)-4)), Serializable: g.oneIn(2),
+		KeysOnly: g.oneIn(5), CountOnly: g.oneIn(8),
 	}
-	if g.seldom(10) {
+	if g.oneIn(10) {
 		r.Revision = g.revision + int64(g.IntN(2))
 	}
-	if g.seldom(3) {
+	if g.oneIn(3) {
 		r.SortOrder = pb.RangeRequest_SortOrder(g.IntN(3))
 		r.SortTarget = pb.RangeRequest_SortTarget(g.IntN(5))
 		if r.SortTarget != pb.RangeRequest_KEY {
@@ -183,11 +183,11 @@ func (g *generator) get() *pb.RangeRequest {
 			r.Limit = 0
 		}
 	}
-	if g.seldom(100) {
+	if g.oneIn(100) {
 		r.SortTarget = 9
 	}
 	for _, bound := range []*int64{&r.MinModRevision, &r.MaxModRevision, &r.MinCreateRevision, &r.MaxCreateRevision} {
-		if g.seldom(12) {
+		if g.oneIn(12) {
 			*bound = g.Int64N(g.revision + 2)
 		}
 	}
@@ -195,8 +195,8 @@ func (g *generator) get() *pb.RangeRequest {
 }
 
 func (g *generator) delete() *pb.DeleteRangeRequest {
-	d := &pb.DeleteRangeRequest{Key: g.key(), PrevKv: g.seldom(3)}
-	if g.seldom(4) {
+	d := &pb.DeleteRangeRequest{Key: g.key(), PrevKv: g.oneIn(3)}
+	if g.oneIn(4) {
 		d.RangeEnd = g.end()
 	}
 	return d
@@ -213,7 +213,7 @@ func (g *generator) txn() *pb.TxnRequest {
 	for range g.IntN(3) {
 		t.Failure = append(t.Failure, g.op())
 	}
-	if g.seldom(200) {
+	if g.oneIn(200) {
 		for range maxTxnOps + 1 {
 			t.Success = append(t.Success, g.op())
 		}
@@ -240,7 +240,7 @@ func (g *generator) compare() *pb.Compare {
 	c := &pb.Compare{
 		Key: g.key(), Result: pb.Compare_CompareResult(g.IntN(4)), Target: pb.Compare_CompareTarget(g.IntN(5)),
 	}
-	if g.seldom(4) {
+	if g.oneIn(4) {
 		c.RangeEnd = g.end()
 	}
 	switch c.Target {

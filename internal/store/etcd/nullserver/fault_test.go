@@ -244,7 +244,7 @@ func TestServeLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 	cancel()
-	storetest.Ended(t, "the null server", served)
+	storetest.AwaitEnd(t, "the null server", served)
 	stacks := make([]byte, 1<<20)
 	for until := time.Now().Add(time.Minute); ; { // a goroutine may still need some time to end
 		runtime.Gosched()

@@ -108,7 +108,7 @@ func TestWindowUpdateBeforeReply(t *testing.T) {
 // TestReturnsReceiveWindows checks that the server enlarges a receive window again once half of the
 // window is used. For the connection's window, this includes data that the server discards.
 func TestReturnsReceiveWindows(t *testing.T) {
-	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
+	s := newSession(&member{identity: newIdentity(1), backend: &cannedBackend{}}, &null.Script{})
 	feed := func(in []byte) {
 		t.Helper()
 		if n, err := s.step(in); n != len(in) || err != nil {

@@ -56,7 +56,7 @@ func FuzzServerInput(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &member{identity: newIdentity(1), keeper: newMemory(nil, 0, nil), members: []string{"http://127.0.0.1:1"}, errors: scriptErrors()}
+		m := &member{identity: newIdentity(1), backend: newMemory(nil, 0, nil), members: []string{"http://127.0.0.1:1"}, errors: scriptErrors()}
 		s := newSession(m, script)
 		if !script.Immediate() {
 			run := null.NewRun(script)
@@ -90,7 +90,7 @@ func FuzzServerInput(f *testing.F) {
 func (s *session) fireAll() {
 	for _, it := range s.later {
 		if !s.closing {
-			s.sendReply(it.What)
+			s.sendReply(it.Value)
 		}
 	}
 	s.later = s.later[:0]

@@ -18,11 +18,11 @@ func newRequestHeaders() *requestHeaders {
 	h.decoder = hpack.NewDecoder(tableSize, func(f hpack.HeaderField) {
 		switch f.Name {
 		case ":path":
-			h.found.method = methodOf(f.Value)
+			h.current.method = methodOf(f.Value)
 		case "token":
-			h.found.token = tokenWrong
+			h.current.token = tokenWrong
 			if f.Value == token {
-				h.found.token = tokenRight
+				h.current.token = tokenRight
 			}
 		}
 	})
@@ -37,7 +37,7 @@ func (h *requestHeaders) decode(block []byte) (call, error) {
 			return m.call, nil
 		}
 	}
-	h.found = call{}
+	h.current = call{}
 	if _, err := h.decoder.Write(block); err != nil {
 		return call{}, err
 	}
@@ -49,18 +49,18 @@ func (h *requestHeaders) decode(block []byte) (call, error) {
 	} else {
 		h.remember(block)
 	}
-	return h.found, nil
+	return h.current, nil
 }
 
 func (h *requestHeaders) remember(block []byte) {
 	if len(h.memo) < maxRemembered {
 		h.memo = append(h.memo, remembered{})
-		h.turn = len(h.memo) - 1
+		h.nextMemo = len(h.memo) - 1
 	}
-	m := &h.memo[h.turn]
+	m := &h.memo[h.nextMemo]
 	m.block = append([]byte(nil), block...)
-	m.call = h.found
-	h.turn = (h.turn + 1) % maxRemembered
+	m.call = h.current
+	h.nextMemo = (h.nextMemo + 1) % maxRemembered
 }
 
 // changesTable reports whether a block adds an entry to the table or changes the table's size

@@ -105,11 +105,11 @@ func sizeInt(v int64) int {
 
 // appendHeader appends a response header. It is field 1 in all responses.
 func (id *identity) appendHeader(b []byte, revision int64) []byte {
-	size := len(id.before) + sizeInt(revision) + len(id.after)
+	size := len(id.encodedIDs) + sizeInt(revision) + len(id.encodedTerm)
 	b = append(b, 1<<3|byte(protowire.BytesType), byte(size)) // at most 45 bytes
-	b = append(b, id.before...)
+	b = append(b, id.encodedIDs...)
 	b = appendUint(b, 3, uint64(revision))
-	return append(b, id.after...)
+	return append(b, id.encodedTerm...)
 }
 
 // revisions holds a key's revisions and version.
@@ -122,9 +122,9 @@ type revisions struct {
 // the previous key in a PutResponse. The parameter `wrong` specifies how to damage the key or
 // value, if at all.
 func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
-	if wrong != null.Answer {
-		key, value := damaged([]byte(key), value, wrong)
-		return appendKV(b, key, value, at, null.Answer)
+	if wrong != null.CorrectResponse {
+		key, value := damage([]byte(key), value, wrong)
+		return appendKV(b, key, value, at, null.CorrectResponse)
 	}
 	size := 1 + protowire.SizeBytes(len(key)) + sizeInt(at.create) + sizeInt(at.mod) + sizeInt(at.version)
 	if len(value) > 0 {
@@ -145,8 +145,8 @@ func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wr
 	return b
 }
 
-// damaged returns the key and value with the damage that the script demands.
-func damaged(key, value []byte, wrong null.Kind) (_, _ []byte) {
+// damage returns the key and value with the damage that the script demands.
+func damage(key, value []byte, wrong null.Kind) (_, _ []byte) {
 	switch {
 	case wrong == null.WrongKey && len(key) > 0:
 		key = bytes.Clone(key)

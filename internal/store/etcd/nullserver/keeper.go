@@ -14,17 +14,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// canned is a storage backend that stores nothing and is very cheap. Every key exists, and all
+// cannedBackend is a storage backend that stores nothing and is very cheap. Every key exists, and all
 // keys have the same value.
-type canned struct{ value []byte }
+type cannedBackend struct{ value []byte }
 
 // cannedRevision is the revision of every key and every write.
 const cannedRevision = 2
 
 // Revision implements keeper.
-func (c *canned) Revision() int64 { return cannedRevision }
+func (c *cannedBackend) Revision() int64 { return cannedRevision }
 
-func (c *canned) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
+func (c *cannedBackend) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	b = id.appendHeader(b, cannedRevision)
 	if !r.CountOnly {
 		b = appendKV(b, r.Key, c.valueFor(r), revisions{cannedRevision, cannedRevision, 1}, wrong)
@@ -32,23 +32,23 @@ func (c *canned) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	return appendUint(b, 4, 1), nil
 }
 
-func (c *canned) valueFor(r *pb.RangeRequest) []byte {
+func (c *cannedBackend) valueFor(r *pb.RangeRequest) []byte {
 	if r.KeysOnly {
 		return nil
 	}
 	return c.value
 }
 
-func (c *canned) appendPut(b []byte, id *identity, _ *pb.PutRequest, _ null.Kind) ([]byte, error) {
+func (c *cannedBackend) appendPut(b []byte, id *identity, _ *pb.PutRequest, _ null.Kind) ([]byte, error) {
 	return id.appendHeader(b, cannedRevision), nil
 }
 
-func (c *canned) delete(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+func (c *cannedBackend) delete(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
 	return &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Deleted: 1}, nil
 }
 
 // txn returns the response to a transaction whose comparisons all hold.
-func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
+func (c *cannedBackend) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
 	header := &pb.ResponseHeader{Revision: cannedRevision}
 	r := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Succeeded: true}
 	for _, op := range t.Success {
@@ -57,7 +57,7 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 		case *pb.RequestOp_RequestRange:
 			found := &pb.RangeResponse{Header: header, Count: 1}
 			if !op.RequestRange.CountOnly {
-				key, value := damaged(op.RequestRange.Key, c.valueFor(op.RequestRange), wrong)
+				key, value := damage(op.RequestRange.Key, c.valueFor(op.RequestRange), wrong)
 				found.Kvs = []*mvccpb.KeyValue{{Key: key, Value: value, CreateRevision: cannedRevision, ModRevision: cannedRevision, Version: 1}}
 			}
 			answer = rangeOp(found)
@@ -75,9 +75,9 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 // local reads from all members except the first do not return a write until this time has passed
 // since the write.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
-	m := &memory{Space: null.NewSpace[kept](null.MaxShards, 1), hub: h}
+	m := &memory{Space: null.NewSpace[entryData](null.MaxShards, 1), hub: h}
 	if lag > 0 {
-		m.past = &past{now: now, lag: int64(lag)}
+		m.past = &lagTracker{now: now, lag: int64(lag)}
 	}
 	return m
 }
@@ -99,7 +99,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 		return b, err
 	}
 	var one [1]*entry
-	found, count, more := m.find(one[:0], r, m.lagging(id, r))
+	found, count, more := m.find(one[:0], r, m.isLaggingRead(id, r))
 	b = id.appendHeader(b, null.ResponseRevision(revision, wrong))
 	if wrong == null.LieAbsent {
 		return b, nil
@@ -147,9 +147,9 @@ func (m *memory) entriesAt(buffer []*entry, key, end []byte) []*entry {
 
 // find returns the entries for a reply, the number of keys that match the request, and whether
 // the limit excludes some of them.
-func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
-	found = m.entriesAt(one, r.Key, r.RangeEnd)
-	if lags {
+func (m *memory) find(buffer []*entry, r *pb.RangeRequest, isLagging bool) (found []*entry, count int, more bool) {
+	found = m.entriesAt(buffer, r.Key, r.RangeEnd)
+	if isLagging {
 		found = m.past.laggingEntries(found)
 	}
 	if count = len(found); r.CountOnly {
@@ -215,11 +215,11 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 // lockToWrite prepares a write to the shards in set. It locks these shards or, if a client watches
 // several keys, all shards. It returns the shards that it locked.
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
-	for wide := m.hub.ordersAll(); ; wide = true {
+	for wide := m.hub.ordersAllEvents(); ; wide = true {
 		if wide {
 			set = m.AllShards()
 		}
-		if m.Lock(set); wide || !m.hub.ordersAll() {
+		if m.Lock(set); wide || !m.hub.ordersAllEvents() {
 			return set
 		}
 		m.Unlock(set) // a client has started to watch several keys in the meantime
@@ -239,7 +239,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	}
 	e := m.Entry(p.Key)
 	if p.PrevKv && e.Version > 0 {
-		b = appendKV(b, e.Key, e.Value, revisions{e.Created, e.Changed, e.Version}, null.Answer)
+		b = appendKV(b, e.Key, e.Value, revisions{e.Created, e.Changed, e.Version}, null.CorrectResponse)
 	}
 	m.write(e, p, revision)
 	if wrong == null.LieTwice {
@@ -274,12 +274,12 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 			m.hub.lease.bind(p.Lease, e.Key)
 		}
 	}
-	if !m.hub.listens() {
+	if !m.hub.hasWatchers() {
 		e.Set(value, revision)
 		return
 	}
 	var prev *mvccpb.KeyValue
-	if e.Version > 0 && m.hub.before.Load() {
+	if e.Version > 0 && m.hub.wantsPrevious.Load() {
 		prev = keyValue(e)
 	}
 	e.Set(value, revision)
@@ -319,21 +319,21 @@ func (m *memory) endLease(id int64) error {
 
 // keep stores the present state of an entry before the entry is written, so that lagging members
 // can return this state. It does not handle deletions: a lagging member sees a deletion at once.
-func (p *past) keep(e *entry) {
-	now, old := p.now(), e.Data.old
+func (p *lagTracker) keep(e *entry) {
+	now, old := p.now(), e.Data.earlier
 	if old == nil || now-old.until > p.lag {
 		was := *e
-		was.Value, was.Data.old = slices.Clone(e.Value), nil
-		old = &before{entry: &was}
-		e.Data.old = old
+		was.Value, was.Data.earlier = slices.Clone(e.Value), nil
+		old = &earlierState{entry: &was}
+		e.Data.earlier = old
 	}
 	old.until = now
 }
 
 // view returns an entry in the state that a lagging member has. It returns nil if the key does
 // not exist on that member yet.
-func (p *past) view(e *entry) *entry {
-	old := e.Data.old
+func (p *lagTracker) view(e *entry) *entry {
+	old := e.Data.earlier
 	switch {
 	case old == nil || p.now()-old.until > p.lag:
 		return e
@@ -343,13 +343,13 @@ func (p *past) view(e *entry) *entry {
 	return old.entry
 }
 
-// lagging reports whether the request is a local read that a lagging member serves.
-func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
+// isLaggingRead reports whether the request is a local read that a lagging member serves.
+func (m *memory) isLaggingRead(id *identity, r *pb.RangeRequest) bool {
 	return m.past != nil && r.Serializable && id.member != memberID(1)
 }
 
 // laggingEntries returns the entries in the state that a lagging member has.
-func (p *past) laggingEntries(found []*entry) []*entry {
+func (p *lagTracker) laggingEntries(found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
 		if v := p.view(e); v != nil {

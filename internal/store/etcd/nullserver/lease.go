@@ -21,8 +21,8 @@ func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id = r.ID; id == 0 {
-		l.last++
-		id = firstLease + l.last
+		l.lastID++
+		id = firstLease + l.lastID
 	}
 	if l.ttl[id] != 0 {
 		return 0, 0, rpctypes.ErrGRPCLeaseExist

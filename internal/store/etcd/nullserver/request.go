@@ -12,14 +12,14 @@ func unpad(f h2.FrameHeader, p []byte) ([]byte, error) {
 		return p, nil
 	}
 	if len(p) == 0 || int(p[0]) >= len(p) {
-		return nil, broken(h2.ErrCodeProtocol, "a frame consists only of padding")
+		return nil, newProtocolError(h2.ErrCodeProtocol, "a frame consists only of padding")
 	}
 	return p[1 : len(p)-int(p[0])], nil
 }
 
 func (s *session) headers(f h2.FrameHeader, p []byte) error {
 	if f.Stream%2 == 0 {
-		return broken(h2.ErrCodeProtocol, "a request has a stream number that no client may use")
+		return newProtocolError(h2.ErrCodeProtocol, "a request has a stream number that no client may use")
 	}
 	p, err := unpad(f, p)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *session) headers(f h2.FrameHeader, p []byte) error {
 	}
 	if f.Flags&h2.FlagPriority != 0 {
 		if len(p) < 5 {
-			return broken(h2.ErrCodeFrameSize, "a HEADERS frame is too short for its priority")
+			return newProtocolError(h2.ErrCodeFrameSize, "a HEADERS frame is too short for its priority")
 		}
 		p = p[5:]
 	}
@@ -42,11 +42,11 @@ func (s *session) headers(f h2.FrameHeader, p []byte) error {
 
 func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 	if s.blockFor == 0 {
-		return broken(h2.ErrCodeProtocol, "a CONTINUATION frame does not follow a header block")
+		return newProtocolError(h2.ErrCodeProtocol, "a CONTINUATION frame does not follow a header block")
 	}
 	s.block = append(s.block, p...)
 	if len(s.block) > maxHeaders {
-		return broken(h2.ErrCodeEnhanceCalm, "a header block is too long")
+		return newProtocolError(h2.ErrCodeEnhanceCalm, "a header block is too long")
 	}
 	if f.Flags&h2.FlagEndHeaders == 0 {
 		return nil
@@ -60,16 +60,16 @@ func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 func (s *session) request(id uint32, block []byte, ended bool) error {
 	c, err := s.requests.decode(block)
 	if err != nil {
-		return broken(h2.ErrCodeCompression, "a header block cannot be decoded")
+		return newProtocolError(h2.ErrCodeCompression, "a header block cannot be decoded")
 	}
 	if id <= s.last {
 		st := s.find(id)
 		if st == nil {
-			return broken(h2.ErrCodeStreamClosed, "a stream ID is used twice")
+			return newProtocolError(h2.ErrCodeStreamClosed, "a stream ID is used twice")
 		}
 		switch {
-		case ended && st.long != nil:
-			s.takeLong(st, nil, true)
+		case ended && st.longState != nil:
+			s.handleLongData(st, nil, true)
 		case ended: // the block contains trailers
 			s.complete(st, nil)
 		}
@@ -97,8 +97,8 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	st.call = c
 	switch {
 	case c.method.long:
-		if s.beginLong(st); st.long != nil && ended {
-			s.takeLong(st, nil, true)
+		if s.beginLong(st); st.longState != nil && ended {
+			s.handleLongData(st, nil, true)
 		}
 	case ended:
 		s.complete(st, nil)
@@ -138,7 +138,7 @@ func (s *session) forget(st *stream) {
 // data handles a DATA frame, which contains a part of a request's message.
 func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if f.Stream == 0 || f.Stream > s.last {
-		return broken(h2.ErrCodeProtocol, "a DATA frame is on a stream that is not open")
+		return newProtocolError(h2.ErrCodeProtocol, "a DATA frame is on a stream that is not open")
 	}
 	s.returnWindow(&s.received, f.Length, 0)
 	p, err := unpad(f, p)
@@ -153,8 +153,8 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if !ended {
 		s.returnWindow(&st.received, f.Length, st.id)
 	}
-	if st.long != nil {
-		s.takeLong(st, p, ended)
+	if st.longState != nil {
+		s.handleLongData(st, p, ended)
 		return nil
 	}
 	if ended && len(st.body) == 0 {
@@ -176,7 +176,7 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 // complete executes a request whose message is complete. body contains the message with its
 // prefix.
 func (s *session) complete(st *stream, body []byte) {
-	id, c, extra := st.id, st.call, st.extra
+	id, c, extra := st.id, st.call, st.windowGrowth
 	s.forget(st)
 	const prefix = 5 // length of a message's prefix: a compression flag and the message's length
 	switch {
@@ -192,13 +192,13 @@ func (s *session) complete(st *stream, body []byte) {
 // reset handles an RST_STREAM frame, with which the client cancels a stream.
 func (s *session) reset(f h2.FrameHeader) error {
 	if f.Length != 4 {
-		return broken(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")
+		return newProtocolError(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")
 	}
 	if f.Stream == 0 || f.Stream > s.last {
-		return broken(h2.ErrCodeProtocol, "an RST_STREAM is for a stream that is not open")
+		return newProtocolError(h2.ErrCodeProtocol, "an RST_STREAM is for a stream that is not open")
 	}
 	if st := s.find(f.Stream); st != nil {
-		s.leaveLong(st)
+		s.removeLong(st)
 		s.ended()
 		return nil
 	}

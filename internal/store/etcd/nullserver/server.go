@@ -36,7 +36,7 @@ func New(o store.NullOptions) (*Server, error) {
 	}
 	s := &Server{options: o}
 	s.Server = null.NewServer(script, null.NetConfig[*conn, *pending]{
-		Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
+		Open: s.open, HandleDue: s.sendDue, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
 	})
 	return s, nil
 }
@@ -50,9 +50,9 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	first := member{user: s.options.User, errors: scriptErrors(), noLocal: s.Script.NoLocal}
 	if s.options.Memory {
 		first.hub = newHub(s)
-		first.keeper = newMemory(first.hub, s.Script.Lag, func() int64 { return s.Clock.Now() })
+		first.backend = newMemory(first.hub, s.Script.Lag, func() int64 { return s.Clock.Now() })
 	} else {
-		first.keeper = &canned{value: bytes.Repeat([]byte("0"), s.options.ValueSize)}
+		first.backend = &cannedBackend{value: bytes.Repeat([]byte("0"), s.options.ValueSize)}
 	}
 	for _, l := range listeners {
 		first.members = append(first.members, scheme+l.Addr().String())
@@ -89,7 +89,7 @@ func (c *conn) Serve() {
 
 // handleFrames handles all complete frames in the input. It returns their total length, and whether
 // the connection stays open.
-func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
+func (c *conn) handleFrames(in []byte) (used int, keepOpen bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
 	defer c.Unlock()
@@ -112,7 +112,7 @@ func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 	c.server.Schedule(s.later...)
 	clear(s.later)
 	s.later = s.later[:0]
-	c.Settle()
+	c.FlushAndWait()
 	return used, !c.Ended()
 }
 

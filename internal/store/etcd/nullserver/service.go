@@ -28,8 +28,8 @@ const (
 
 func newIdentity(member uint64) *identity {
 	id := &identity{member: member}
-	id.before = appendUint(appendUint(nil, 1, clusterID), 2, member)
-	id.after = appendUint(nil, 4, term)
+	id.encodedIDs = appendUint(appendUint(nil, 1, clusterID), 2, member)
+	id.encodedTerm = appendUint(nil, 4, term)
 	return id
 }
 
@@ -60,7 +60,7 @@ func (m *member) admits(t tokenState) error {
 
 // answer executes a request and appends the response message to b. If the request is invalid,
 // it returns the error to reply with.
-func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kind, room *room) ([]byte, error) {
+func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kind, room *requestScratch) ([]byte, error) {
 	switch method.path {
 	case pb.KV_Range_FullMethodName, pb.KV_RangeStream_FullMethodName:
 		if err := m.parseRange(request, &room.get); err != nil {
@@ -69,7 +69,7 @@ func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kin
 		if method.path == pb.KV_RangeStream_FullMethodName {
 			return m.appendStreamed(b, &room.get, wrong)
 		}
-		return m.keeper.appendRange(b, m.identity, &room.get, wrong)
+		return m.backend.appendRange(b, m.identity, &room.get, wrong)
 	case pb.KV_Put_FullMethodName:
 		if err := parsePut(request, &room.put); err != nil {
 			return b, err
@@ -77,7 +77,7 @@ func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kin
 		if err := checkPut(&room.put); err != nil {
 			return b, err
 		}
-		return m.keeper.appendPut(b, m.identity, &room.put, wrong)
+		return m.backend.appendPut(b, m.identity, &room.put, wrong)
 	}
 	message, err := method.parse(request)
 	if err != nil {
@@ -113,7 +113,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 	case filtered(r):
 		return b, errStreamFilter
 	}
-	all, err := m.keeper.appendRange(nil, m.identity, r, wrong)
+	all, err := m.backend.appendRange(nil, m.identity, r, wrong)
 	if err != nil {
 		return b, err
 	}
@@ -122,7 +122,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 
 // call executes a request, except a Range, RangeStream or Put request.
 func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, error) {
-	header := m.identity.header(m.keeper.Revision())
+	header := m.identity.header(m.backend.Revision())
 	switch r := request.(type) {
 	case *pb.DeleteRangeRequest:
 		return m.delete(r)
@@ -162,7 +162,7 @@ func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, er
 		id, ttl, err := m.hub.lease.grant(r)
 		return &pb.LeaseGrantResponse{Header: header, ID: id, TTL: ttl}, err
 	case *pb.LeaseRevokeRequest:
-		return &pb.LeaseRevokeResponse{Header: header}, m.keeper.(*memory).endLease(r.ID)
+		return &pb.LeaseRevokeResponse{Header: header}, m.backend.(*memory).endLease(r.ID)
 	}
 	return nil, errUnimplemented
 }
@@ -171,7 +171,7 @@ func (m *member) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 	if err := checkDelete(d); err != nil {
 		return nil, err
 	}
-	r, err := m.keeper.delete(d)
+	r, err := m.backend.delete(d)
 	if err == nil {
 		r.Header = m.identity.header(r.Header.Revision)
 	}
@@ -182,7 +182,7 @@ func (m *member) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	if err := checkTxn(t); err != nil {
 		return nil, err
 	}
-	r, err := m.keeper.txn(t, wrong)
+	r, err := m.backend.txn(t, wrong)
 	if err == nil {
 		r.Header = m.identity.header(r.Header.Revision)
 	}

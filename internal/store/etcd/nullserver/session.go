@@ -12,12 +12,12 @@ import (
 // newSession returns the session for a new connection to a member.
 func newSession(m *member, script *null.Script) *session {
 	return &session{
-		member:   m,
-		script:   script,
-		requests: newRequestHeaders(),
-		streams:  map[uint32]*stream{},
-		held:     map[uint32]struct{}{},
-		send:     sendWindows{connection: h2.DefaultWindow, initial: h2.DefaultWindow, maxFrame: h2.DefaultMaxFrameSize},
+		member:     m,
+		script:     script,
+		requests:   newRequestHeaders(),
+		streams:    map[uint32]*stream{},
+		unanswered: map[uint32]struct{}{},
+		send:       sendWindows{connection: h2.DefaultWindow, initial: h2.DefaultWindow, maxFrame: h2.DefaultMaxFrameSize},
 	}
 }
 
@@ -44,14 +44,14 @@ func (s *session) step(in []byte) (int, error) {
 	}
 	f := h2.ParseFrameHeader(in)
 	if f.Length > h2.DefaultMaxFrameSize {
-		return 0, broken(h2.ErrCodeFrameSize, "a frame is larger than this server allows")
+		return 0, newProtocolError(h2.ErrCodeFrameSize, "a frame is larger than this server allows")
 	}
 	end := h2.FrameHeaderLen + f.Length
 	if len(in) < end {
 		return 0, nil
 	}
 	if s.blockFor != 0 && (f.Type != h2.FrameContinuation || f.Stream != s.blockFor) {
-		return 0, broken(h2.ErrCodeProtocol, "another frame is inside a header block")
+		return 0, newProtocolError(h2.ErrCodeProtocol, "another frame is inside a header block")
 	}
 	return end, s.frame(f, in[h2.FrameHeaderLen:end])
 }
@@ -87,7 +87,7 @@ func (s *session) frame(f h2.FrameHeader, p []byte) error {
 		return s.settings(f, p)
 	case h2.FramePing:
 		if f.Length != 8 {
-			return broken(h2.ErrCodeFrameSize, "a PING does not have 8 bytes")
+			return newProtocolError(h2.ErrCodeFrameSize, "a PING does not have 8 bytes")
 		}
 		if f.Flags&h2.FlagAck == 0 {
 			s.out = h2.AppendPing(s.out, h2.FlagAck, p)
@@ -97,7 +97,7 @@ func (s *session) frame(f h2.FrameHeader, p []byte) error {
 	case h2.FrameRSTStream:
 		return s.reset(f)
 	case h2.FramePushPromise:
-		return broken(h2.ErrCodeProtocol, "a client cannot push")
+		return newProtocolError(h2.ErrCodeProtocol, "a client cannot push")
 	}
 	return nil // PRIORITY, GOAWAY and unknown frames need no response
 }

@@ -46,50 +46,50 @@ const (
 // memory is the storage backend that actually keeps data: a read returns what was put. It keeps
 // only the newest version of each key, as if a compaction followed every write.
 type memory struct {
-	*null.Space[kept]
-	hub  *hub  // is notified of every write; may be nil
-	past *past // nil if no member lags
+	*null.Space[entryData]
+	hub  *hub        // is notified of every write; may be nil
+	past *lagTracker // nil if no member lags
 }
 
-type entry = null.Entry[kept]
+type entry = null.Entry[entryData]
 
-// kept holds the properties of an entry that null.Space does not store itself.
-type kept struct {
-	old   *before // the state that lagging members return; nil if they return the present state
-	lease int64   // the lease that the key is bound to; 0 if there is none
+// entryData holds the properties of an entry that null.Space does not store itself.
+type entryData struct {
+	earlier *earlierState // the state that lagging members return; nil if they return the present state
+	lease   int64         // the lease that the key is bound to; 0 if there is none
 }
 
-// past determines which state of a key a lagging member returns. If a key is written again before a
+// lagTracker determines which state of a key a lagging member returns. If a key is written again before a
 // lagging member has received the key's previous write, the member keeps the state before the
 // previous write. So a member may lag for longer than the given time, but it receives the writes to
 // each key in order.
-type past struct {
+type lagTracker struct {
 	now func() int64
 	lag int64 // in nanoseconds
 }
 
-// before is the state of an entry before it was written.
-type before struct {
+// earlierState is the state of an entry before it was written.
+type earlierState struct {
 	entry *entry
 	until int64 // time of the latest write to the entry
 }
 
 // leases holds the granted leases. A lease never expires by itself.
 type leases struct {
-	mu   sync.Mutex
-	ttl  map[int64]int64    // maps a lease's ID to its time to live in seconds
-	keys map[int64][]string // maps a lease's ID to the keys that are bound to it
-	last int64
+	mu     sync.Mutex
+	ttl    map[int64]int64    // maps a lease's ID to its time to live in seconds
+	keys   map[int64][]string // maps a lease's ID to the keys that are bound to it
+	lastID int64
 }
 
 // stream is a stream whose request is not complete yet, or a long-lived stream.
 type stream struct {
-	id       uint32
-	call     call
-	body     []byte
-	extra    int64 // number of bytes by which the client has enlarged the stream's window before the reply
-	received int   // number of received bytes that no window update has returned to the client yet
-	long     *long // nil unless the stream is long-lived
+	id           uint32
+	call         call
+	body         []byte
+	windowGrowth int64       // number of bytes by which the client has enlarged the stream's window before the reply
+	received     int         // number of received bytes that no window update has returned to the client yet
+	longState    *longStream // nil unless the stream is long-lived
 }
 
 // Server implements store.NullServer. It runs all members of one null cluster.
@@ -112,9 +112,9 @@ type conn struct {
 // identity identifies a member. Its fields before and after are encoded in advance, because every
 // reply header contains them.
 type identity struct {
-	member uint64
-	before []byte // the encoded cluster_id and member_id
-	after  []byte // the encoded raft_term
+	member      uint64
+	encodedIDs  []byte // the encoded cluster_id and member_id
+	encodedTerm []byte // the encoded raft_term
 }
 
 // method is a gRPC method that the server implements.
@@ -125,8 +125,8 @@ type method struct {
 	request  proto.Message // an empty request; nil if the request has a hand-written parser
 }
 
-// room is memory that is reused to parse frequent requests without allocation.
-type room struct {
+// requestScratch is memory that is reused to parse frequent requests without allocation.
+type requestScratch struct {
 	get pb.RangeRequest
 	put pb.PutRequest
 }
@@ -134,7 +134,7 @@ type room struct {
 // member is one member of the null cluster.
 type member struct {
 	identity *identity
-	keeper   keeper
+	backend  backend
 	hub      *hub             // nil if the server supports no watches and leases
 	members  []string         // the URLs of all members
 	noLocal  bool             // set if local reads are refused
@@ -178,19 +178,19 @@ type session struct {
 	accepted uint64 // number of all accepted requests
 	goneAway bool   // set if GOAWAY was sent; new requests are then not accepted
 
-	received int // number of received bytes that no window update has returned for the connection yet
-	send     sendWindows
-	waiting  []*pending          // replies that are due later
-	held     map[uint32]struct{} // streams whose requests are never answered
-	free     []*pending
-	room     room
+	received   int // number of received bytes that no window update has returned for the connection yet
+	send       sendWindows
+	waiting    []*pending          // replies that are due later
+	unanswered map[uint32]struct{} // streams whose requests are never answered
+	free       []*pending
+	room       requestScratch
 
 	maxStreams int // 0 for no limit
 }
 
-// long is the state of a long-lived stream, which is a Watch or LeaseKeepAlive stream. Its
+// longStream is the state of a long-lived stream, which is a Watch or LeaseKeepAlive stream. Its
 // messages are handled as they arrive.
-type long struct {
+type longStream struct {
 	out      *pending // messages that wait for a window
 	watchers int64    // number of watchers that were created on the stream
 }
@@ -201,12 +201,12 @@ type long struct {
 // sends events through the scheduler, because a writer already holds the lock of one connection
 // and must not wait for the lock of another connection.
 type hub struct {
-	server *Server
-	script *null.Script
-	events atomic.Uint64 // number of events sent to all watchers together
-	count  atomic.Int64  // number of watchers
-	before atomic.Bool   // set if a watcher wants previous values
-	wide   atomic.Bool   // set if a watcher watches several keys
+	server        *Server
+	script        *null.Script
+	events        atomic.Uint64 // number of events sent to all watchers together
+	count         atomic.Int64  // number of watchers
+	wantsPrevious atomic.Bool   // set if a watcher wants previous values
+	hasRanges     atomic.Bool   // set if a watcher watches several keys
 
 	mu     sync.Mutex // guards the fields below
 	keys   map[string][]*watcher
@@ -218,13 +218,13 @@ type hub struct {
 
 // watcher is one watcher on a Watch stream.
 type watcher struct {
-	conn     *conn
-	stream   uint32
-	id       int64
-	key, end string
-	from     int64 // the first revision whose event the client wants
-	prevKV   bool
-	behind   []byte // an event that the script holds back until the next event has been sent
+	conn      *conn
+	stream    uint32
+	id        int64
+	key, end  string
+	from      int64 // the first revision whose event the client wants
+	prevKV    bool
+	heldEvent []byte // an event that the script holds back until the next event has been sent
 }
 
 // window is the number of bytes that a client may send on a connection and on each stream (RFC
@@ -244,10 +244,10 @@ type sendWindows struct {
 // section 6). The result for such a block stays valid until the table changes. A client typically
 // sends the same block for all requests of one kind except the first.
 type requestHeaders struct {
-	decoder *hpack.Decoder
-	found   call
-	memo    []remembered
-	turn    int // index of the element of memo that is replaced next
+	decoder  *hpack.Decoder
+	current  call
+	memo     []remembered
+	nextMemo int // index of the element of memo that is replaced next
 }
 
 type remembered struct {
@@ -255,9 +255,9 @@ type remembered struct {
 	call  call
 }
 
-// keeper is a storage backend, which executes operations. A method must not retain the request
+// backend is a storage backend, which executes operations. A method must not retain the request
 // after it has returned. The header structs that it returns contain only the revision.
-type keeper interface {
+type backend interface {
 	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
 	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
 	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
@@ -301,7 +301,7 @@ type protocolError struct {
 	text string
 }
 
-func broken(code uint32, text string) error { return &protocolError{code, text} }
+func newProtocolError(code uint32, text string) error { return &protocolError{code, text} }
 
 // keepBuffer is the maximum size of a buffer that is kept for reuse.
 const keepBuffer = 64 << 10

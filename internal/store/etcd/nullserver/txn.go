@@ -33,7 +33,7 @@ func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
 	set := m.lockToWrite(m.shards(t))
 	defer m.Unlock(set)
-	r := &pb.TxnResponse{Succeeded: m.hold(t.Compare) || wrong == null.LieCAS}
+	r := &pb.TxnResponse{Succeeded: m.allHold(t.Compare) || wrong == null.LieCAS}
 	ops := t.Failure
 	if r.Succeeded {
 		ops = t.Success
@@ -51,7 +51,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	}
 	w := writes{memory: m}
 	for _, op := range ops {
-		r.Responses = append(r.Responses, w.carryOut(op, wrong))
+		r.Responses = append(r.Responses, w.execute(op, wrong))
 	}
 	r.Header = w.header()
 	r.Header.Revision = null.ResponseRevision(r.Header.Revision, wrong)
@@ -81,8 +81,8 @@ func (w *writes) header() *pb.ResponseHeader {
 	return &pb.ResponseHeader{Revision: w.Revision()}
 }
 
-// carryOut executes one operation of a transaction.
-func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
+// execute executes one operation of a transaction.
+func (w *writes) execute(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
 	switch op := op.Request.(type) {
 	case *pb.RequestOp_RequestRange:
 		return rangeOp(w.get(op.RequestRange, wrong))
@@ -128,7 +128,7 @@ func (w *writes) get(g *pb.RangeRequest, wrong null.Kind) *pb.RangeResponse {
 		if g.KeysOnly {
 			kv.Value = nil
 		}
-		kv.Key, kv.Value = damaged(kv.Key, kv.Value, wrong)
+		kv.Key, kv.Value = damage(kv.Key, kv.Value, wrong)
 		r.Kvs = append(r.Kvs, kv)
 	}
 	return r
@@ -153,7 +153,7 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 			r.PrevKvs = append(r.PrevKvs, prev)
 		}
 		revision := w.next()
-		if w.Remove(e); w.hub.listens() {
+		if w.Remove(e); w.hub.hasWatchers() {
 			w.hub.removed(prev, revision)
 		}
 	}
@@ -161,10 +161,10 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 	return r
 }
 
-// hold reports whether all comparisons hold. As in etcd, a key that does not exist is compared
+// allHold reports whether all comparisons hold. As in etcd, a key that does not exist is compared
 // as if all its numbers were 0, and its value is not equal to any value. A comparison for an
 // interval holds if it holds for all keys in the interval.
-func (m *memory) hold(compares []*pb.Compare) bool {
+func (m *memory) allHold(compares []*pb.Compare) bool {
 	for _, c := range compares {
 		found := m.entriesAt(nil, c.Key, c.RangeEnd)
 		if len(found) == 0 && (c.Target == pb.Compare_VALUE || !holds(c, &entry{})) {

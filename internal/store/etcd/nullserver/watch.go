@@ -25,13 +25,13 @@ func (s *session) beginLong(st *stream) {
 		s.fail(st.id, err)
 		return
 	}
-	st.long = &long{out: s.newPending(st.id, st.extra)}
-	st.long.out.long = true
+	st.longState = &longStream{out: s.newPending(st.id, st.windowGrowth)}
+	st.longState.out.long = true
 	s.out = s.replies.appendStart(s.out, st.id)
 }
 
-// takeLong handles data that the client sends on a long-lived stream.
-func (s *session) takeLong(st *stream, p []byte, ended bool) {
+// handleLongData handles data that the client sends on a long-lived stream.
+func (s *session) handleLongData(st *stream, p []byte, ended bool) {
 	if st.body = append(st.body, p...); len(st.body) > maxRequest {
 		s.resetLong(st, h2.ErrCodeEnhanceCalm)
 		return
@@ -55,7 +55,7 @@ func (s *session) takeLong(st *stream, p []byte, ended bool) {
 	st.body = st.body[:copy(st.body, b)]
 	if ended {
 		id := st.id
-		s.leaveLong(st)
+		s.removeLong(st)
 		s.out = s.replies.appendEnd(s.out, id)
 		s.ended()
 	}
@@ -64,25 +64,25 @@ func (s *session) takeLong(st *stream, p []byte, ended bool) {
 // resetLong resets a long-lived stream because of an error.
 func (s *session) resetLong(st *stream, code uint32) {
 	s.out = h2.AppendRSTStream(s.out, st.id, code)
-	s.leaveLong(st)
+	s.removeLong(st)
 	s.ended()
 }
 
-// leaveLong removes a stream, its watchers, and its messages that wait for a window.
-func (s *session) leaveLong(st *stream) {
-	if st.long != nil {
-		if st.long.watchers > 0 {
+// removeLong removes a stream, its watchers, and its messages that wait for a window.
+func (s *session) removeLong(st *stream) {
+	if st.longState != nil {
+		if st.longState.watchers > 0 {
 			s.member.hub.remove(s.owner, st.id, -1)
 		}
 		s.unblock(st.id)
-		s.recycle(st.long.out)
+		s.recycle(st.longState.out)
 	}
 	s.forget(st)
 }
 
 // sendLong sends a message on a stream, or as much of it as the client's windows allow.
 func (s *session) sendLong(st *stream, message []byte) {
-	p := st.long.out
+	p := st.longState.out
 	waits := len(p.body) > 0
 	p.body, p.sent = p.body[:copy(p.body, p.body[p.sent:])], 0
 	var prefix [prefixLen]byte
@@ -93,9 +93,9 @@ func (s *session) sendLong(st *stream, message []byte) {
 	}
 }
 
-// dueLong sends a delayed message, if the message's stream is still open.
-func (s *session) dueLong(p *pending) {
-	if st := s.find(p.stream); st != nil && st.long != nil {
+// sendDueLong sends a delayed message, if the message's stream is still open.
+func (s *session) sendDueLong(p *pending) {
+	if st := s.find(p.stream); st != nil && st.longState != nil {
 		s.sendLong(st, p.body)
 	}
 }
@@ -130,14 +130,14 @@ func (s *session) watch(st *stream, r *pb.WatchRequest) {
 }
 
 func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
-	r.Header = s.member.identity.header(s.member.keeper.Revision())
+	r.Header = s.member.identity.header(s.member.backend.Revision())
 	s.sendLong(st, encode(r))
 }
 
 // sendProgress sends a progress notification. It contains the revision up to which the stream's
 // watchers have received all events, and is sent after these events.
 func (s *session) sendProgress(st *stream) {
-	m := s.member.keeper.(*memory)
+	m := s.member.backend.(*memory)
 	set := m.AllShards()
 	m.Lock(set)
 	defer m.Unlock(set)
@@ -149,11 +149,11 @@ func (s *session) sendProgress(st *stream) {
 // it as if the revision were compacted, because the server does not keep earlier versions.
 func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	w := &watcher{
-		conn: s.owner, stream: st.id, id: st.long.watchers,
+		conn: s.owner, stream: st.id, id: st.longState.watchers,
 		key: string(r.Key), end: string(r.RangeEnd), from: r.StartRevision, prevKV: r.PrevKv,
 	}
-	st.long.watchers++
-	m := s.member.keeper.(*memory)
+	st.longState.watchers++
+	m := s.member.backend.(*memory)
 	set := m.shardsOf(r.Key, r.RangeEnd)
 	m.Lock(set)
 	revision := m.Revision()
@@ -173,7 +173,7 @@ func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 // another fault, keepAlive resets the stream.
 func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	b := encode(&pb.LeaseKeepAliveResponse{
-		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.secondsOf(r.ID),
+		Header: s.member.identity.header(s.member.backend.Revision()), ID: r.ID, TTL: s.member.hub.lease.secondsOf(r.ID),
 	})
 	if s.arrive == nil {
 		s.sendLong(st, b)
@@ -182,25 +182,25 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	a, due := s.arrive(s.now)
 	if a.Kind == null.LieLease {
 		// The error does not matter: the lease may have ended already.
-		_ = s.member.keeper.(*memory).endLease(r.ID)
-		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
+		_ = s.member.backend.(*memory).endLease(r.ID)
+		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.backend.Revision()), ID: r.ID})
 	}
 	switch {
 	case a.Kind == null.Never:
 	case a.Kind == null.Close:
 		s.closing = true
-	case a.Kind != null.Answer && a.Kind < null.LieLost:
+	case a.Kind != null.CorrectResponse && a.Kind < null.LieLost:
 		return false
 	case due <= s.now:
 		s.sendLong(st, b)
 	default:
-		s.later = append(s.later, null.Item[*pending]{Due: due, What: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
+		s.later = append(s.later, null.Item[*pending]{Due: due, Value: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
 	}
 	return true
 }
 
-// watches reports whether the watcher's interval contains the key. The watcher must have an end.
-func (w *watcher) watches(key string) bool {
+// containsKey reports whether the watcher's interval contains the key. The watcher must have an end.
+func (w *watcher) containsKey(key string) bool {
 	return key >= w.key && (key < w.end || w.end == "\x00")
 }
 
@@ -218,12 +218,12 @@ func (h *hub) add(w *watcher) {
 	defer h.mu.Unlock()
 	h.count.Add(1)
 	if w.prevKV {
-		h.before.Store(true)
+		h.wantsPrevious.Store(true)
 	}
 	if w.end == "" {
 		h.keys[w.key] = append(h.keys[w.key], w)
 	} else {
-		h.wide.Store(true)
+		h.hasRanges.Store(true)
 		h.ranges = append(h.ranges, w)
 	}
 }
@@ -235,16 +235,16 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	keep := func(list []*watcher) []*watcher {
-		kept := list[:0]
+		remaining := list[:0]
 		for _, w := range list {
 			if w.conn != c || stream != 0 && w.stream != stream || id >= 0 && w.id != id {
-				kept = append(kept, w)
+				remaining = append(remaining, w)
 			} else {
 				h.count.Add(-1)
 			}
 		}
-		clear(list[len(kept):])
-		return kept
+		clear(list[len(remaining):])
+		return remaining
 	}
 	for key, list := range h.keys {
 		if list = keep(list); len(list) == 0 {
@@ -256,11 +256,11 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.ranges = keep(h.ranges)
 }
 
-// listens reports whether there is at least one watcher.
-func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
+// hasWatchers reports whether there is at least one watcher.
+func (h *hub) hasWatchers() bool { return h != nil && h.count.Load() > 0 }
 
-// ordersAll reports whether all events must stay in order, across different keys.
-func (h *hub) ordersAll() bool { return h != nil && h.wide.Load() }
+// ordersAllEvents reports whether all events must stay in order, across different keys.
+func (h *hub) ordersAllEvents() bool { return h != nil && h.hasRanges.Load() }
 
 // written sends the event for an entry that was written. prev is the previous entry, or nil if
 // it is not known.
@@ -293,7 +293,7 @@ func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 		h.send(w, prev, now)
 	}
 	for _, w := range h.ranges {
-		if w.watches(key) {
+		if w.containsKey(key) {
 			h.send(w, prev, now)
 		}
 	}
@@ -318,26 +318,26 @@ func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	case null.Lose:
 		return
 	case null.Reorder:
-		if w.behind == nil {
-			w.behind = message
+		if w.heldEvent == nil {
+			w.heldEvent = message
 			return
 		}
 	case null.Duplicate:
 		h.post(w, message, now)
 	case null.Invent:
 		h.post(w, message, now)
-		message = h.invented()
+		message = h.encodeInvented()
 	}
 	h.post(w, message, now+int64(late))
-	if w.behind != nil {
-		h.post(w, w.behind, now+int64(late))
-		w.behind = nil
+	if w.heldEvent != nil {
+		h.post(w, w.heldEvent, now+int64(late))
+		w.heldEvent = nil
 	}
 }
 
-// invented returns an encoded event that never happened. It has a different value than the real
+// encodeInvented returns an encoded event that never happened. It has a different value than the real
 // event, and the revision after the real event's revision.
-func (h *hub) invented() []byte {
+func (h *hub) encodeInvented() []byte {
 	kv := h.reply.Events[0].Kv
 	value := kv.Value
 	kv.Value = bytes.Clone(value)
@@ -356,9 +356,9 @@ func (h *hub) invented() []byte {
 func (h *hub) progress(c *conn, stream uint32, message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.server.Schedule(null.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
+	h.server.Schedule(null.Item[*pending]{Due: h.server.Clock.Now(), Value: &pending{conn: c, stream: stream, long: true, body: message}})
 }
 
 func (h *hub) post(w *watcher, message []byte, due int64) {
-	h.batch = append(h.batch, null.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
+	h.batch = append(h.batch, null.Item[*pending]{Due: due, Value: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
 }

@@ -20,13 +20,13 @@ func (s *session) returnWindow(received *int, n int, stream uint32) {
 // settings applies a SETTINGS frame from the client.
 func (s *session) settings(f h2.FrameHeader, p []byte) error {
 	if f.Stream != 0 {
-		return broken(h2.ErrCodeProtocol, "a SETTINGS frame is on a stream")
+		return newProtocolError(h2.ErrCodeProtocol, "a SETTINGS frame is on a stream")
 	}
 	if f.Flags&h2.FlagAck != 0 {
 		return nil
 	}
 	if len(p)%6 != 0 {
-		return broken(h2.ErrCodeFrameSize, "a SETTINGS frame is cut off")
+		return newProtocolError(h2.ErrCodeFrameSize, "a SETTINGS frame is cut off")
 	}
 	for ; len(p) > 0; p = p[6:] {
 		if err := s.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
@@ -44,12 +44,12 @@ func (s *session) setting(id uint16, v uint32) error {
 		s.replies.plain = s.replies.plain || v < tableSize
 	case h2.SettingInitialWindowSize:
 		if v > h2.MaxWindow {
-			return broken(h2.ErrCodeFlowControl, "the initial window is too large")
+			return newProtocolError(h2.ErrCodeFlowControl, "the initial window is too large")
 		}
 		s.send.initial = int64(v)
 	case h2.SettingMaxFrameSize:
 		if v < h2.DefaultMaxFrameSize || v > 1<<24-1 {
-			return broken(h2.ErrCodeProtocol, "the maximum frame size is out of range")
+			return newProtocolError(h2.ErrCodeProtocol, "the maximum frame size is out of range")
 		}
 		s.send.maxFrame = int(v)
 	}
@@ -59,14 +59,14 @@ func (s *session) setting(id uint16, v uint32) error {
 // windowUpdate applies a WINDOW_UPDATE frame from the client.
 func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	if len(p) != 4 {
-		return broken(h2.ErrCodeFrameSize, "a WINDOW_UPDATE does not have 4 bytes")
+		return newProtocolError(h2.ErrCodeFrameSize, "a WINDOW_UPDATE does not have 4 bytes")
 	}
 	increment := int64(binary.BigEndian.Uint32(p) & h2.MaxWindow)
 	switch {
 	case increment == 0:
-		return broken(h2.ErrCodeProtocol, "a WINDOW_UPDATE has the increment 0")
+		return newProtocolError(h2.ErrCodeProtocol, "a WINDOW_UPDATE has the increment 0")
 	case f.Stream > s.last:
-		return broken(h2.ErrCodeProtocol, "a WINDOW_UPDATE is for a stream that is not open")
+		return newProtocolError(h2.ErrCodeProtocol, "a WINDOW_UPDATE is for a stream that is not open")
 	}
 	window := &s.send.connection
 	if f.Stream != 0 {
@@ -76,7 +76,7 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 		return nil // the reply was sent already
 	}
 	if *window += increment; *window > h2.MaxWindow {
-		return broken(h2.ErrCodeFlowControl, "a window grows too large")
+		return newProtocolError(h2.ErrCodeFlowControl, "a window grows too large")
 	}
 	s.pump()
 	return nil
@@ -91,10 +91,10 @@ func (s *session) streamWindow(id uint32) *int64 {
 		}
 	}
 	if st := s.find(id); st != nil {
-		if st.long != nil {
-			return &st.long.out.window
+		if st.longState != nil {
+			return &st.longState.out.window
 		}
-		return &st.extra
+		return &st.windowGrowth
 	}
 	for _, p := range s.waiting {
 		if p.stream == id {

@@ -30,7 +30,7 @@ func serveOne(b testing.TB, o store.NullOptions) string {
 	go func() { done <- s.Serve(ctx, []net.Listener{l}) }()
 	b.Cleanup(func() {
 		cancel()
-		storetest.Ended(b, "the null server", done)
+		storetest.AwaitEnd(b, "the null server", done)
 	})
 	return l.Addr().String()
 }
@@ -47,8 +47,8 @@ func prepared(t testing.TB, o store.NullOptions) *Server {
 	return s
 }
 
-// hose sends requests in batches and reads the replies. It allocates no memory while doing so.
-type hose struct {
+// floodConn sends requests in batches and reads the replies. It allocates no memory while doing so.
+type floodConn struct {
 	b    testing.TB
 	net  net.Conn
 	conn *jute.Conn
@@ -58,14 +58,14 @@ type hose struct {
 	put  bool
 }
 
-func newHose(b testing.TB, address string, put bool) *hose {
+func newHose(b testing.TB, address string, put bool) *floodConn {
 	b.Helper()
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = nc.Close() })
-	h := &hose{
+	h := &floodConn{
 		b: b, net: nc, conn: jute.NewConn(jute.Config{Timeout: 30_000}), buf: make([]byte, 256<<10), put: put,
 		path: jute.Path{Prefix: "/", Rest: []byte("bench")}, data: make([]byte, 256),
 	}
@@ -77,7 +77,7 @@ func newHose(b testing.TB, address string, put bool) *hose {
 	return h
 }
 
-func (h *hose) turn() []jute.Reply {
+func (h *floodConn) turn() []jute.Reply {
 	if out := h.conn.Out(); len(out) > 0 {
 		n, err := h.net.Write(out)
 		if h.conn.Wrote(n); err != nil {
@@ -95,14 +95,14 @@ func (h *hose) turn() []jute.Reply {
 	return replies
 }
 
-func (h *hose) drain() {
+func (h *floodConn) drain() {
 	for h.conn.Open() > 0 {
 		h.turn()
 	}
 }
 
 // codes waits for all outstanding replies and returns their codes.
-func (h *hose) codes() (all []jute.Code) {
+func (h *floodConn) codes() (all []jute.Code) {
 	for h.conn.Open() > 0 {
 		for _, r := range h.turn() {
 			all = append(all, r.Code)
@@ -112,7 +112,7 @@ func (h *hose) codes() (all []jute.Code) {
 }
 
 // run sends n requests in batches of 100.
-func (h *hose) run(n int) {
+func (h *floodConn) run(n int) {
 	for ; n > 0; n -= 100 {
 		for range min(n, 100) {
 			if h.put {

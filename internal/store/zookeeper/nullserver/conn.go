@@ -24,7 +24,7 @@ func (c *conn) Serve() {
 	tree.Lock(all)
 	defer tree.Unlock(all)
 	if c.watching {
-		tree.leave(c)
+		tree.removeWatches(c)
 	}
 }
 
@@ -39,7 +39,7 @@ func frameLen(b []byte) int {
 
 // handleFrames processes the complete frames in the input. It returns how many bytes it consumed,
 // and whether the connection stays open.
-func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
+func (c *conn) handleFrames(in []byte) (used int, keepOpen bool) {
 	var now int64
 	if c.server.Run != nil {
 		now = c.server.Clock.Now()
@@ -61,10 +61,10 @@ func (c *conn) handleFrames(in []byte) (used int, goesOn bool) {
 			tree.Lock(all)
 		}
 	}
-	c.takeNews()
+	c.takePendingEvents()
 	touched, tree.watches.touched = tree.watches.touched, nil
 	tree.Unlock(all)
-	c.Settle()
+	c.FlushAndWait()
 	return used, !c.Ended()
 }
 
@@ -89,7 +89,7 @@ func (c *conn) release(now int64) {
 	}
 	if len(c.marks) > 0 && !c.closing && !c.scheduled {
 		c.scheduled = true
-		c.server.Schedule(null.Item[*conn]{Due: c.marks[0].due, What: c})
+		c.server.Schedule(null.Item[*conn]{Due: c.marks[0].due, Value: c})
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *conn) step(in []byte, now int64) int {
 func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	s := &c.session
 	r := jute.NewReader(record)
-	c.takeNews()
+	c.takePendingEvents()
 	switch {
 	case c.silent:
 		return
@@ -143,13 +143,13 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	case op == jute.OpAuth:
 		c.authenticate(&r)
 	case !s.trusted && s.server.user != "" && op != jute.OpCloseSession:
-		c.answer(now, 0, func(b []byte) []byte {
+		c.queueReply(now, 0, func(b []byte) []byte {
 			start := len(b)
 			return finish(s.begin(b, xid), start, jute.NoAuth)
 		})
-	case s.server.Run == nil, !counts(op, record):
+	case s.server.Run == nil, !isNodeOperation(op, record):
 		ok := true
-		c.answer(now, 0, func(b []byte) []byte {
+		c.queueReply(now, 0, func(b []byte) []byte {
 			b, ok = s.reply(xid, op, &r, b)
 			return b
 		})
@@ -163,10 +163,10 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	}
 }
 
-// counts reports whether a request is an operation on nodes. The script applies only to such
+// isNodeOperation reports whether a request is an operation on nodes. The script applies only to such
 // operations. An `exists` request for the root does not count, because clients send it as a request
 // without effect.
-func counts(op jute.Op, record []byte) bool {
+func isNodeOperation(op jute.Op, record []byte) bool {
 	switch op {
 	case jute.OpExists:
 		return len(record) != 6 // 6 bytes: the length 1, "/", and watch
@@ -192,8 +192,8 @@ func (c *conn) authenticate(r *jute.Reader) {
 	c.out = finish(s.begin(c.out, jute.XidAuth), start, code)
 }
 
-// answer appends a reply to the output or, if the reply must wait, to the delayed replies.
-func (c *conn) answer(now, due int64, add func([]byte) []byte) {
+// queueReply appends a reply to the output or, if the reply must wait, to the delayed replies.
+func (c *conn) queueReply(now, due int64, add func([]byte) []byte) {
 	if len(c.marks) > 0 {
 		due = max(due, c.marks[len(c.marks)-1].due)
 	}
@@ -221,25 +221,25 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
 	a, due := s.server.Arrive(now, s.member)
 	ok := true
-	c.answer(now, due, func(b []byte) []byte {
+	c.queueReply(now, due, func(b []byte) []byte {
 		start := len(b)
 		if code := failure(a); code != jute.OK {
 			return finish(s.begin(b, xid), start, code)
 		}
 		s.lie = a.Kind
 		b, ok = s.reply(xid, op, r, b)
-		s.lie, s.answeredZxid = null.Answer, 0
-		return c.spoil(a.Kind, op, b, start)
+		s.lie, s.answeredZxid = null.CorrectResponse, 0
+		return c.replaceReply(a.Kind, op, b, start)
 	})
-	if c.taken++; c.taken == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
+	if c.received++; c.received == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
 		c.closeWhenDone(now)
 		c.silent = true
 	}
 	c.silent = c.silent || a.Kind == null.Never
 }
 
-// spoil replaces the reply in b[start:] with the reply that the script demands.
-func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
+// replaceReply replaces the reply in b[start:] with the reply that the script demands.
+func (c *conn) replaceReply(kind null.Kind, op jute.Op, b []byte, start int) []byte {
 	data := start + replyLen // offset of the value's length field in the reply to a getData
 	hasData := op == jute.OpGetData && len(b) > data+4
 	switch kind {

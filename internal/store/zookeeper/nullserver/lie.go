@@ -28,8 +28,8 @@ func (s *session) create(path string, data []byte, mode jute.Mode) (string, *ent
 	return path, &tells, code
 }
 
-// endOne removes one ephemeral node of a session that is still alive.
-func (s *session) endOne() {
+// removeOneEphemeral removes one ephemeral node of a session that is still alive.
+func (s *session) removeOneEphemeral() {
 	first := ""
 	for path := range s.tree.sessions[s.id] {
 		if first == "" || path < first {
@@ -57,7 +57,7 @@ func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	tells := entry{Value: bytes.Clone(data), Created: e.Created, Changed: zxid, Version: e.Version + 1, Data: e.Data}
 	if s.lie != null.LieLost {
 		e.Set(data, zxid)
-		s.tree.note(jute.NodeDataChanged, string(path))
+		s.tree.recordChange(jute.NodeDataChanged, string(path))
 	}
 	switch {
 	case s.lie == null.LieTwice:

@@ -13,13 +13,13 @@ import (
 func TestFailedMultiLeavesNothing(t *testing.T) {
 	s := prepared(t, store.NullOptions{Memory: true})
 	tree := s.tree
-	session := session{server: s, tree: tree, id: tree.begin()}
+	session := session{server: s, tree: tree, id: tree.beginSession()}
 	for path, mode := range map[string]jute.Mode{"/m": jute.Persistent, "/e": jute.Ephemeral} {
 		if _, _, code := tree.create(tree.NextRevision(), path, []byte("first"), mode, session.id); code != jute.OK {
 			t.Fatal(path, code)
 		}
 	}
-	made := tree.get([]byte("/")).Data.made
+	made := tree.get([]byte("/")).Data.createdChildren
 	op := func(op jute.Op, path, data string) jute.MultiOp {
 		return jute.MultiOp{Op: op, Path: jute.Path{Rest: []byte(path)}, Data: []byte(data), Version: jute.AnyVersion, ACL: jute.OpenACL()}
 	}
@@ -36,13 +36,13 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 	var names []string
 	tree.children([]byte("/"), func(name string) { names = append(names, name) })
 	root, m, e := tree.get([]byte("/")), tree.get([]byte("/m")), tree.get([]byte("/e"))
-	if !slices.Equal(names, []string{"e", "m"}) || root.Data.children != 2 || root.Data.made != made {
+	if !slices.Equal(names, []string{"e", "m"}) || root.Data.children != 2 || root.Data.createdChildren != made {
 		t.Errorf("below the root are %q, %+v", names, root.Data)
 	}
 	if string(m.Value) != "first" || versionOf(m) != 0 || e.Data.owner != session.id {
 		t.Errorf("%+v %+v", m, e)
 	}
-	tree.end(session.id)
+	tree.endSession(session.id)
 	if tree.get([]byte("/e")) != nil || tree.get([]byte("/m")) == nil || root.Data.children != 1 {
 		t.Errorf("the session's end leaves %+v", root.Data)
 	}

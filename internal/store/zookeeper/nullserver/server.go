@@ -39,7 +39,7 @@ func New(o store.NullOptions) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{user: o.User, tree: newTree(&o)}
-	s.Server = null.NewServer(script, null.NetConfig[*conn, *conn]{Open: s.open, Due: s.sendDue, MaxDue: maxDue, TLS: o.TLS})
+	s.Server = null.NewServer(script, null.NetConfig[*conn, *conn]{Open: s.open, HandleDue: s.sendDue, MaxDue: maxDue, TLS: o.TLS})
 	return s, nil
 }
 

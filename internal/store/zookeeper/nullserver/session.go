@@ -34,7 +34,7 @@ func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	timeout = min(max(timeout, minTimeout), maxTimeout)
 	switch known := s.tree.sessions[id] != nil; {
 	case id == 0:
-		s.id = s.tree.begin()
+		s.id = s.tree.beginSession()
 	case known && string(secret) == password:
 		s.id = id
 	default:
@@ -73,7 +73,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	code := jute.OK
 	b = append(b, make([]byte, replyLen)...)
 	if s.lie == null.LieLease {
-		s.endOne()
+		s.removeOneEphemeral()
 	}
 	switch op {
 	case jute.OpGetData, jute.OpExists:
@@ -108,7 +108,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 			return b, false
 		}
 	case jute.OpCloseSession:
-		s.tree.end(s.id)
+		s.tree.endSession(s.id)
 	case jute.OpAddWatch:
 		code = s.addWatch(r)
 	default:

@@ -22,14 +22,14 @@ type conn struct {
 	later       []byte // delayed replies, in order
 	marks       []mark // due times of the parts of later
 	scheduled   bool   // the connection is in the server's schedule
-	taken       uint64 // how many operations the connection has received
+	received    uint64 // how many operations the connection has received
 	silent      bool   // send no further replies
 
 	// The tree's lock guards the fields below.
-	watching  bool
-	news      []byte      // watch events to write before the next reply
-	behind    []byte      // the event that Reorder holds back until the next event is written
-	postponed []postponed // delayed watch events
+	watching      bool
+	pendingEvents []byte      // watch events to write before the next reply
+	heldEvent     []byte      // the event that Reorder holds back until the next event is written
+	postponed     []postponed // delayed watch events
 }
 
 // mark is the time at which the bytes of conn.later before the offset end are due.
@@ -71,7 +71,7 @@ const replyLen = 4 + 4 + 8 + 4
 type tree struct {
 	*null.Space[node]        // its lock guards the fields below
 	canned            *entry // if not nil, every node is this entry, and the server stores nothing
-	wrote             entry  // the entry for the reply to a write, if canned is set
+	writtenEntry      entry  // the entry for the reply to a write, if canned is set
 
 	sessions map[int64]map[string]struct{} // ephemeral nodes by session
 	lastID   int64
@@ -82,19 +82,19 @@ type entry = null.Entry[node]
 
 // node holds the data of a node other than its value.
 type node struct {
-	cversion int32
-	owner    int64 // the session that owns the node if it is ephemeral, otherwise 0
-	children int32
-	made     int32 // how many children were ever created, for the names of sequential nodes
+	cversion        int32
+	owner           int64 // the session that owns the node if it is ephemeral, otherwise 0
+	children        int32
+	createdChildren int32 // how many children were ever created, for the names of sequential nodes
 }
 
 // watches maps watched paths to the connections that watch them. The tree's lock guards it.
 type watches struct {
-	data      paths // one-shot, set by getData and exists
-	children  paths // one-shot, set by getChildren
-	stay      paths // persistent
-	recursive paths // persistent, including descendants
-	n         int   // total number of watches
+	data       paths // one-shot, set by getData and exists
+	children   paths // one-shot, set by getChildren
+	persistent paths // persistent
+	recursive  paths // persistent, including descendants
+	n          int   // total number of watches
 
 	changed []changed // changes by the current request
 	touched []*conn   // connections with events that are not yet written
@@ -106,7 +106,7 @@ type paths map[string]map[*conn]struct{}
 
 // changed is a change that a request made.
 type changed struct {
-	what jute.WatchEvent
+	kind jute.WatchEvent
 	path string
 }
 

@@ -61,13 +61,13 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 	switch {
 	case code != jute.OK:
 	case t.canned != nil:
-		t.wrote = entry{Value: data, Version: int64(max(version+1, 1)) + 1, Created: e.Created, Changed: zxid}
-		e = &t.wrote
+		t.writtenEntry = entry{Value: data, Version: int64(max(version+1, 1)) + 1, Created: e.Created, Changed: zxid}
+		e = &t.writtenEntry
 	default:
 		e.Set(data, zxid)
 	}
 	if code == jute.OK && t.watches.n > 0 {
-		t.note(jute.NodeDataChanged, string(path))
+		t.recordChange(jute.NodeDataChanged, string(path))
 	}
 	return e, code
 }
@@ -75,8 +75,8 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 // create creates a node. If mode is sequential, it appends ten digits to the path.
 func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, session int64) (string, *entry, jute.Code) {
 	if t.canned != nil {
-		t.wrote = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
-		return path, &t.wrote, jute.OK
+		t.writtenEntry = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
+		return path, &t.writtenEntry, jute.OK
 	}
 	if len(path) < 2 || path[0] != '/' || strings.Contains(path, "//") {
 		return "", nil, jute.BadArguments
@@ -90,7 +90,7 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	}
 	switch mode {
 	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
-		path += fmt.Sprintf("%010d", p.Data.made)
+		path += fmt.Sprintf("%010d", p.Data.createdChildren)
 	}
 	switch {
 	case strings.HasSuffix(path, "/"):
@@ -104,9 +104,9 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 		t.makeEphemeral(e, session)
 	}
 	p.Data.children++
-	p.Data.made++
+	p.Data.createdChildren++
 	p.Data.cversion++
-	t.note(jute.NodeCreated, path)
+	t.recordChange(jute.NodeCreated, path)
 	return path, e, jute.OK
 }
 
@@ -131,7 +131,7 @@ func (t *tree) remove(path string, version int32) jute.Code {
 		return jute.NotEmpty
 	}
 	t.drop(e)
-	t.note(jute.NodeDeleted, path)
+	t.recordChange(jute.NodeDeleted, path)
 	return jute.OK
 }
 
@@ -167,16 +167,16 @@ func (t *tree) children(path []byte, visit func(name string)) {
 	}
 }
 
-// begin creates a session.
-func (t *tree) begin() int64 {
+// beginSession creates a session.
+func (t *tree) beginSession() int64 {
 	t.NextRevision()
 	t.lastID++
 	t.sessions[t.lastID] = map[string]struct{}{}
 	return t.lastID
 }
 
-// end removes a session and its ephemeral nodes.
-func (t *tree) end(id int64) {
+// endSession removes a session and its ephemeral nodes.
+func (t *tree) endSession(id int64) {
 	t.NextRevision()
 	for path := range t.sessions[id] {
 		t.remove(path, jute.AnyVersion)

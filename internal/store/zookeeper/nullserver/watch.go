@@ -10,7 +10,7 @@ import (
 )
 
 func newWatches() watches {
-	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
+	return watches{data: paths{}, children: paths{}, persistent: paths{}, recursive: paths{}}
 }
 
 // watch adds a connection to the watches of a path. The parameter `byPath` is the map for the kind
@@ -26,9 +26,9 @@ func (t *tree) watch(byPath paths, path string, c *conn) {
 	}
 }
 
-// leave removes the watches of a closed connection.
-func (t *tree) leave(c *conn) {
-	for _, of := range []paths{t.watches.data, t.watches.children, t.watches.stay, t.watches.recursive} {
+// removeWatches removes the watches of a closed connection.
+func (t *tree) removeWatches(c *conn) {
+	for _, of := range []paths{t.watches.data, t.watches.children, t.watches.persistent, t.watches.recursive} {
 		for path, conns := range of {
 			if _, had := conns[c]; had {
 				t.watches.n--
@@ -40,10 +40,10 @@ func (t *tree) leave(c *conn) {
 	}
 }
 
-// note records a change if any watches exist.
-func (t *tree) note(what jute.WatchEvent, path string) {
+// recordChange records a change if any watches exist.
+func (t *tree) recordChange(kind jute.WatchEvent, path string) {
 	if t.watches.n > 0 {
-		t.watches.changed = append(t.watches.changed, changed{what, path})
+		t.watches.changed = append(t.watches.changed, changed{kind, path})
 	}
 }
 
@@ -77,99 +77,99 @@ func (t *tree) notify(ch changed, zxid int64) {
 			delete(of, path)
 		}
 	}
-	notify(w.data, ch.path, true, ch.what)
-	notify(w.stay, ch.path, false, ch.what)
+	notify(w.data, ch.path, true, ch.kind)
+	notify(w.persistent, ch.path, false, ch.kind)
 	for at := ch.path; ; at = parentOf(at) {
 		for c := range w.recursive[at] {
 			if _, had := notified[c]; !had {
 				notified[c] = struct{}{}
-				c.addEvent(ch.what, ch.path, zxid)
+				c.addEvent(ch.kind, ch.path, zxid)
 			}
 		}
 		if at == "/" {
 			break
 		}
 	}
-	if ch.what == jute.NodeDataChanged {
+	if ch.kind == jute.NodeDataChanged {
 		return
 	}
-	if ch.what == jute.NodeDeleted {
-		notify(w.children, ch.path, true, ch.what)
+	if ch.kind == jute.NodeDeleted {
+		notify(w.children, ch.path, true, ch.kind)
 	}
 	clear(notified) // a connection may also receive the event for a watch on the parent
 	parent := parentOf(ch.path)
 	notify(w.children, parent, true, jute.NodeChildrenChanged)
-	notify(w.stay, parent, false, jute.NodeChildrenChanged)
+	notify(w.persistent, parent, false, jute.NodeChildrenChanged)
 }
 
 // addEvent appends a watch event to a connection's pending events. If the script demands a fault,
 // addEvent may omit, repeat, change or delay the event.
-func (c *conn) addEvent(what jute.WatchEvent, path string, zxid int64) {
+func (c *conn) addEvent(kind jute.WatchEvent, path string, zxid int64) {
 	w := &c.session.tree.watches
 	w.events++
-	event := appendEvent(nil, what, path, zxid)
+	event := appendEvent(nil, kind, path, zxid)
 	fault, late := c.server.Script.DecideEvent(w.events)
 	switch fault {
 	case null.Lose:
 		return
 	case null.Reorder:
-		if c.behind == nil {
-			c.behind = event
+		if c.heldEvent == nil {
+			c.heldEvent = event
 			return
 		}
 	case null.Duplicate:
-		c.news = append(c.news, event...)
+		c.pendingEvents = append(c.pendingEvents, event...)
 	case null.Invent:
-		c.news = append(c.news, event...)
-		event = appendEvent(nil, what, path, zxid+1)
+		c.pendingEvents = append(c.pendingEvents, event...)
+		event = appendEvent(nil, kind, path, zxid+1)
 	}
 	if late > 0 {
 		due := c.server.Clock.Now() + int64(late)
 		c.postponed = append(c.postponed, postponed{due, event})
-		c.server.Schedule(null.Item[*conn]{Due: due, What: c})
+		c.server.Schedule(null.Item[*conn]{Due: due, Value: c})
 	} else {
-		c.news = append(c.news, event...)
+		c.pendingEvents = append(c.pendingEvents, event...)
 	}
-	c.news = append(c.news, c.behind...)
-	c.behind = nil
+	c.pendingEvents = append(c.pendingEvents, c.heldEvent...)
+	c.heldEvent = nil
 	w.touched = append(w.touched, c)
 }
 
-// takeNews moves pending watch events to the output. The events must precede any reply that
+// takePendingEvents moves pending watch events to the output. The events must precede any reply that
 // reflects the change. They must follow the delayed replies, because one of those may be the reply
 // to the request that set the watch. The caller holds the connection's and the tree's locks.
-func (c *conn) takeNews() {
+func (c *conn) takePendingEvents() {
 	if n := len(c.marks); n > 0 {
-		c.later = append(c.later, c.news...)
+		c.later = append(c.later, c.pendingEvents...)
 		c.marks[n-1].end = len(c.later)
 	} else {
-		c.out = append(c.out, c.news...)
+		c.out = append(c.out, c.pendingEvents...)
 	}
-	c.news = c.news[:0]
+	c.pendingEvents = c.pendingEvents[:0]
 }
 
 // takePostponed appends to the output the delayed watch events that are due. The caller holds the
 // connection's and the tree's locks.
 func (c *conn) takePostponed(now int64) {
-	kept := c.postponed[:0]
+	remaining := c.postponed[:0]
 	for _, p := range c.postponed {
 		if p.due <= now {
 			c.out = append(c.out, p.event...)
 		} else {
-			kept = append(kept, p)
+			remaining = append(remaining, p)
 		}
 	}
-	c.postponed = kept
+	c.postponed = remaining
 }
 
 // deliver writes the pending watch events of the given connections. The caller holds no lock.
-func deliver(to []*conn) {
-	for _, c := range to {
+func deliver(conns []*conn) {
+	for _, c := range conns {
 		c.Lock()
 		if !c.Ended() && !c.closing {
 			tree, all := c.session.tree, c.session.tree.AllShards()
 			tree.Lock(all)
-			c.takeNews()
+			c.takePendingEvents()
 			tree.Unlock(all)
 			c.Flush(false)
 		}
@@ -181,13 +181,13 @@ func deliver(to []*conn) {
 const connected = 3
 
 // appendEvent appends a frame with WatcherEvent{type int, state int, path string}.
-func appendEvent(b []byte, what jute.WatchEvent, path string, zxid int64) []byte {
+func appendEvent(b []byte, kind jute.WatchEvent, path string, zxid int64) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(replyLen-4+4+4+4+len(path)))
 	xid := jute.XidNotification
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
 	b = binary.BigEndian.AppendUint32(b, 0)
-	b = binary.BigEndian.AppendUint32(b, uint32(what))
+	b = binary.BigEndian.AppendUint32(b, uint32(kind))
 	b = binary.BigEndian.AppendUint32(b, connected)
 	return jute.AppendBuffer(b, path)
 }
@@ -199,7 +199,7 @@ func (s *session) addWatch(r *jute.Reader) jute.Code {
 	case !r.OK() || !strings.HasPrefix(path, "/"):
 		return jute.BadArguments
 	case mode == jute.WatchPersistent:
-		s.tree.watch(s.tree.watches.stay, path, s.conn)
+		s.tree.watch(s.tree.watches.persistent, path, s.conn)
 	case mode == jute.WatchPersistentRecursive:
 		s.tree.watch(s.tree.watches.recursive, path, s.conn)
 	default:

@@ -37,11 +37,11 @@ func run(m *testing.M) int {
 	if os.Getenv(env) == "" {
 		return m.Run() // the tests skip themselves
 	}
-	if missing := kubernetes.Missing(); missing != "" {
+	if missing := kubernetes.MissingRequirement(); missing != "" {
 		fmt.Println("the tests on Kubernetes are skipped:", missing)
 		return 0
 	}
-	inside, code, err := kubernetes.Isolated()
+	inside, code, err := kubernetes.RunIsolated()
 	if !inside {
 		if err != nil {
 			fmt.Println(err)

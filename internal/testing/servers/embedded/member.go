@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// patience limits the wait until a member is ready, even on a slow machine.
-const patience = 2 * time.Minute
+// waitLimit limits the wait until a member is ready, even on a slow machine.
+const waitLimit = 2 * time.Minute
 
 // Etcd starts a one-member cluster that runs until the end of the test, and returns its endpoint.
 func Etcd(t testing.TB) string {
@@ -49,9 +49,9 @@ func New(t testing.TB) *Member {
 	return &Member{cfg: cfg}
 }
 
-// Traced returns a member that sends traces to the collector at the given address. When the member
+// NewTraced returns a member that sends traces to the collector at the given address. When the member
 // stops, it sends its last traces.
-func Traced(t testing.TB, collector string) *Member {
+func NewTraced(t testing.TB, collector string) *Member {
 	t.Helper()
 	m := New(t)
 	m.cfg.EnableDistributedTracing, m.cfg.DistributedTracingAddress = true, collector
@@ -87,9 +87,9 @@ func (m *Member) Start() error {
 	case <-e.Server.ReadyNotify():
 		m.server = e
 		return nil
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		e.Close()
-		return fmt.Errorf("etcd is not ready after %v", patience)
+		return fmt.Errorf("etcd is not ready after %v", waitLimit)
 	}
 }
 

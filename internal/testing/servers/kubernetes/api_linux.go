@@ -25,11 +25,11 @@ type API struct {
 	dir        string
 }
 
-// Control starts an API server and the controllers that a run's objects need, but no node. So the
+// StartControlPlane starts an API server and the controllers that a run's objects need, but no node. So the
 // cluster creates objects, sets their owners and removes them, but never runs pods. The programs
-// end with the test. If they have not been built, Control skips the test. The parameter `etcd` is
+// end with the test. If they have not been built, StartControlPlane skips the test. The parameter `etcd` is
 // the HOST:PORT of the etcd to use.
-func Control(t testing.TB, etcd string) *API {
+func StartControlPlane(t testing.TB, etcd string) *API {
 	t.Helper()
 	source, err := Source()
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *API) start(t testing.TB, binary, name string, args []string) {
 
 func (a *API) await(t testing.TB, ask func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	storetest.Poll(ctx, t, ask)
 }
@@ -124,7 +124,7 @@ func (a *API) ask(method, path, kind, body string) (string, error) {
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Accept", "application/json")
 	t := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-	answer, err := (&http.Client{Transport: t, Timeout: patience}).Do(r)
+	answer, err := (&http.Client{Transport: t, Timeout: waitLimit}).Do(r)
 	if err != nil {
 		return "", err
 	}
@@ -136,8 +136,8 @@ func (a *API) ask(method, path, kind, body string) (string, error) {
 	return string(b), err
 }
 
-// patience is the limit for every wait.
-const patience = 2 * time.Minute
+// waitLimit is the limit for every wait.
+const waitLimit = 2 * time.Minute
 
 func (a *API) ready() error {
 	_, err := a.Get("/readyz")

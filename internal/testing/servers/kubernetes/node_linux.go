@@ -24,9 +24,9 @@ type Node struct {
 	processes []*exec.Cmd
 }
 
-// Missing returns a sentence that states what this machine lacks to run a node, or an empty string
+// MissingRequirement returns a sentence that states what this machine lacks to run a node, or an empty string
 // if it lacks nothing.
-func Missing() string {
+func MissingRequirement() string {
 	for _, program := range slices.Sorted(maps.Keys(packages)) {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Sprintf("there is no %s: install Debian's %s", program, packages[program])
@@ -38,7 +38,7 @@ func Missing() string {
 	return ""
 }
 
-// Start starts a node whose files are below dir, in the namespaces that Isolated created, and waits
+// Start starts a node whose files are below dir, in the namespaces that RunIsolated created, and waits
 // until the node accepts pods. etcd is HOST:PORT of the etcd that the API server uses.
 func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	source, err := Source()
@@ -116,7 +116,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 
 // await calls ask until it returns nil.
 func (n *Node) await(ctx context.Context, what string, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for {
 		err := ask()
@@ -239,7 +239,7 @@ func (n *Node) Stop() {
 
 // endContainers ends and removes all containers, with their control groups.
 func (n *Node) endContainers() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
 	for id := range strings.FieldsSeq(string(out)) {

@@ -23,8 +23,8 @@ func Source() (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: "kubernetes", Version: version, Versions: []string{version}, Kind: store.GoModule, Package: ".",
 		LDFlags: "-s -w -X k8s.io/component-base/version.gitVersion=v" + version,
-		Tools:   []store.Tool{{Name: "go", Missing: "building Kubernetes needs Go"}},
-		Check:   store.ServerCheck{Module: "k8s.io/kubernetes@v" + version, Args: []string{"kubelet", "--version"}, Says: "v" + version},
+		Tools:   []store.Tool{{Name: "go", MissingMessage: "building Kubernetes needs Go"}},
+		Check:   store.ServerCheck{Module: "k8s.io/kubernetes@v" + version, Args: []string{"kubelet", "--version"}, ExpectedOutput: "v" + version},
 		License: "Apache License 2.0",
 	}
 	var err error

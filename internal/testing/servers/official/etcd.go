@@ -14,7 +14,7 @@ import (
 func Etcd(t testing.TB, a store.Access) *clientv3.Client {
 	t.Helper()
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: a.Endpoints, DialTimeout: patience, Logger: zap.NewNop(), Username: a.User, Password: a.Password, TLS: a.TLS,
+		Endpoints: a.Endpoints, DialTimeout: waitLimit, Logger: zap.NewNop(), Username: a.User, Password: a.Password, TLS: a.TLS,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// patience is the time limit for every wait of a test.
-const patience = 2 * time.Minute
+// waitLimit is the time limit for every wait of a test.
+const waitLimit = 2 * time.Minute
 
-type silent struct{}
+type silentLogger struct{}
 
-func (silent) Printf(string, ...any) {}
+func (silentLogger) Printf(string, ...any) {}
 
 // dialer connects over TLS if the access settings require TLS.
 func dialer(a store.Access) func(*zk.Conn) {
@@ -37,7 +37,7 @@ func dialer(a store.Access) func(*zk.Conn) {
 // session.
 func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false), dialer(a))
+	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silentLogger{}), zk.WithLogInfo(false), dialer(a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 				}
 				return c
 			}
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatal("the official client gets no session")
 		}
 	}

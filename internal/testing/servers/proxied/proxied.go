@@ -27,25 +27,25 @@ type Cluster struct {
 // cluster has a leader and every proxy responds.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
-	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
+	c := &Cluster{Access: store.Access{Backends: map[string]string{}, DialTimeout: 5 * time.Second}}
 	var err error
 	if c.Launch, err = st.Launch(store.LaunchSpec{
-		Cluster: "test", Exec: binary, Self: "unused", Members: servers.Places(t, members),
+		Cluster: "test", Exec: binary, Self: "unused", Members: servers.ReservePlaces(t, members),
 		Settings: &etcd.Settings{LogLevel: "error", UnsafeNoFsync: true},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range c.Launch.Processes {
-		c.servers = append(c.servers, servers.InProcess(t, etcd.New(), p.Behind[0]))
+		c.servers = append(c.servers, servers.InProcess(t, etcd.New(), p.Backends[0]))
 		servers.Process(t, p)
 		c.Access.Endpoints = append(c.Access.Endpoints, p.Endpoint)
-		c.Access.Behind[p.Endpoint] = p.Behind[0].Endpoint
+		c.Access.Backends[p.Endpoint] = p.Backends[0].Endpoint
 	}
 	if c.Admin, err = st.Admin(c.Access); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Admin.Close() })
-	storetest.Roles(t, c.Admin)
+	storetest.AwaitRoles(t, c.Admin)
 	c.awaitProxies(t)
 	return c
 }

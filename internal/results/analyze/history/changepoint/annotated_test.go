@@ -56,7 +56,7 @@ func TestAnnotatedSeries(t *testing.T) {
 			t.Logf("%s, %d points, no annotations: E-divisive %v", s.Name, len(points), divisive(points))
 			for i, size := range Sizes(points, changes) {
 				c := changes[i]
-				t.Logf("    at %d (%d to %d), found with %d, kind %d until %d: %+.2f %% (%+.2f to %+.2f)", c.At, c.Low, c.High, c.Found, c.Kind, c.Until,
+				t.Logf("    at %d (%d to %d), found with %d, kind %d until %d: %+.2f %% (%+.2f to %+.2f)", c.Index, c.Low, c.High, c.ConfirmedBy, c.Kind, c.LastDriftIndex,
 					100*math.Expm1(size.Value), 100*math.Expm1(size.Low), 100*math.Expm1(size.High))
 			}
 			continue
@@ -64,7 +64,7 @@ func TestAnnotatedSeries(t *testing.T) {
 		var f [3]float64
 		var all []int
 		for _, c := range changes {
-			all = append(all, c.At)
+			all = append(all, c.Index)
 		}
 		for i, found := range [][]int{all, windows(points), divisive(points)} {
 			f[i] = turing(found, s.Annotations)

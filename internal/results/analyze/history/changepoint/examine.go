@@ -7,23 +7,23 @@ import (
 // examine decides whether the points [from, n) contain a change near the index `at`.
 func (f *finder) examine(from, at, n int) (Change, bool) {
 	before, after := f.levelOf(from, at), f.levelOf(at, n)
-	place := f.place(from, at, n, before.mean, after.mean)
-	if place.low < from+f.least() || place.high > n-minAfter {
+	place := f.estimatePlace(from, at, n, before.mean, after.mean)
+	if place.low < from+f.minPoints() || place.high > n-minAfter {
 		return Change{}, false
 	}
 	before, after = f.levelOf(from, place.low), f.levelOf(place.high, n)
-	r := f.residuals(from, place.at, n, before.mean, after.mean)
-	t := compare(before, after, f.scale, inflation(r))
-	if t.p() > significant || !f.united(place.high, n, before.mean, after.mean) {
+	r := f.residuals(from, place.index, n, before.mean, after.mean)
+	t := compare(before, after, f.scale, correlationFactor(r))
+	if t.p() > significant || !f.isConsistent(place.high, n, before.mean, after.mean) {
 		return Change{}, false
 	}
-	c := Change{Kind: Step, At: place.at, Low: place.low, High: place.high, Until: place.at, Up: t.difference > 0, Found: n - 1, P: min(t.p()*float64(n), 1)}
-	first, last, better := f.slope(from, place.at, n, before.mean, after.mean, r)
-	patient := n-place.at < patience
+	c := Change{Kind: Step, Index: place.index, Low: place.low, High: place.high, LastDriftIndex: place.index, Rises: t.difference > 0, ConfirmedBy: n - 1, PValue: min(t.p()*float64(n), 1)}
+	first, last, better := f.slope(from, place.index, n, before.mean, after.mean, r)
+	patient := n-place.index < patience
 	switch {
-	case better > undecided, better > 0 && !patient, better > -undecided && f.drifting && place.at-from < patience:
-		c.Kind, c.Until = Drift, from+last
-		c.At, c.Low, c.High = from+first, from+first, from+first
+	case better > undecided, better > 0 && !patient, better > -undecided && f.inDrift && place.index-from < patience:
+		c.Kind, c.LastDriftIndex = Drift, from+last
+		c.Index, c.Low, c.High = from+first, from+first, from+first
 	case better > -undecided && patient:
 		return Change{}, false
 	}
@@ -49,11 +49,11 @@ func (f *finder) slope(from, at, n int, before, after float64, r []float64) (fir
 }
 
 // place is the estimated index of a step, and the range that contains it with 95 % confidence.
-type place struct{ at, low, high int }
+type place struct{ index, low, high int }
 
-// place estimates the index of the step between two known levels, from the likelihood of each index
+// estimatePlace estimates the index of the step between two known levels, from the likelihood of each index
 // near `at`.
-func (f *finder) place(from, at, n int, before, after float64) place {
+func (f *finder) estimatePlace(from, at, n int, before, after float64) place {
 	const far = 60
 	first, last := max(from+1, at-far), min(n-1, at+far)
 	cost := func(i int, mean float64) float64 {
@@ -91,7 +91,7 @@ func (f *finder) place(from, at, n int, before, after float64) place {
 			sum += right
 		}
 	}
-	return place{at: first + best, low: first + low, high: first + high}
+	return place{index: first + best, low: first + low, high: first + high}
 }
 
 // residuals returns the weighted distances of the points from the levels of a step, in units of the
@@ -109,10 +109,10 @@ func (f *finder) residuals(from, at, n int, before, after float64) []float64 {
 	return r
 }
 
-// united reports whether at least three quarters of the points of a new level are closer to it than
+// isConsistent reports whether at least three quarters of the points of a new level are closer to it than
 // to the old level. If the new level has at most minAfter points, all of them must be closer. If it
 // has more than 2*minBefore points, united always returns true.
-func (f *finder) united(from, n int, before, after float64) bool {
+func (f *finder) isConsistent(from, n int, before, after float64) bool {
 	if n-from > 2*minBefore {
 		return true
 	}
@@ -125,9 +125,9 @@ func (f *finder) united(from, n int, before, after float64) bool {
 	return 4*against <= n-from && (n-from > minAfter || against == 0)
 }
 
-// inflation returns the factor by which the correlation of adjacent residuals increases the
+// correlationFactor returns the factor by which the correlation of adjacent residuals increases the
 // variance of their mean. The factor is 1 unless the correlation is significant.
-func inflation(r []float64) float64 {
+func correlationFactor(r []float64) float64 {
 	if len(r) < 4*minBefore {
 		return 1
 	}
@@ -160,8 +160,8 @@ func ramp(y []float64) (first, last int, cost float64) {
 	cost = math.Inf(1)
 	m := float64(n)
 	grid := max(1, n/32)
-	for g := n - 1; g >= leastRamp; g -= grid {
-		for h := 0; h <= g-leastRamp; h += grid {
+	for g := n - 1; g >= minRamp; g -= grid {
+		for h := 0; h <= g-minRamp; h += grid {
 			// x is 0 up to the index h, increases linearly between h and g, and is 1 after g.
 			w, k := float64(g-h), float64(g-h)
 			x := (k-1)/2 + m - float64(g)
@@ -177,5 +177,5 @@ func ramp(y []float64) (first, last int, cost float64) {
 	return first, last, max(cost, 0)
 }
 
-// leastRamp is the minimum length of a slope, in points. A shorter change is a step.
-const leastRamp = 8
+// minRamp is the minimum length of a slope, in points. A shorter change is a step.
+const minRamp = 8

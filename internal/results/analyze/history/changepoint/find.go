@@ -9,9 +9,9 @@ type Point struct {
 	Value float64
 	// Error is the standard error of the value, or 0 if it is unknown.
 	Error float64
-	// Doubt is the amount by which a disturbance may have changed the value, or 0 if nothing
+	// PossibleEffect is the amount by which a disturbance may have changed the value, or 0 if nothing
 	// disturbed it.
-	Doubt float64
+	PossibleEffect float64
 }
 
 // Kind is the shape of a change.
@@ -27,19 +27,19 @@ const (
 // except that a drift that continues is extended.
 type Change struct {
 	Kind Kind
-	// At is the index of the first point of the new level. For a drift, it is the index of the
+	// Index is the index of the first point of the new level. For a drift, it is the index of the
 	// first point of the drift.
-	At int
+	Index int
 	// Low and High are the ends of the 95 % confidence interval of At. For a drift, both equal At.
 	Low, High int
-	// Until is the index of the last known point of a drift. For a step, it equals At.
-	Until int
-	// Up reports whether the level rose.
-	Up bool
-	// Found is the index of the point that confirmed the change.
-	Found int
-	// P is the probability that noise alone looks like this change in the same number of points.
-	P float64
+	// LastDriftIndex is the index of the last known point of a drift. For a step, it equals At.
+	LastDriftIndex int
+	// Rises reports whether the level rose.
+	Rises bool
+	// ConfirmedBy is the index of the point that confirmed the change.
+	ConfirmedBy int
+	// PValue is the probability that noise alone looks like this change in the same number of points.
+	PValue float64
 }
 
 const (
@@ -66,16 +66,16 @@ const (
 	extra = 4
 )
 
-// Fewest is the minimum number of points of a series with a change.
-const Fewest = minBefore + minAfter
+// MinPoints is the minimum number of points of a series with a change.
+const MinPoints = minBefore + minAfter
 
 // Find returns the changes of a series of finite values, in order. The result `unconfirmed` is the
 // number of points at the end of the series that are all far above or all far below the current
 // level, but are too few to be a change.
 func Find(points []Point) (changes []Change, unconfirmed int) {
 	f := finder{points: points}
-	for n := Fewest; n <= len(points); n++ {
-		f.look(n)
+	for n := MinPoints; n <= len(points); n++ {
+		f.examineNewest(n)
 	}
 	return f.changes, f.unconfirmed()
 }
@@ -86,7 +86,7 @@ func (f *finder) unconfirmed() int {
 	n := len(f.points)
 	for off := minBefore; off > 0; off-- {
 		from := max(f.start, n-window)
-		if n-off-from < f.least() {
+		if n-off-from < f.minPoints() {
 			continue
 		}
 		f.measure(from, n-off)
@@ -107,13 +107,13 @@ type finder struct {
 	points  []Point
 	changes []Change
 	start   int // index of the first point of the current level
-	// drifting is set if the last change is a drift.
-	drifting bool
+	// inDrift is set if the last change is a drift.
+	inDrift bool
 	// center, scale and own describe the current level: its median, its standard deviation, and the
 	// first quartile of the points' own variances. They were computed from the points before the
 	// index `sized`.
-	center, scale, own float64
-	sized              int
+	center, scale, lowQuartileVariance float64
+	measuredPoints                     int
 	// sums holds the running totals of the points, starting at the index `summed`. Their values are
 	// relative to center, in units of scale.
 	sums   []sums
@@ -123,18 +123,18 @@ type finder struct {
 // sums holds the running totals of the weights and of the weighted values.
 type sums struct{ weight, value float64 }
 
-// look decides whether the first n points confirm a change that the first n-1 points did not
+// examineNewest decides whether the first n points confirm a change that the first n-1 points did not
 // confirm.
-func (f *finder) look(n int) {
+func (f *finder) examineNewest(n int) {
 	from := max(f.start, n-window)
-	if n-from < f.least()+minAfter {
+	if n-from < f.minPoints()+minAfter {
 		return
 	}
-	if f.sized < from+f.least() || n >= f.sized+1+(n-from)/32 {
+	if f.measuredPoints < from+f.minPoints() || n >= f.measuredPoints+1+(n-from)/32 {
 		f.measure(from, n)
 		f.sums, f.summed = append(f.sums[:0], sums{}), from
 	}
-	at, distance := f.farthest(from, n)
+	at, distance := f.bestSplit(from, n)
 	if distance < screen {
 		return
 	}
@@ -143,10 +143,10 @@ func (f *finder) look(n int) {
 	}
 }
 
-// least returns the minimum number of points of the current level before the next change. If the
+// minPoints returns the minimum number of points of the current level before the next change. If the
 // level began with a change, minAfter points suffice, because they were sufficient to confirm that
 // change.
-func (f *finder) least() int {
+func (f *finder) minPoints() int {
 	if len(f.changes) > 0 {
 		return minAfter
 	}
@@ -155,13 +155,13 @@ func (f *finder) least() int {
 
 // confirm adds a change, or extends the previous drift, and begins a new level.
 func (f *finder) confirm(c Change, n int) {
-	f.start, f.sized, f.drifting = c.High, 0, false
+	f.start, f.measuredPoints, f.inDrift = c.High, 0, false
 	if c.Kind == Drift {
-		f.start, f.drifting = min(c.Until, n-minBefore), true
+		f.start, f.inDrift = min(c.LastDriftIndex, n-minBefore), true
 		if k := len(f.changes) - 1; k >= 0 {
 			last := &f.changes[k]
-			if last.Kind == Drift && last.Up == c.Up && c.At <= last.Until+patience {
-				last.Until = c.Until
+			if last.Kind == Drift && last.Rises == c.Rises && c.Index <= last.LastDriftIndex+patience {
+				last.LastDriftIndex = c.LastDriftIndex
 				return
 			}
 		}
@@ -169,15 +169,15 @@ func (f *finder) confirm(c Change, n int) {
 	f.changes = append(f.changes, c)
 }
 
-// farthest returns the index that best separates the points [from, n) into two levels, and the
+// bestSplit returns the index that best separates the points [from, n) into two levels, and the
 // distance between these levels in standard errors.
-func (f *finder) farthest(from, n int) (at int, distance float64) {
+func (f *finder) bestSplit(from, n int) (at int, distance float64) {
 	f.add(n)
 	all := f.sums[from-f.summed:]
 	first, end := all[0], all[n-from]
 	weight, value := end.weight-first.weight, end.value-first.value
 	most := 0.0
-	for k := f.least(); k <= n-from-minAfter; k++ {
+	for k := f.minPoints(); k <= n-from-minAfter; k++ {
 		left := sums{all[k].weight - first.weight, all[k].value - first.value}
 		right := weight - left.weight
 		// apart is the difference of the two means, multiplied by both weights
@@ -206,6 +206,6 @@ func (f *finder) add(n int) {
 // scatter.
 func (f *finder) weight(i int) float64 {
 	p := &f.points[i]
-	excess := max(p.Error*p.Error+p.Doubt*p.Doubt-f.own, 0)
+	excess := max(p.Error*p.Error+p.PossibleEffect*p.PossibleEffect-f.lowQuartileVariance, 0)
 	return f.scale * f.scale / (f.scale*f.scale + excess)
 }

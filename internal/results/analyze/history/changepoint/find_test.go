@@ -23,7 +23,7 @@ func find(points []Point) []Change {
 // Find has a higher F1 than two simple methods on series with known changes, and a low rate of
 // false alarms. The log contains the figures that docs/reference/statistics.md quotes.
 func TestFindBeatsSimplerMethods(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	runs := 60
 	if n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_STATS_RUNS")); err == nil {
 		runs = n
@@ -78,7 +78,7 @@ func TestFindBeatsSimplerMethods(t *testing.T) {
 // If points are appended to a series, the changes found so far stay the same, except that a drift
 // may be extended.
 func TestChangesAreFinal(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	for k, f := range families() {
 		for i := range 2 {
 			s := f.make(rand.New(rand.NewPCG(uint64(k)+1000, uint64(i))))
@@ -97,15 +97,15 @@ func checkFinal(t *testing.T, points []Point) {
 			t.Fatalf("with point %d the changes %+v became %+v", n-1, before, now)
 		}
 		for i, b := range before {
-			if b.Kind == Drift && now[i].Until >= b.Until {
-				b.Until = now[i].Until
+			if b.Kind == Drift && now[i].LastDriftIndex >= b.LastDriftIndex {
+				b.LastDriftIndex = now[i].LastDriftIndex
 			}
 			if b != now[i] {
 				t.Fatalf("with point %d the change %+v became %+v", n-1, before[i], now[i])
 			}
 		}
 		for i := len(before); i < len(now); i++ {
-			if now[i].Found != n-1 {
+			if now[i].ConfirmedBy != n-1 {
 				t.Fatalf("point %d confirmed the change %+v", n-1, now[i])
 			}
 		}
@@ -141,7 +141,7 @@ func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 func TestFewSamplesHaveNoChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
-		v := make([]float64, r.IntN(Fewest))
+		v := make([]float64, r.IntN(MinPoints))
 		for i := range v {
 			v[i] = 100 * r.NormFloat64()
 		}
@@ -165,7 +165,7 @@ func TestOneStepIsOneChange(t *testing.T) {
 		}
 		changes := find(plain(v))
 		for i := 1; i < len(changes); i++ {
-			if changes[i].At-changes[i-1].At < 2*minBefore {
+			if changes[i].Index-changes[i-1].Index < 2*minBefore {
 				t.Errorf("a step of %.2f at %d is %+v", size, at, changes)
 			}
 		}
@@ -235,16 +235,16 @@ func TestDoubtfulPointsCountLess(t *testing.T) {
 			points[i].Value = 0.01 * r.NormFloat64()
 			if i >= 30 {
 				points[i].Value += 0.1
-				points[i].Doubt, points[i].Error = doubt, err
+				points[i].PossibleEffect, points[i].Error = doubt, err
 			}
 		}
 		return points
 	}
 	good := find(make20(0, 0))
-	if len(good) != 1 || good[0].At != 30 || good[0].Found != 32 {
+	if len(good) != 1 || good[0].Index != 30 || good[0].ConfirmedBy != 32 {
 		t.Fatalf("good points have the changes %+v", good)
 	}
-	if some := find(make20(0.03, 0)); len(some) != 1 || some[0].Found <= good[0].Found {
+	if some := find(make20(0.03, 0)); len(some) != 1 || some[0].ConfirmedBy <= good[0].ConfirmedBy {
 		t.Errorf("doubtful points have the changes %+v", some)
 	}
 	if none := find(make20(0.2, 0)); len(none) != 0 {
@@ -268,10 +268,10 @@ func TestFindIgnoresUnitAndDirection(t *testing.T) {
 		t.Fatalf("%+v differs from %+v", a, b)
 	}
 	for i := range a {
-		if a[i].At != b[i].At || a[i].Found != b[i].Found {
+		if a[i].Index != b[i].Index || a[i].ConfirmedBy != b[i].ConfirmedBy {
 			t.Errorf("%+v differs from %+v", a[i], b[i])
 		}
-		c[i].Up = !c[i].Up
+		c[i].Rises = !c[i].Rises
 	}
 	if !reflect.DeepEqual(a, c) {
 		t.Errorf("%+v differs from %+v", a, c)
@@ -340,13 +340,13 @@ func FuzzFind(f *testing.F) {
 		}
 		points := make([]Point, len(values))
 		for i, v := range values {
-			points[i] = Point{Value: float64(v) / 64, Error: float64(own&15) / 100, Doubt: float64((int(own)>>4)*i%7) / 50}
+			points[i] = Point{Value: float64(v) / 64, Error: float64(own&15) / 100, PossibleEffect: float64((int(own)>>4)*i%7) / 50}
 		}
 		checkFinal(t, points)
 		changes := find(points)
 		for i, s := range Sizes(points, changes) {
 			c := changes[i]
-			if math.IsNaN(s.Value+s.Low+s.High) || s.Low > s.Value || s.Value > s.High || c.Low > c.At || c.At > c.High || c.P < 0 || c.P > 1 || c.Until < c.At || c.Until >= len(points) {
+			if math.IsNaN(s.Value+s.Low+s.High) || s.Low > s.Value || s.Value > s.High || c.Low > c.Index || c.Index > c.High || c.PValue < 0 || c.PValue > 1 || c.LastDriftIndex < c.Index || c.LastDriftIndex >= len(points) {
 				t.Fatalf("%+v has the size %+v", c, s)
 			}
 		}

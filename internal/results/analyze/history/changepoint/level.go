@@ -7,20 +7,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// leastScale is the minimum standard deviation that is assumed for a series: a tenth of a percent
+// minScale is the minimum standard deviation that is assumed for a series: a tenth of a percent
 // on a logarithmic scale. It prevents the detection of tiny changes in rounded or constant figures.
-const leastScale = 1e-3
+const minScale = 1e-3
 
 // measure estimates the center and scale of the points [from, n). If these points are few, because
 // the level is new, the scale also includes the scatter of the points before them.
 func (f *finder) measure(from, n int) {
 	values, own := make([]float64, 0, n-from), make([]float64, 0, n-from)
 	for _, p := range f.points[from:n] {
-		values, own = append(values, p.Value), append(own, p.Error*p.Error+p.Doubt*p.Doubt)
+		values, own = append(values, p.Value), append(own, p.Error*p.Error+p.PossibleEffect*p.PossibleEffect)
 	}
-	f.center, f.sized = median(values), n
+	f.center, f.measuredPoints = median(values), n
 	slices.Sort(own)
-	f.own = own[len(own)/4]
+	f.lowQuartileVariance = own[len(own)/4]
 	first := max(min(from, n-4*minBefore), 0)
 	f.scale = 0 // all points have full weight at first, because weights depend on the scale
 	for range 3 {
@@ -54,7 +54,7 @@ func (f *finder) noise(from, n, lag int) float64 {
 		mean += s
 	}
 	mean /= float64(max(len(kept), 1))
-	return max(normal*steps[len(steps)/2], trimmed*mean, leastScale)
+	return max(normal*steps[len(steps)/2], trimmed*mean, minScale)
 }
 
 // median sorts values and returns the middle one.
@@ -67,10 +67,10 @@ func median(values []float64) float64 {
 // level is a robust weighted mean of points. Values that are farther than clip scales from the
 // median count as if they were at this distance.
 type level struct {
-	mean     float64
-	variance float64 // of a point with full weight
-	size     float64 // number of points with full weight that would be as precise
-	points   float64 // effective number of points, given their weights
+	mean            float64
+	variance        float64 // of a point with full weight
+	effectivePoints float64 // number of points with full weight that would be as precise
+	points          float64 // effective number of points, given their weights
 }
 
 // levelOf returns the level of the points [from, to).
@@ -93,7 +93,7 @@ func (f *finder) levelOf(from, to int) level {
 	for i := from; i < to; i++ {
 		squares += f.weight(i) * (at(i) - mean) * (at(i) - mean)
 	}
-	l := level{mean: mean, size: weight, points: weight * weight / weights}
+	l := level{mean: mean, effectivePoints: weight, points: weight * weight / weights}
 	if n := float64(to - from); n > 1 {
 		l.variance = squares / (n - 1)
 	}
@@ -106,10 +106,12 @@ const moderation = 4
 
 // test is the comparison of two levels: their difference, and the standard error and degrees of
 // freedom of this difference.
-type test struct{ difference, err, freedom float64 }
+type test struct{ difference, err, degreesOfFreedom float64 }
 
 // p returns the two-sided p-value of the hypothesis that the two levels are equal.
-func (t test) p() float64 { return 2 * stat.Student(t.freedom).Survival(math.Abs(t.difference)/t.err) }
+func (t test) p() float64 {
+	return 2 * stat.Student(t.degreesOfFreedom).Survival(math.Abs(t.difference)/t.err)
+}
 
 // compare tests whether two levels differ. The parameter `inflation` is the factor by which the
 // correlation of points increases the variance of a mean.
@@ -120,6 +122,6 @@ func compare(before, after level, scale, inflation float64) test {
 	}
 	v1, f1 := moderate(before)
 	v2, f2 := moderate(after)
-	e1, e2 := v1*inflation/before.size, v2*inflation/after.size
+	e1, e2 := v1*inflation/before.effectivePoints, v2*inflation/after.effectivePoints
 	return test{after.mean - before.mean, math.Sqrt(e1 + e2), (e1 + e2) * (e1 + e2) / (e1*e1/f1 + e2*e2/f2)}
 }

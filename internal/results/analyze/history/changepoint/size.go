@@ -26,16 +26,16 @@ func Sizes(points []Point, changes []Change) []Size {
 		from, to := max(first, c.Low-window), max(c.Low, min(first+minBefore, c.end()))
 		start, end := c.end(), min(max(last, c.High+minAfter), c.end()+window, len(points))
 		if c.Kind == Drift {
-			start = max(min(start, end-minBefore), c.At)
+			start = max(min(start, end-minBefore), c.Index)
 		}
 		f.measure(from, end)
 		before, after := f.levelOf(from, to), f.levelOf(start, end)
 		correlation := 1.0
 		if c.Kind == Step {
-			correlation = inflation(f.residuals(from, c.At, end, before.mean, after.mean))
+			correlation = correlationFactor(f.residuals(from, c.Index, end, before.mean, after.mean))
 		}
 		t := compare(before, after, f.scale, correlation)
-		half := stat.Student(t.freedom).Quantile(0.975) * t.err
+		half := stat.Student(t.degreesOfFreedom).Quantile(0.975) * t.err
 		sizes = append(sizes, Size{t.difference, t.difference - half, t.difference + half, before.mean, after.mean})
 	}
 	return sizes
@@ -44,7 +44,7 @@ func Sizes(points []Point, changes []Change) []Size {
 // end returns the index of the first point after the change.
 func (c *Change) end() int {
 	if c.Kind == Drift {
-		return c.Until
+		return c.LastDriftIndex
 	}
 	return c.High
 }

@@ -194,7 +194,7 @@ func (s *score) f1() float64 {
 func stepsOf(changes []Change) (at []int) {
 	for _, c := range changes {
 		if c.Kind == Step {
-			at = append(at, c.At)
+			at = append(at, c.Index)
 		}
 	}
 	return at
